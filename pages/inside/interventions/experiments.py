@@ -57,15 +57,7 @@ from tfcore.analysis.inside.patching import (
     patched_title,
     patched_words,
 )
-from tfcore.analysis.inside.prompt_means import (
-    board_means,
-    board_names,
-    exact_share,
-    largest_means,
-    means_of,
-    part_values,
-    set_metric,
-)
+from tfcore.analysis.inside.prompt_means import board_means, board_names, largest_means, part_values, set_metric
 from tfcore.analysis.inside.prompt_sets import (
     ExactEffects,
     Paired,
@@ -362,10 +354,11 @@ def prompt_effects(
     theirs."""
     prompts = paired(model, tokenizer, table, bos).prompts
     first = [one for one in found if isinstance(one, PromptEffects)]
-    parts, values, exact = part_values(model, found)
+    largest = part_values(model, found)
+    parts, values, exact = largest
     how = f"Zero ablation, {'exact' if exact else 'estimated'}"
     how += "" if len(values) == len(prompts) else f", {len(values)} of {len(prompts)} prompts"
-    means, names = means_of(values), [part_title(part) for part in parts]
+    means, names = largest.means, [part_title(part) for part in parts]
     figure = interval_dots(
         means,
         values,
@@ -382,12 +375,12 @@ def prompt_board(model: Transformer, found: Sequence[PromptEffects | ExactEffect
     """Mean effects over a set of prompts, of every part: zero ablation, estimated, or the output of each layer's
     attention and feed-forward layer replaced by that of the corrupted text, exact as soon as that is known."""
     columns, axis = ["FF" if part.head is None else str(part.head) for part in parts_of(model.config)[0]], ""
-    how = "Zero ablation of each part, estimated"
+    both, rows = board_means(found, patched), board_names(model, patched)
+    means, exact = both
+    how = f"Zero ablation of each part, {both.how}"
     if patched:
         columns, axis = ["attention", "feed-forward"], "output patched from the corrupted text"
-    (means, exact), rows = board_means(found, patched), board_names(model, patched)
-    if patched:
-        how = f"Patching from the corrupted text, {exact_share(exact)}"
+        how = f"Patching from the corrupted text, {both.how}"
     end = scale_end(means.mean, rows, least=0.5)
     figure = board(
         means.mean,

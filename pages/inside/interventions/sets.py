@@ -193,9 +193,9 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
 
 def means_table(model: str, found: Found) -> pd.DataFrame:
     """Mean, interval and every prompt's effect of the largest parts."""
-    parts, values, _ = prompt_means.part_values(cache.model(model)[0], found)
-    columns: dict[str, Any] = {"part": [part_title(part) for part in parts], **prompt_means.means_of(values).columns}
-    return pd.DataFrame({**columns, **{f"prompt {i}": row for i, row in enumerate(values, 1)}})
+    largest = prompt_means.part_values(cache.model(model)[0], found)
+    columns: dict[str, Any] = {"part": [part_title(part) for part in largest.parts], **largest.means.columns}
+    return pd.DataFrame({**columns, **{f"prompt {i}": row for i, row in enumerate(largest.values, 1)}})
 
 
 def board_table(model: str, found: Found, patched: bool) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from tfcore.analysis.inside.prompt_means import (
     SetMetric,
     board_means,
     board_names,
-    exact_share,
     largest_means,
     means_of,
     part_values,
@@ -118,12 +117,13 @@ def test_of_a_large_set_the_outputs_with_the_largest_estimates_are_patched_exact
     for one, other in zip(every[3:], some[3:], strict=True):
         assert np.argwhere(~np.isnan(other.patched)).tolist() == [list(place)]
         assert other.patched[place] == pytest.approx(one.patched[place], abs=3e-5)
-    means, exact = board_means(some, True)
+    both = board_means(some, True)
+    means, exact = both
     assert np.argwhere(exact).tolist() == [list(place)]
     assert means.mean[place] == pytest.approx(np.mean([one.patched[place] for one in every[3:]]), abs=3e-5)
     np.testing.assert_allclose(means.mean[~exact], estimates[~exact], rtol=1e-5)
-    assert exact_share(exact) == "exact for 1 of 4 outputs, estimated for the others"
-    assert (exact_share(exact | True), exact_share(exact & False)) == ("exact", "estimated")
+    assert both.how == "exact for 1 of 4 outputs, estimated for the others"
+    assert (board_means(every, True).how, board_means(every, False).how) == ("exact", "estimated")
 
 
 def test_the_largest_estimates_are_measured_exactly():

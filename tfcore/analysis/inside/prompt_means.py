@@ -63,6 +63,13 @@ class BoardMeans(NamedTuple):
     means: Means
     exact: Bool[ndarray, "layer column"]
 
+    @property
+    def how(self) -> str:
+        """How many fields are exact, in words."""
+        if self.exact.all() or not self.exact.any():
+            return "exact" if self.exact.all() else "estimated"
+        return f"exact for {self.exact.sum()} of {self.exact.size} outputs, estimated for the others"
+
 
 def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) -> BoardMeans:
     """Means of the estimates of all parts, (layer, part), or of the effects of patching, (layer, kind): the exact ones
@@ -76,13 +83,6 @@ def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) ->
     there = ~np.isnan(known.mean)
     pairs = ((known.mean, estimates.mean), (known.low, estimates.low), (known.high, estimates.high))
     return BoardMeans(Means(*(np.where(there, one, other) for one, other in pairs)), there)
-
-
-def exact_share(exact: Bool[ndarray, "layer column"]) -> str:
-    """How many fields of a board are exact, in words."""
-    if exact.all() or not exact.any():
-        return "exact" if exact.all() else "estimated"
-    return f"exact for {exact.sum()} of {exact.size} outputs, estimated for the others"
 
 
 def board_names(model: Transformer, patched: bool) -> list[list[str]]:
@@ -111,6 +111,11 @@ class PartValues(NamedTuple):
     parts: tuple[Part, ...]
     values: Float[ndarray, "prompt part"]
     exact: bool
+
+    @property
+    def means(self) -> Means:
+        """Of each part over the prompts."""
+        return means_of(self.values)
 
 
 def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
