@@ -67,14 +67,14 @@ def features() -> None:
     picture = st.container()
     with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
         token, against = choose_output(reading)
-        chosen = st.container(width=330)
         with page.more_settings():
             kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
             shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
             grouped = controls.toggle("Join features that do the same", "grouped", True)
     given = pasted, token, against
     found, left = traced(*given), drawn(*given, kept / 100, shown_links / 100, grouped)
-    with chosen:
+    st.subheader("One node: what it reads, and what reads it", anchor=False)
+    with st.container(width=330):
         node = choose_node(left)
     highlighted = None if left.diagram.kind[node] == graphs.OUTPUT else node
     tokenizer = cache.model(MODEL)[1]
