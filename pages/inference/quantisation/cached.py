@@ -47,8 +47,8 @@ def panel() -> None:
             layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(12, config.n_layers - 1))
             head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
-    read = first_tokens(name, pasted, TOKENS)
-    if not read.ids:
+    tokens = first_tokens(name, pasted, TOKENS)
+    if not tokens.ids:
         st.info("There is no text yet: type or paste some above, or pick an example.")
         return
     scheme = CacheScheme(bits=bits, keys=keys, values=values)
@@ -56,7 +56,7 @@ def panel() -> None:
     effect = cache_bits.cache_effect(read(name, pasted, TOKENS), *chosen)
     begun = made(cache_bits.cache_effect, made(cache_bits.read_vectors, name, pasted, TOKENS), *chosen)
     model, tokenizer = cache.model(name)
-    there = head_links.of_ids(name, read.ids, layer, head, pasted)
+    there = head_links.of_ids(name, tokens.ids, layer, head, pasted)
     left, right = st.columns(2, gap="medium")
     with left:
         shown = experiments.keys(model, tokenizer, effect, pasted, TOKENS, drawn)
@@ -83,7 +83,7 @@ def panel() -> None:
             on_click=head_links.on_cell(there, effect.before),
         )
         if there is not None:
-            there.link_strongest(effect.before, read.tokens, read.tokens)
+            there.link_strongest(effect.before, tokens.tokens, tokens.tokens)
     settings.losses_beside(name, "cache", f"int{bits}")
     words(
         page.experiment_of("The keys", experiments.keys, name, begun, pasted, TOKENS, drawn),
