@@ -59,7 +59,7 @@ def test_the_sentence_names_the_first_heads_and_both_tokens():
     assert str(found).startswith(
         f"Of 12 heads, the largest weight from '·it' (6) to '·a' (0): {best[1]}.{best[2]} with {best[0]:.2f}, "
     )
-    entropy = strongest_heads(rank_heads(PATTERNS, SCORES, SCORES, ENTROPY), tokens, tokens)
+    entropy = strongest_heads(rank_heads(PATTERNS, SCORES, SCORES, ENTROPY), tokens, tokens, 6, 0)
     assert f"with {SCORES.entropy.max():.1f} bits" in str(entropy)
     assert str(entropy).startswith("Of 12 heads, the largest entropy of their weights on this text: ")
 

@@ -105,6 +105,11 @@ def test_an_order_is_picked_step_by_step():
     test.multiselect[0].set_value([one.order[0]])
     test = hand_in(test)
     assert "pick the others" in test.info[0].value
+    for fits, words in enumerate(("The first is not yet right", "The first 1 is right", "The first 2 are right")):
+        test, tail = opened(round=str(seed), question=str(at)), one.order[fits:]
+        test.multiselect[0].set_value([*one.order[:fits], *reversed(tail)])
+        assert f"{words}; then comes “{one.options[tail[0]]}”" in said(hand_in(test), "warning")
+    test = opened(round=str(seed), question=str(at))
     test.multiselect[0].set_value(list(one.order))
     assert "Right" in hand_in(test).success[0].value
 

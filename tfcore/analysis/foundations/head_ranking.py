@@ -140,7 +140,7 @@ class StrongestHeads(Finding):
 
 
 def strongest_heads(
-    ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int = 0, key: int = 0
+    ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int, key: int
 ) -> StrongestHeads:
     """Name the first heads of a ranking; query and key are those of PAIR."""
     first = ranking.order[:NAMED]
