@@ -33,8 +33,9 @@ def side_by_side(choice: Choice) -> None:
     with choice.tries:
         page.try_this(examples(choice))
     left, right = st.columns(2, gap="medium")
-    against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
     one, two = st.columns(2, gap="medium")
+    with one:
+        against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
     first_layer, first_head = first_view(choice)[:2]
     first = one if against == "text" else choice.more  # the other head is the one to choose
     with first:

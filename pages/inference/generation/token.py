@@ -36,7 +36,9 @@ def show(prompt: Prompt) -> None:
     writing = st.container()
     left, right = st.columns([1, 3], gap="large")
     with left:
-        sampling, chosen_seed, _ = filters()
+        box, more = st.container(), page.more_settings()
+    with box:
+        sampling, chosen_seed, _ = filters(more=more)
         most = min(MOST, prompt.network.config.max_seq_len - len(prompt.ids) - 1)
         drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")

@@ -55,7 +55,7 @@ def activation_figure(result: ActivationCurves, kind: Activation, x: float, heig
             "mode": "markers+text",
             "x": [x],
             "y": [at],
-            "text": [f"{at:.3f}"],
+            "text": [f"{at:.3f}<br> "],  # a line higher than the point: the curves pass beside it
             "showlegend": False,
             "textposition": "top right" if x < -3 else "top left",
             "hoverinfo": "skip",

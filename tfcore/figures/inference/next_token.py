@@ -193,7 +193,7 @@ def draw_figure(result: NextToken, height: int) -> go.Figure:
                 "textposition": "inside",
                 "insidetextanchor": "middle",
                 "textangle": 0,
-                "constraintext": "none",
+                "constraintext": "inside",
                 "insidetextfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
                 "customdata": [text or "all others" for text in texts],
                 "hovertemplate": "%{customdata}: from %{base:.4f}, %{x:.4f} wide<extra></extra>",
@@ -231,6 +231,7 @@ def draw_figure(result: NextToken, height: int) -> go.Figure:
         barmode="overlay",
         bargap=0.3,
         showlegend=False,
+        uniformtext={"mode": "hide", "minsize": 12},  # words that do not fit into their part, as on a phone
         margin={"l": 8, "r": 16, "t": 34, "b": 40},
         xaxis={"range": [0, 1], "title": {"text": "cumulative probability", "standoff": 4}},
         yaxis={"autorange": "reversed", "tickfont": {"size": 12, "color": "@ink"}, "showgrid": False},
