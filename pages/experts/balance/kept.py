@@ -64,6 +64,7 @@ def show_table(configs: Key, looks: Runs) -> None:
     st.dataframe(
         table(runs),
         hide_index=True,
+        placeholder="–",
         column_config={
             "largest": column(format="%.1f %%", help="Share of the characters that the busiest expert takes."),
             "idle": column(help="Experts that get less than 1 % of the characters, of 8."),

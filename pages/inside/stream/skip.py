@@ -55,7 +55,7 @@ def skip(reading: Reading, more: Any) -> None:
     skips = skipping.skips(cache.model(reading.model)[0].config)
     titles = [skipping.skip_name(names) for names in skips]
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-    with line:
+    with line, st.container(width=220):
         chosen = controls.select("Skipped", "skip", titles, titles[-1])
     row, choice = titles.index(chosen), choose(reading, more, tokens=more, row=line)
     found = one_skip(*choice.key, skips[row])

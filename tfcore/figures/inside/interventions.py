@@ -34,6 +34,7 @@ def before_after(
             "marker": {"color": colour, "line": {"color": "@residual", "width": 1.5}},
             "text": [percent(float(v)) for v in values],
             "textposition": "outside",
+            "constraintext": "none",  # else written smaller than it can be read, as the bars are low
             "cliponaxis": False,
             "textfont": {"size": 11, "color": "@ink"},
             "customdata": list(labels),
