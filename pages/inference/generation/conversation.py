@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import SEEDS, filters
+from pages.inference.generation.settings import SEEDS, filters, writer
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -58,6 +58,7 @@ def show(model: str) -> None:
         tokens = controls.slider("Max tokens of an answer", "answer", 10, 200, 60, 10)
         with page.more_settings() as more:
             sampling, chosen_seed, _ = filters(SURE, more)
+        network, tokenizer = writer(cache.model(model)[0]), cache.model(model)[1]
     with right:
         place = st.container()
         said = _said()
@@ -66,7 +67,6 @@ def show(model: str) -> None:
         return
     plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
     key = ("conversation", model, plan)
-    network, tokenizer = cache.model(model)
 
     def draw(job: jobs.Job) -> None:
         found = conversation.turns(tokenizer, special, job.items)

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
+
 from pages.ui import cache, controls, notices, page
 from pages.ui.loading import models
 from tfcore import shipped
 from tfcore.analysis.inference import decoding
+from tfcore.generation.half_precision import for_writing
 from tfcore.generation.sampling import Sampling
 
 CHARACTERS = 2_000  # of a text
@@ -114,6 +117,14 @@ def filters(first: Mapping[str, Any] = FIRST, more: Any = None) -> tuple[Samplin
         temperature=temperature, top_k=top_k or None, top_p=top_p, min_p=min_p, repetition_penalty=penalty
     )
     return sampling, chosen_seed, more
+
+
+def writer(network: Any) -> Any:
+    """The model to write a text with; where that is a copy in half precision, the page says so."""
+    found = for_writing(network)
+    if found is not network:
+        st.caption("Written in bfloat16, which is faster on this GPU; the other sections compute in float32.")
+    return found
 
 
 def seed() -> int:

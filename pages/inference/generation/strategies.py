@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined
+from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined, writer
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
@@ -41,10 +41,10 @@ def show(prompt: Prompt) -> None:
         sampling, chosen_seed, more = filters()
         with more:
             tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
+        network = writer(prompt.network)
         beside = st.container()
     plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
-    network = prompt.network
 
     def draw(job: jobs.Job) -> None:
         texts = decoding.by_strategy(job.items)

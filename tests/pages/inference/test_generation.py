@@ -192,3 +192,9 @@ def test_every_slider_reaches_its_end(show):
     test = opened(show=show, tokens="10")
     assert test.slider
     assert visits.sliders_short_of_their_end(test) == []
+
+
+def test_on_a_gpu_that_is_faster_in_half_precision_texts_are_written_in_it_and_the_page_says_so(monkeypatch):
+    assert "bfloat16" not in visits.said(opened(show="Decoding strategies", tokens="10"), "caption")
+    monkeypatch.setattr("tfcore.generation.half_precision.half_is_faster", lambda *_: True)
+    assert "Written in bfloat16" in visits.said(opened(show="Decoding strategies", tokens="10", seed="3"), "caption")

@@ -1,0 +1,34 @@
+"""A copy of a model in bfloat16 to write text with, on a GPU where that is faster. All analyses stay in float32."""
+
+import copy
+import threading
+from weakref import WeakKeyDictionary
+
+import torch
+
+from tfcore.model import Transformer
+
+# Parameters from which half precision is used. A token costs a GPU at least the time to launch its kernels, some
+# milliseconds, in which it reads the weights of about so many parameters in float32. An estimate: not measured.
+HALF_FROM = 1_000_000_000
+AMPERE = (8, 0)  # compute capability of the first NVIDIA GPUs that compute in bfloat16
+
+_copies: WeakKeyDictionary[Transformer, Transformer] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def half_is_faster(place: torch.device, parameters: int) -> bool:
+    """Whether a model of so many parameters writes text faster in bfloat16 on this device."""
+    return place.type == "cuda" and parameters >= HALF_FROM and torch.cuda.get_device_capability(place) >= AMPERE
+
+
+def for_writing(model: Transformer) -> Transformer:
+    """The model to write text with: where that is faster, a copy of the weights in bfloat16, kept as long as the model
+    is; else the model itself."""
+    parameters = sum(one.numel() for one in model.parameters())
+    if model.dtype != torch.float32 or not half_is_faster(model.device, parameters):
+        return model
+    with _lock:
+        if model not in _copies:
+            _copies[model] = copy.deepcopy(model).to(torch.bfloat16)
+        return _copies[model]
