@@ -17,12 +17,17 @@ from tfcore.figures.inference.quantised_losses import CLEAR
 
 PROMPT = "Once upon a time there was a little dog named Max. One day"
 NEW_TOKENS = 24
+SOURCES = {  # of what the models read
+    "stories": "held-out stories of TinyStories (arXiv:2305.07759)",
+    "wikipedia": "English Wikipedia, from WikiText-2 (arXiv:1609.07843); the model may have read it in training",
+}
 TYPES: tuple[Format, ...] = ("int8", "int6", "int5", "int4", "int3", "int2")
 TRY: dict[str, dict[str, Any]] = {
     "three bits": {"part": "weights", "type": "int3"},
     "a story in two bits": {"measured": "stories", "part": "weights", "type": "int2"},
     "outliers in int8": {"measured": "smollm2", "part": "activations", "type": "int8"},
     "activations in four bits": {"measured": "smollm2", "part": "activations", "type": "int4"},
+    "both in int8": {"measured": "smollm2", "part": "both", "type": "int8"},
     "a cache of two bits": {"measured": "smollm2", "part": "cache", "type": "int2"},
 }
 
@@ -79,6 +84,9 @@ def words(table: LossTable, programs: list[page.Experiment]) -> None:
         "left, and pay with half a bit or one bit for their scales.",
         "activations": "Here the weights are as they are. With one scale per text, a single large activation costs all "
         "others their bits; keeping the outlier channels apart, or a scale for each token, repairs it.",
+        "both": "Weights have one scale per row here, activations as the legend says: so the whole product can be one "
+        "of integers (in eight bits: W8A8). The activations decide. In int8, with a scale for each token or with the "
+        "outlier channels apart, smollm2 loses about one percent.",
         "cache": "Rounded are keys (after their rotation) and values, in groups of 32, with a minimum. In smollm2 some "
         "channels of the keys are large at every token: a scale by channel keeps them from setting the grid of all.",
     }
@@ -94,10 +102,9 @@ def words(table: LossTable, programs: list[page.Experiment]) -> None:
         formula=r"L = -\frac1N \sum_{t=1}^{N} \ln p_{\hat\theta}(x_t \mid x_{<t})",
         code=(matrices.quantised_copy, losses.fewest_bits, written.written),
         papers=(
-            f"Measured once, on {table.tokens:,} tokens of held-out stories of TinyStories (arXiv:2305.07759); "
-            "`python -m tfcore.training quantisation --corpus PATH --out DIR` measures them again. smollm2's are few, "
-            "so a difference of some thousandths is noise. Rounded are the matrices of the blocks; embeddings, norms "
-            "and biases are not. LLM.int8(): arXiv:2208.07339. KIVI: arXiv:2402.02750."
+            f"Measured once, on {table.tokens:,} tokens of {SOURCES[table.text]}. `python -m tfcore.training "
+            "quantisation --corpus PATH --out DIR` measures them again. Rounded are the matrices of the blocks; "
+            "embeddings, norms and biases are not. LLM.int8(): arXiv:2208.07339. KIVI: arXiv:2402.02750."
         ),
         terms=("quantisation", "cross-entropy"),
     )

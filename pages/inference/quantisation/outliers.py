@@ -76,6 +76,7 @@ def panel() -> None:
             caption=f"{errors.caption} Relative error of a token's vector, mean over the tokens.",
         )
     settings.losses_beside(model_name, "activations", f"int{bits}")
+    settings.losses_beside(model_name, "both", f"int{bits}")
     words(
         page.experiment_of("The channels", experiments.channels, model_name, begun, layer, first),
         page.experiment_of("The errors", experiments.activation_errors, begun, bits, layer),
@@ -106,7 +107,7 @@ def words(*programs: page.Experiment) -> None:
         code=(activations.rounded_activations, activations.outlier_channels, activations.scan_activations),
         papers=(
             "LLM.int8(), outlier features and mixed-precision decomposition: arXiv:2208.07339, section 3.2 and "
-            "equation 8. Here only activations are rounded, weights are not, so that the effect is theirs alone."
+            "equation 8. The pictures round activations alone, the last numbers below them weights too (W8A8)."
         ),
         terms=("quantisation", "outlier channel"),
     )

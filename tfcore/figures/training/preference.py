@@ -43,7 +43,7 @@ def frontier_figure(runs: Sequence[PreferenceRun], chosen: PreferenceRun, reward
         height,
         margin={"t": 64},
         xaxis={
-            "title": "KL divergence from the original model, nats per continuation",
+            "title": "KL divergence, nats per continuation",
             "range": [-0.04 * spread, 1.08 * spread + 0.1],
             "fixedrange": True,
         },

@@ -10,7 +10,7 @@ import torch
 
 from tfcore.analysis.inference.quantisation.activations import ActivationScheme, Scale, activation_edits
 from tfcore.analysis.inference.quantisation.cache_bits import Axis, CacheScheme, cache_edits
-from tfcore.analysis.inference.quantisation.formats import Format, Per, Scheme
+from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
 from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
@@ -22,9 +22,15 @@ from tfcore.training.recipes.neurons import with_tokenizer
 
 FLOATS: tuple[Format, ...] = ("float32", "bfloat16", "float16")
 INTEGERS: tuple[Format, ...] = ("int8", "int6", "int5", "int4", "int3", "int2")
+INTEGER: dict[int, Format] = {BITS[integer]: integer for integer in INTEGERS}
 BLOCKS: tuple[tuple[Per, bool], ...] = (("matrix", False), ("row", False), ("32", False), ("32", True))
 SCALES: tuple[Scale, ...] = ("tensor", "token")
 AXES: tuple[Axis, ...] = ("channel", "token")
+WIKIPEDIA = Path(__file__).parents[2] / "ladders" / "wikitext.txt"
+TEXTS: dict[str, Callable[[Path], list[str]]] = {  # name -> (corpus) -> stories or paragraphs
+    "stories": data.held_out,
+    "wikipedia": lambda _: WIKIPEDIA.read_text("utf-8").splitlines(),
+}
 Edited = tuple[Transformer, list[Edit]]
 
 
@@ -33,12 +39,12 @@ class QuantisationRecipe:
     """What is measured.
 
     Args:
-        stories: model -> held-out stories that it reads.
-        tokens: of a story, at most.
+        models: name, the text that it reads (a key of TEXTS), and how many stories or paragraphs of it.
+        tokens: of a story or paragraph, at most.
         activation_bits, cache_bits: of the integers.
     """
 
-    stories: tuple[tuple[str, int], ...] = (("stories", 64), ("smollm2", 6))
+    models: tuple[tuple[str, str, int], ...] = (("stories", "stories", 64), ("smollm2", "wikipedia", 40))
     tokens: int = 200
     activation_bits: tuple[int, ...] = (8, 6, 4)
     cache_bits: tuple[int, ...] = (8, 4, 3, 2)
@@ -63,7 +69,7 @@ class Case:
 
 
 def cases(model: Transformer, recipe: QuantisationRecipe) -> Iterator[Case]:
-    """Weights, activations and caches, each in every scheme."""
+    """Weights, activations, both together, and caches, each in every scheme."""
     schemes = [Scheme(format=one) for one in FLOATS]
     schemes += [Scheme(format="float8", per=per) for per in ("matrix", "row", "32")]
     schemes += [Scheme(format=one, per=per, minimum=minimum) for per, minimum in BLOCKS for one in INTEGERS]
@@ -77,6 +83,7 @@ def cases(model: Transformer, recipe: QuantisationRecipe) -> Iterator[Case]:
                 of = ActivationScheme(bits=bits, scale=scale, outliers_apart=apart)
                 how = scale + (", outliers apart" if apart else "")
                 yield Case("activations", f"int{bits}", how, partial(_edited, model, activation_edits(of)))
+                yield Case("both", f"int{bits}", how, partial(_both, model, of))
     for bits in recipe.cache_bits:
         for keys in AXES:
             for values in AXES:
@@ -93,6 +100,12 @@ def _edited(model: Transformer, edits: list[Edit]) -> Edited:
     return model, edits
 
 
+def _both(model: Transformer, activations: ActivationScheme) -> Edited:
+    """Weights in as many bits as activations, with one scale per row: what a product of integers multiplies."""
+    weights = Scheme(format=INTEGER[activations.bits], per="row")
+    return quantised_copy(model, weights), activation_edits(activations)
+
+
 def quantisation(
     corpus: Path,
     out: Path,
@@ -107,15 +120,15 @@ def quantisation(
     """
     if Processes.join().rank > 0:  # one process does it
         return {}
-    table, stories = out / "quantisation.csv", data.held_out(corpus)
-    for name, count in recipe.stories:
+    table = out / "quantisation.csv"
+    for name, text, count in recipe.models:
         model, tokenizer = with_tokenizer(name)
         model = model.eval().requires_grad_(False)
-        texts = [tokenizer.encode(story)[: recipe.tokens] for story in stories[:count]]
+        texts = [tokenizer.encode(one)[: recipe.tokens] for one in TEXTS[text](corpus)[:count]]
         done = {(row["part"], row["format"], row["how"]) for row in read_table(table) if row["model"] == name}
         for case in cases(model, recipe):
             if (case.part, case.format, case.how) not in done:
-                add_row(table, {"model": name, **_row(model, case, texts)})
+                add_row(table, {"model": name, "text": text, **_row(model, case, texts)})
     return measured(out)
 
 
@@ -154,6 +167,7 @@ def measured(folder: Path) -> dict[str, float]:
         "int4 in groups of 32": ("weights", "int4", "group of 32"),
         "int8 activations by text": ("activations", "int8", "tensor"),
         "int8 activations by token": ("activations", "int8", "token"),
+        "int8 weights and activations by token": ("both", "int8", "token"),
     }
     models = dict.fromkeys(model for model, *_ in rows)
     return {f"{model}, {name}": rows[model, *key] for model in models for name, key in named.items()}

@@ -1,4 +1,4 @@
-"""The held-out loss of models with fewer bits: a table that was measured once, and what it says.
+"""The loss of models with fewer bits: a table that was measured once, and what it says.
 
 The table is `tfcore/ladders/quantisation.csv`; `python -m tfcore.training quantisation --corpus PATH --out DIR`
 measures it again.
@@ -10,8 +10,17 @@ from typing import Any, Literal
 
 from tfcore.analysis.finding import Finding
 
-Part = Literal["weights", "activations", "cache"]
-PARTS: dict[Part, str] = {"weights": "weights", "activations": "activations", "cache": "KV cache"}
+Part = Literal["weights", "activations", "both", "cache"]
+PARTS: dict[Part, str] = {
+    "weights": "weights",
+    "activations": "activations",
+    "both": "weights and activations",
+    "cache": "KV cache",
+}
+TEXTS: dict[str, str] = {  # what a model read, as the table has it -> in words
+    "stories": "held-out stories",
+    "wikipedia": "English Wikipedia",
+}
 HOW: dict[str, str] = {  # how values share a scale, as the table has it -> in words
     "none": "no scale",
     "matrix": "one scale per matrix",
@@ -53,12 +62,14 @@ class LossTable:
 
     Args:
         unrounded: loss of the model as it is.
+        text: that was read, a key of TEXTS.
         tokens: that were predicted.
     """
 
     model: str
     part: Part
     unrounded: float
+    text: str
     tokens: int
     points: tuple[LossPoint, ...]
 
@@ -83,7 +94,7 @@ def loss_table(rows: Sequence[Mapping[str, Any]], model: str, part: Part) -> Los
         for row in own
         if row["format"] != "float32"
     )
-    return LossTable(model, part, plain["loss"], plain["tokens"], points)
+    return LossTable(model, part, plain["loss"], plain["text"], plain["tokens"], points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ class FewestBits(Finding):
     model: str
     part: Part
     unrounded: float
+    text: str
     tokens: int
     found: dict[str, tuple[str, float] | None]
 
@@ -107,9 +119,9 @@ class FewestBits(Finding):
             for how, best in self.found.items()
         )
         return (
-            f"{self.model} has a loss of {self.unrounded:.3f} nats per token on {self.tokens:,} held-out tokens. The "
-            f"fewest bits of an integer type with which rounded {PARTS[self.part]} raise it by at most "
-            f"{SMALL_TEXT}: {words}."
+            f"{self.model} has a loss of {self.unrounded:.3f} nats per token on {self.tokens:,} tokens of "
+            f"{TEXTS[self.text]}. The fewest bits of an integer type with which rounded {PARTS[self.part]} raise it by "
+            f"at most {SMALL_TEXT}: {words}."
         )
 
 
@@ -122,7 +134,7 @@ def fewest_bits(table: LossTable) -> FewestBits:
         if own:
             best = min(near, key=lambda point: point.bits, default=None)
             found[how] = None if best is None else (best.format, best.loss)
-    return FewestBits(table.model, table.part, table.unrounded, table.tokens, found)
+    return FewestBits(table.model, table.part, table.unrounded, table.text, table.tokens, found)
 
 
 @dataclass(frozen=True, slots=True)
