@@ -39,7 +39,7 @@ def panel() -> None:
     page.try_this(TRY)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = controls.segmented("Model", "measured", settings.MEASURED, settings.MEASURED[0])
-        part = controls.segmented("Rounded", "part", list(PARTS), "weights", PARTS)
+        part = controls.segmented("Rounded", "part", list(PARTS), "weights", {**PARTS, "both": "both"})
         data_type = controls.segmented("Data type", "type", TYPES, "int4")
     table = settings.table_of(name, part)
     if data_type not in losses.types_of(table):
