@@ -54,6 +54,11 @@ def test_what_is_counted_is_what_the_ladder_trains():
     assert [version.parameters for version in same] == [version.parameters for version in ours]
 
 
+def test_biases_are_there_until_their_switch():
+    biased = [any(name.endswith("bias") for name in Transformer(v.config).state_dict()) for v in versions(SMALL)]
+    assert biased == [list(SWITCHES).index(v.name) < list(SWITCHES).index("no biases") for v in versions(SMALL)]
+
+
 def test_a_gate_keeps_the_weight_of_the_layer():
     found = {version.name: version for version in versions(first_of(768, 2, 12, 100, 16))}
     before, after = found["GQA"].parameters, found["SwiGLU"].parameters
