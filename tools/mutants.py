@@ -55,6 +55,7 @@ SIZES = {
     *("horizontal", "hide_index", "delta_color", "disabled", "frozen", "slots", "kw_only", "key", "color", "line"),
     "strict",  # of zip: what is zipped has one length
 }
+LARGEST = 10_000  # of a number that is changed, by 1: of larger ones a page shows no such difference
 LAYOUT = {"columns", "container", "base_layout", "of_model", "data", "expander", "tabs"}
 
 
@@ -94,7 +95,7 @@ class _Positions(Visitor):
 
 def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Ranges of a module, from (line, column) to (line, column), in which a fault would say nothing: annotations,
-    decorators, SIZES and LAYOUT."""
+    decorators, SIZES, LAYOUT and numbers beyond LARGEST."""
     ranges = []
     for node in ast.walk(ast.parse(source)):
         parts: list[ast.AST | None] = []
@@ -104,6 +105,8 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             parts.append(node.returns)
         if isinstance(node, ast.arg | ast.AnnAssign):
             parts.append(node.annotation)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value > LARGEST:
+            parts.append(node)
         if isinstance(node, ast.keyword) and node.arg in SIZES:
             parts.append(node.value)
         if isinstance(node, ast.Call):
@@ -159,11 +162,14 @@ def _imports(path: Path) -> frozenset[str]:
 
 
 def tests_of(path: str) -> list[str]:
-    """The tests that concern a module: those that import it, those of the pages that do, and the pages' experiments."""
+    """The tests that concern a module: those that import it or its page, those of the pages that do, and the pages'
+    experiments."""
     module = path.removesuffix(".py").replace("/", ".")
+    page_of_it = f"{module.rpartition('.')[0]}." if path.startswith("pages/") and path.count("/") == 3 else module
     folders = [ROOT / "tests" / kind for kind in ("analysis", "figures", "pages", "loading")]
     files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
-    own = [file for file in files if module in _imports(file)]
+    files = [file for file in files if file.name not in ("test_experiments.py", "test_every_page.py")]  # chosen below
+    own = [file for file in files if any(name.startswith(page_of_it) for name in _imports(file))]
     parts = [part for part in (ROOT / "pages").glob("*/*/*.py") if module in _imports(part)]
     if path.startswith("pages/"):
         parts.append(ROOT / path)
