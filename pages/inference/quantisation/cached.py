@@ -37,7 +37,8 @@ def panel() -> None:
     """The section."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     page.try_this(TRY)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    controls_beside, left, right = st.columns([3, 6, 6], gap="medium")  # above, they would push the figures down
+    with controls_beside:
         bits = controls.segmented("Bits", "cbits", BITS, 2)
         keys = controls.segmented("Keys", "keys", list(AXES), "channel", AXES)
         values = controls.segmented("Values", "values", list(AXES), "token", AXES)
@@ -57,7 +58,6 @@ def panel() -> None:
     begun = made(cache_bits.cache_effect, made(cache_bits.read_vectors, name, pasted, TOKENS), *chosen)
     model, tokenizer = cache.model(name)
     there = head_links.of_ids(name, tokens.ids, layer, head, pasted)
-    left, right = st.columns(2, gap="medium")
     with left:
         shown = experiments.keys(model, tokenizer, effect, pasted, TOKENS, drawn)
         figure(

@@ -36,8 +36,9 @@ def panel() -> None:
     """The section."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     page.try_this(TRY)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        places = [st.container(width=width) for width in (330, 200, 130)]
+    controls_beside, left, right = st.columns([3, 6, 6], gap="medium")  # above, they would push the figures down
+    with controls_beside:
+        places = [st.container() for _ in range(3)]
         with page.more_settings():
             model_name = models.choose("decoder", "encoder", key="of", default=models.first(), why_not=settings.unfit)
             first = controls.toggle("Count the first token", "first", True)
@@ -54,7 +55,6 @@ def panel() -> None:
     given = model_name, pasted, TOKENS, kind
     scan = scan_of(*given)
     begun = made(activations.scan_activations, *given)
-    left, right = st.columns(2, gap="medium")
     with left:
         shown = experiments.channels(model_name, scan, layer, first)
         figure(
