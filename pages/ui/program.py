@@ -183,8 +183,8 @@ def _helper(name: str, value: Any) -> str:
 def script(parts: Program) -> str:
     """The program as a Python script, which writes its figure into a file."""
     top = f'"""{parts.about}\n\n{HOW}\nThe figure is written to {parts.name}.html.\n"""\n\n{parts.imports}'
-    if parts.helpers:
-        top += f"\n\n\n{parts.helpers}\n"
+    if parts.helpers:  # as the formatter has it: two empty lines before a function, one before a constant
+        top += "\n" * (3 if parts.helpers.startswith(("def ", "class ", "@")) else 2) + f"{parts.helpers}\n"
     code = [top, parts.values, f'{parts.body}\nprint(shown)\npainted(shown.figure).write_html("{parts.name}.html")\n']
     return "\n\n".join(part for part in code if part)
 
