@@ -105,7 +105,7 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             parts.append(node.returns)
         if isinstance(node, ast.arg | ast.AnnAssign):
             parts.append(node.annotation)
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value > LARGEST:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > LARGEST:
             parts.append(node)
         if isinstance(node, ast.keyword) and node.arg in SIZES:
             parts.append(node.value)
