@@ -36,7 +36,7 @@ THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(n
   const box = node.getBoundingClientRect()
   return Math.abs(box.left - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
 })"""
-BOXES = ".tf-picture, .tf-river-scroll, .tf-planes, .tf-line-map, .tf-parts-map, .tf-bars"
+BOXES = ".tf-picture, .tf-river-scroll, .tf-planes, .tf-line-map, .tf-parts-map, .tf-bars, .tf-map, .st-key-chips"
 LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
 NO_PICTURE = ("/glossary",)
 # What sticks out of the window, unless it scrolls in a box of its own.
