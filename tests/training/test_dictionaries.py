@@ -4,7 +4,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
-from tfcore.inspection.transcoders import TranscoderConfig
+from tfcore.inspection.transcoders import TranscoderConfig, substitute
 from tfcore.training.data import Batch
 from tfcore.training.dictionaries import InTraining, Revival, read_and_written, train_dictionaries
 from tfcore.training.loop import Settings
@@ -37,6 +37,25 @@ def test_folding_changes_units_alone():
     one.settle_(x, y)
     inside = one.dictionary((x - one.mean_read) / one.scale_read) * one.scale_written + one.mean_written
     assert difference(one.folded()(x), inside) < 1e-4
+    other = InTraining(CONFIGS[0], seed=5)
+    other.settle_(x, y)
+    other.begin_with_(one.folded())
+    assert difference(other.dictionary.W_enc, one.dictionary.W_enc) < 1e-5
+    assert difference(other.losses(x, y, Revival())[2], inside) < 1e-4
+
+
+def test_the_second_part_of_the_training_lowers_the_divergence_of_the_models_predictions():
+    subject, one = model(), CONFIGS[:1]
+    first = train_dictionaries(subject, one, batches, SETTINGS)
+    with_it = train_dictionaries(subject, one, batches, SETTINGS, start=first, divergence=300.0)
+    without = train_dictionaries(subject, one, batches, SETTINGS, start=first)
+
+    def divergence(found):
+        rows = batches(99).ids
+        p, q = (subject(rows, edits=edits).logits.double().softmax(-1) for edits in ([], substitute(found)))
+        return float((p * (p / q).log()).sum(-1).mean())
+
+    assert divergence(with_it) < 0.97 * divergence(without)
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path):
@@ -64,9 +83,11 @@ def test_dead_features_learn_what_the_others_leave_over():
     one.idle[:5] = 1_000
     with torch.no_grad():
         one.dictionary.b_enc[:5] = -1.0
-    one.loss(x, y, Revival(weight=0.0)).backward()
+    error, auxiliary, _ = one.losses(x, y, Revival(weight=0.0))
+    (error + auxiliary).backward()
     without = one.dictionary.W_enc.grad[:5].clone()
     one.zero_grad()
     one.idle[:5] = 1_000
-    one.loss(x, y, Revival(weight=1.0)).backward()
+    error, auxiliary, _ = one.losses(x, y, Revival(weight=1.0))
+    (error + auxiliary).backward()
     assert one.dictionary.W_enc.grad[:5].norm() > without.norm()

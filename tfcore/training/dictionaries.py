@@ -2,6 +2,9 @@
 
 No activations are kept: the model reads a new batch each step, once for all dictionaries, so a run needs no disk, sees
 no text twice, and goes on after a stop as every other training does.
+
+Two losses: the square error of what is predicted, and, to finish with, the divergence of the model's predictions with
+it from those without (arXiv:2405.12241, section 2; as a short last part of the training: arXiv:2503.17272).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +16,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, module_of
-from tfcore.model import Transformer
+from tfcore.model import Output, Transformer
 from tfcore.training.data import Batch
 from tfcore.training.loop import Progress, Settings, train_beside
 
@@ -60,25 +64,35 @@ class InTraining(nn.Module):
             getattr(self, f"mean_{name}").copy_(mean)
             getattr(self, f"scale_{name}").copy_((value - mean).square().mean().sqrt())
 
-    def loss(
+    @torch.no_grad()
+    def begin_with_(self, given: Transcoder) -> None:
+        """Take the weights of a dictionary between the activations as they are: `folded` the other way round."""
+        one = self.dictionary
+        one.W_enc.copy_(given.W_enc * (self.scale_read / self.scale_written))
+        one.b_enc.copy_((given.b_enc + given.W_enc @ self.mean_read) / self.scale_written)
+        one.W_dec.copy_(given.W_dec)
+        one.b_dec.copy_((given.b_dec - self.mean_written) / self.scale_written)
+
+    def losses(
         self, x: Float[Tensor, "token d_model"], y: Float[Tensor, "token d_model"], revival: Revival
-    ) -> Float[Tensor, ""]:
-        """Mean square error in units of the variance of y, and the auxiliary loss where features are dead."""
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, "token d_model"]]:
+        """Mean square error in units of the variance of y, the weighted auxiliary loss (0 where no feature is dead),
+        and the prediction of y."""
         one = self.dictionary
         x, y = (x - self.mean_read) / self.scale_read, (y - self.mean_written) / self.scale_written
-        before = one.before_top_k(x)
+        before = one.before_top_k(x).float()
         values, indices = before.topk(one.config.top_k, dim=-1, sorted=False)
         # a product with the chosen rows alone: a tenth of the time of features @ W_dec, for 32 of 1,536
         written = F.embedding_bag(indices, one.W_dec, per_sample_weights=values.relu(), mode="sum") + one.b_dec
         self.idle += 1
         self.idle[indices[values > 0]] = 0
-        error = (written - y).square().mean()
+        error, predicted = (written - y).square().mean(), written * self.scale_written + self.mean_written
         dead = (self.idle > revival.after).nonzero()[:, 0]
         if len(dead) == 0 or revival.weight == 0:
-            return error
+            return error, torch.zeros(()), predicted
         values, chosen = before[:, dead].topk(min(revival.top_k, len(dead)), dim=-1, sorted=False)
         rest = F.embedding_bag(dead[chosen], one.W_dec, per_sample_weights=values.relu(), mode="sum")
-        return error + revival.weight * (rest - (y - written).detach()).square().mean()
+        return error, revival.weight * (rest - (y - written).detach()).square().mean(), predicted
 
     @torch.no_grad()
     def lengths_to_one_(self) -> None:
@@ -106,6 +120,8 @@ def train_dictionaries(
     folder: Path | None = None,
     report: Callable[[Progress], None] = lambda _: None,
     revival: Revival = Revival(),
+    start: Sequence[Transcoder] = (),
+    divergence: float = 0.0,
 ) -> list[Transcoder]:
     """Train dictionaries of one model with Adam; goes on where an earlier run in the same folder was stopped.
 
@@ -113,17 +129,27 @@ def train_dictionaries(
         batches: step -> the ids that the model reads.
         folder: where state.safetensors is kept; None keeps nothing.
         report: called after every step; its loss is the mean share of variance that is left unexplained.
+        start: dictionaries to begin with, one for each config; none: random directions.
+        divergence: how much a nat a token of KL(model || model with the prediction of one dictionary) counts, beside
+            the share of variance.
     """
     of_each = [InTraining(config, settings.seed + i) for i, config in enumerate(configs)]
 
     def gradients(step: int, batch: Batch) -> float:
         total = 0.0
-        for one, (x, y) in zip(of_each, read_and_written(model, configs, batch.ids), strict=True):
-            if step == 0:
-                one.settle_(x, y)
-            loss = one.loss(x, y, revival)
-            loss.backward()
-            total += float(loss.detach())
+        with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
+            output = _seen(model, configs, batch.ids)
+            for i, (one, (x, y)) in enumerate(zip(of_each, _pairs(output, configs), strict=True)):
+                if step == 0:
+                    one.settle_(x, y)
+                    if start:
+                        one.begin_with_(start[i])
+                error, auxiliary, predicted = one.losses(x, y, revival)
+                loss = error + auxiliary
+                if divergence:
+                    loss = loss + divergence * _divergence(model, batch.ids, output, configs[i], predicted)
+                loss.backward()
+                total += float(error.detach())
         return total / len(of_each)
 
     def after() -> None:
@@ -134,11 +160,30 @@ def train_dictionaries(
     return [one.folded() for one in of_each]
 
 
-@torch.no_grad()
 def read_and_written(
     model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
     """For each dictionary what it is to read and to write, over the tokens of a batch."""
-    names = {name for config in configs for name in (config.reads, config.writes)}
-    found = model(ids, capture=sorted(names)).activations
-    return [(found[config.reads].flatten(0, 1), found[config.writes].flatten(0, 1)) for config in configs]
+    return _pairs(_seen(model, configs, ids), configs)
+
+
+@torch.no_grad()
+def _seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Output:
+    return model(ids, capture=sorted({name for config in configs for name in (config.reads, config.writes)}))
+
+
+def _pairs(
+    output: Output, configs: Sequence[TranscoderConfig]
+) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
+    found = output.activations
+    return [tuple(found[name].flatten(0, 1).float() for name in (one.reads, one.writes)) for one in configs]
+
+
+def _divergence(
+    model: Transformer, ids: Tensor, output: Output, config: TranscoderConfig, predicted: Tensor
+) -> Float[Tensor, ""]:
+    """KL(model || model with the prediction in the place of the activation), in nats a token."""
+    as_is = output.activations[config.writes]
+    changed = model(ids, edits=[Edit.replace(config.writes, predicted.view_as(as_is))]).logits
+    logs = (logits.float().log_softmax(-1) for logits in (changed, output.logits))
+    return F.kl_div(*logs, log_target=True, reduction="none").sum(-1).mean()

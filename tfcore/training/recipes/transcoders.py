@@ -31,6 +31,8 @@ class TranscodersRecipe:
         stream_after: the block after which the stream has an autoencoder.
         seq: tokens of a row.
         settings: rows of text a step, and the schedule of Adam.
+        tuning: the same of the second part, in which the divergence of the model's predictions counts as well.
+        divergence: how much it counts: of a nat a token, beside the share of variance that is unexplained.
     """
 
     model: str = "stories"
@@ -44,6 +46,12 @@ class TranscodersRecipe:
             steps=1_200, rows=16, lr=2e-3, lr_min=2e-5, warmup=50, betas=(0.9, 0.999), save_every=100
         )
     )
+    tuning: Settings = field(
+        default_factory=lambda: Settings(
+            steps=400, rows=16, lr=1e-3, lr_min=2e-5, warmup=20, betas=(0.9, 0.999), save_every=50, bfloat16=True
+        )
+    )
+    divergence: float = 4.0
     revival: Revival = field(default_factory=Revival)
 
 
@@ -75,13 +83,17 @@ def transcoders(
         for name in story_texts.WEIGHTS
     }
 
-    def batches(step: int) -> data.Batch:
-        generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
-        return data.text_windows(streams, story_texts.WEIGHTS, recipe.settings.rows, recipe.seq, generator)
+    def batches(step: int, rows: int = recipe.settings.rows, seed: int = recipe.seed) -> data.Batch:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
+        return data.text_windows(streams, story_texts.WEIGHTS, rows, recipe.seq, generator)
+
+    def fresh(step: int) -> data.Batch:  # other rows than those of the first part
+        return batches(step, recipe.tuning.rows, recipe.seed + 1)
 
     configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
-    trained = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
-    save_transcoders(out, trained)
+    first = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
+    second = recipe.tuning, out / "tuning", report, recipe.revival, first, recipe.divergence
+    save_transcoders(out, train_dictionaries(model, configs, fresh, *second))
     found = load_transcoders(out)  # as they ship, in half precision
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
