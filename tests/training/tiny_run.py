@@ -49,7 +49,8 @@ def in_small(name: str, dropout: float) -> Any:
     settings = replace(recipe.settings, steps=8, warmup=2, evaluate_every=4, save_every=3)
     recipe = replace(recipe, settings=settings)
     if name == "transcoders":
-        return replace(recipe, n_features=40, top_k=4, seq=24, settings=replace(settings, rows=4))
+        small = replace(settings, rows=4)
+        return replace(recipe, n_features=40, top_k=4, seq=24, settings=small, tuning=replace(small, bfloat16=True))
     if name == "tuned-lens":
         return replace(recipe, models=("stories-learned",), seq=24, settings=replace(settings, rows=4))
     if name == "induction":

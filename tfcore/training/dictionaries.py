@@ -138,7 +138,7 @@ def train_dictionaries(
     def gradients(step: int, batch: Batch) -> float:
         total = 0.0
         with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
-            output = _seen(model, configs, batch.ids)
+            output = seen(model, configs, batch.ids)
             for i, (one, (x, y)) in enumerate(zip(of_each, _pairs(output, configs), strict=True)):
                 if step == 0:
                     one.settle_(x, y)
@@ -147,7 +147,7 @@ def train_dictionaries(
                 error, auxiliary, predicted = one.losses(x, y, revival)
                 loss = error + auxiliary
                 if divergence:
-                    loss = loss + divergence * _divergence(model, batch.ids, output, configs[i], predicted)
+                    loss = loss + divergence * divergence_of(model, batch.ids, output, configs[i], predicted)
                 loss.backward()
                 total += float(error.detach())
         return total / len(of_each)
@@ -164,11 +164,12 @@ def read_and_written(
     model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
     """For each dictionary what it is to read and to write, over the tokens of a batch."""
-    return _pairs(_seen(model, configs, ids), configs)
+    return _pairs(seen(model, configs, ids), configs)
 
 
 @torch.no_grad()
-def _seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Output:
+def seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Output:
+    """One reading of a batch, with all that the dictionaries read and write."""
     return model(ids, capture=sorted({name for config in configs for name in (config.reads, config.writes)}))
 
 
@@ -179,7 +180,7 @@ def _pairs(
     return [tuple(found[name].flatten(0, 1).float() for name in (one.reads, one.writes)) for one in configs]
 
 
-def _divergence(
+def divergence_of(
     model: Transformer, ids: Tensor, output: Output, config: TranscoderConfig, predicted: Tensor
 ) -> Float[Tensor, ""]:
     """KL(model || model with the prediction in the place of the activation), in nats a token."""
