@@ -14,7 +14,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.block import neurons
-from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, readability
+from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, rated_sample, readability
 from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.figures.inside.features import map_width
 from tfcore.inspection.transcoders import Transcoder
@@ -45,6 +45,7 @@ activations = cache.of_model(max_entries=32)(experiments.activations)
 promotion = cache.of_model(max_entries=128)(one_feature.feature_promotion)
 texts = cache.of_model(max_entries=64)(one_feature.feature_texts)
 held = cache.of_model(max_entries=64)(experiments.held)
+ratings = cache.data(max_entries=1)(rated_sample.load_ratings)
 
 
 @cache.data(max_entries=5)
@@ -233,12 +234,13 @@ st.subheader("Off, or forced on", anchor=False)
 latest = page.Latest()
 off_or_on(reading, dictionary, feature, latest)
 read = readability.readability(load_feature_scan(MODEL), dictionary, of_text.dictionary_name(of))
+rated = rated_sample.rated_sample(ratings(MODEL), of.config.writes, of_text.dictionary_name(of))
 page.what_to_see(
     "Each row of the map is a feature, each column a token; at most 32 features are active at a token. Rows stand in "
     "the order of the tokens at which they are largest, so what the model computes runs from the upper left to the "
     "lower right. Compare what a feature reads (the coloured texts) with what it writes (the tokens it raises): where "
     f"both fit, it can be read as a rule. Many do not: a feature may stand for something that no list of tokens shows. "
-    f"{read}"
+    f"{read} {rated or ''}"
 )
 page.question(
     "Two features are active on the same token. Why are there two, and not one?",
@@ -260,6 +262,7 @@ page.how_it_is_computed(
         one_feature.feature_promotion,
         feature_edits.hold_feature,
         readability.readability,
+        rated_sample.rated_sample,
     ),
     papers=(
         "Transcoders: arXiv:2406.11944, section 3.1. TopK features: arXiv:2406.04093, section 2.3. Sparse autoencoders "
