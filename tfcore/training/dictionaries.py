@@ -176,8 +176,8 @@ def seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -
 def _pairs(
     output: Output, configs: Sequence[TranscoderConfig]
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
-    found = output.activations
-    return [tuple(found[name].flatten(0, 1).float() for name in (one.reads, one.writes)) for one in configs]
+    found = {name: value.flatten(0, 1).float() for name, value in output.activations.items()}
+    return [(found[one.reads], found[one.writes]) for one in configs]
 
 
 def divergence_of(
@@ -186,5 +186,5 @@ def divergence_of(
     """KL(model || model with the prediction in the place of the activation), in nats a token."""
     as_is = output.activations[config.writes]
     changed = model(ids, edits=[Edit.replace(config.writes, predicted.view_as(as_is))]).logits
-    logs = (logits.float().log_softmax(-1) for logits in (changed, output.logits))
-    return F.kl_div(*logs, log_target=True, reduction="none").sum(-1).mean()
+    q, p = changed.float().log_softmax(-1), output.logits.float().log_softmax(-1)
+    return F.kl_div(q, p, log_target=True, reduction="none").sum(-1).mean()
