@@ -1,4 +1,4 @@
-"""A sample of the features of `stories`' dictionaries, rated by a reader after a written rule."""
+"""A sample of the features of `stories`' dictionaries, rated by a language model after a written rule."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ RULE = (
 
 
 class Rating(NamedTuple):
-    """What a reader said of a feature: 0 to 2 by RULE, and the phrase, empty for 0."""
+    """What was said of a feature: 0 to 2 by RULE, and the phrase, empty for 0."""
 
     score: int
     phrase: str
@@ -58,7 +58,7 @@ def load_ratings(model: str, folder: Path | None = None) -> Ratings:
 
 @dataclass(frozen=True, slots=True)
 class RatedSample(Finding):
-    """How a reader rated the features that were drawn.
+    """How the features that were drawn were rated.
 
     Args:
         dictionary: what one dictionary is called.
@@ -77,8 +77,9 @@ class RatedSample(Finding):
         low, high = wilson(self.of_all, self.rated)
         none, most, every = self.scores
         return (
-            f"One reader rated {sum(self.scores)} features of {self.dictionary}, drawn at random: {every} with 2, "
-            f"{most} with 1, {none} with 0 ({RULE}). Of all five dictionaries, {self.of_all} of {self.rated} have 2 "
+            f"A language model read and rated {sum(self.scores)} features of {self.dictionary}, drawn at "
+            f"random: {every} with 2, {most} with 1, {none} with 0 ({RULE}). Of all five "
+            f"dictionaries, {self.of_all} of {self.rated} have 2 "
             f"({self.of_all / self.rated:.0%}, 95 % interval {low:.0%} to {high:.0%})."
         )
 
