@@ -84,11 +84,19 @@ REAL = "smollm2"
 ON_DESKTOPS = ("",)  # on phones what stands above it has another height where there are no real models
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 IN_SIGHT = 0.8  # of the window's height, at which a picture has to begin to be worth while
-# The first picture below the title, marked, and what shows that it is drawn.
-FIRST = """() => {
-  const kinds = { ".tf-picture": ".tf-picture .main-svg", ".tf-river-scroll": ".tf-river path",
-    ".tf-planes": ".tf-planes [role=slider]", ".tf-line-map": ".tf-line-map circle", ".tf-parts-map": ".tf-parts-map *",
-    ".tf-bars": ".tf-bars *", ".tf-map": ".tf-map path", ".st-key-chips": ".st-key-chips" }
+# What can be a first picture -> what is there once it is drawn.
+KINDS = {
+    ".tf-picture": ".tf-picture .main-svg",
+    ".tf-river-scroll": ".tf-river path",
+    ".tf-planes": ".tf-planes [role=slider]",
+    ".tf-line-map": ".tf-line-map circle",
+    ".tf-parts-map": ".tf-parts-map *",
+    ".tf-bars": ".tf-bars *",
+    ".tf-map": ".tf-map path",
+    ".st-key-chips": ".st-key-chips",
+}
+# The first of them below the title, marked.
+FIRST = """kinds => {
   const title = document.querySelector("h1").getBoundingClientRect().bottom
   const boxes = Object.keys(kinds).flatMap(kind => [...document.querySelectorAll(kind)].map(node => ({ kind, node })))
     .map(one => ({ ...one, box: one.node.getBoundingClientRect() }))
@@ -118,7 +126,7 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
             visitor.page.locator(".tf-river-buttons button", has_text="Pause").wait_for(state="detached")
             visitor.page.wait_for_selector("#tf-first", state="detached")  # the picture that was there before
             visitor.page.wait_for_timeout(2000)
-            found = visitor.page.evaluate(FIRST)
+            found = visitor.page.evaluate(FIRST, KINDS)
             if found is not None and found["at"][1] < IN_SIGHT * window["height"]:
                 x, y, width, height = found["at"]
                 shown = min(height, window["height"] - y)

@@ -11,6 +11,7 @@ from tests.e2e.checks import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
 from tests.pages.test_router import listed
+from tools import pictures
 
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -36,7 +37,6 @@ THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(n
   const box = node.getBoundingClientRect()
   return Math.abs(box.left - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
 })"""
-BOXES = ".tf-picture, .tf-river-scroll, .tf-planes, .tf-line-map, .tf-parts-map, .tf-bars, .tf-map, .st-key-chips"
 LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
 NO_PICTURE = ("/glossary",)
 # What sticks out of the window, unless it scrolls in a box of its own.
@@ -83,7 +83,7 @@ def assert_first_picture_fits(visitor: Visitor, path: str, size: str) -> None:
     if place is None or getattr(place, size) is None or place.model:  # those of real models stand where they are
         return
     x, y, *_ = getattr(place, size)
-    visitor.wait_until(THERE, [BOXES, x, y])
+    visitor.wait_until(THERE, [", ".join(pictures.KINDS), x, y])
     visitor.page.wait_for_selector("#tf-first", state="detached")
 
 

@@ -108,7 +108,7 @@ def film_steps(name: str = FILM) -> tuple[int, ...]:
 
 
 def film_moment(frame: int, name: str = FILM) -> Moment:
-    """One frame of a film, measured as it is watched: on rows as in its training, and on 64 tokens said twice."""
+    """One frame of a film, measured as it is watched: on rows as in its training, and on 64 repeated tokens."""
     film = _film(name)
     generator = torch.Generator().manual_seed(0)
     rows = repeating_rows(film.config.vocab_size, FILM_SEQ, MEASURED_ROWS, generator, 16)

@@ -89,7 +89,7 @@ def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> f
 
 
 def copying(model: Transformer) -> dict[str, Any]:
-    """Losses and heads on different random tokens, said twice: of the best heads, and of each (layer, head)."""
+    """Losses and heads on repeated random tokens, all different: of the best heads, and of each (layer, head)."""
     found = repeated_tokens(model, seed=1, distinct=True)
     heads = {"previous": found.previous, "induction": found.induction}
     return {

@@ -72,7 +72,7 @@ def read(slot: Slot) -> Read:
 
 @cache.data(max_entries=24)
 def _maps(pasted: str, seed: int) -> Any:
-    """Patterns and scores of all heads of the default model on a text, or (empty) on random tokens said twice."""
+    """Patterns and scores of all heads of the default model on a text, or (empty) on repeated random tokens."""
     model = cache.model(MODEL)[0]
     if pasted:
         ids = first_tokens(MODEL, pasted, SHORT).ids

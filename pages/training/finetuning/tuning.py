@@ -67,12 +67,11 @@ def panel() -> None:
         )
         run = made(finetuning.fine_tune_to_the_end, config)
     else:
-        told = KEPT if kept else NOT_KEPT
-        beside.caption(told)
-        config = config if kept else kept_runs()[0].config
-        run = made(experiments.kept_run, config)
+        beside.caption(KEPT if kept else NOT_KEPT)
+        shown = (kept or kept_runs())[0]
+        config, run = shown.config, made(experiments.kept_run, shown.config)
         with picture:
-            _show(next(run for run in kept_runs() if run.config == config))
+            _show(shown)
     _words(config, run)
 
 

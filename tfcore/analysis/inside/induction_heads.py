@@ -285,7 +285,7 @@ class HeadKinds:
 
 
 def copying_of_random_rows(model: Transformer) -> Copying:
-    """What a model does on rows of random tokens, said twice: always the same ones."""
+    """What a model does on rows of repeated random tokens: always the same ones."""
     length = tested_length(model.config)
     return copying(model, twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0)), length)
 

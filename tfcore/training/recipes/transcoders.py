@@ -92,8 +92,10 @@ def transcoders(
 
     configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
     first = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
-    second = recipe.tuning, out / "tuning", report, recipe.revival, first, recipe.divergence
-    save_transcoders(out, train_dictionaries(model, configs, fresh, *second))
+    second = train_dictionaries(
+        model, configs, fresh, recipe.tuning, out / "tuning", report, recipe.revival, first, recipe.divergence
+    )
+    save_transcoders(out, second)
     found = load_transcoders(out)  # as they ship, in half precision
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
