@@ -220,6 +220,8 @@ def copied(folder: Path) -> Path:
     for file in ROOT.iterdir():
         if file.is_file():
             shutil.copy(file, folder)
+    if (ROOT / "models").exists():  # the real models are looked at, not copied
+        (folder / "models").symlink_to((ROOT / "models").resolve())
     return folder
 
 

@@ -22,7 +22,6 @@ from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Promp
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.analysis.one_text import encoded
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -304,8 +303,3 @@ def _exact_effects(
             yield None
     for row in range(n):
         yield ExactEffects(tuple(parts), effects[row], patched[row])
-
-
-def prompt_words(prompt: Prompt) -> str:
-    """A prompt in a few words, for the row of a table."""
-    return f"{visible(prompt.clean)} → {visible(prompt.answer)}, not {visible(prompt.wrong)}"
