@@ -19,7 +19,7 @@ from pages.reference.check.round import (
     unpacked,
     verdict,
 )
-from pages.reference.check.typed import typed_number
+from pages.reference.check.typed import LARGEST, typed_number
 from pages.ui import places, tour
 from tests.pages.test_router import PAGES, listed
 from tfcore.analysis.reference.questions.problem import answer_text
@@ -208,6 +208,16 @@ def test_damaged_codes_are_no_answers(word):
         found = unpacked(slots, "~".join([mark(slots), *words]))
         assert found is None or all(a is None or abs(a) < 1e99 for a in found if not isinstance(a, tuple))
     assert unpacked(slots, word) is None
+
+
+def test_the_largest_number_that_can_be_typed_comes_back():
+    slots = draw(1, list(CHAPTERS), 0)
+    place = next(i for i, slot in enumerate(slots) if isinstance(slot.question, Number))
+    for value, read in ((LARGEST, LARGEST), (1.01 * LARGEST, None)):
+        words = [""] * LENGTH
+        words[place] = f"{value:.12g}"
+        found = unpacked(slots, "~".join([mark(slots), *words]))
+        assert (found and found[place]) == read
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tfcore.analysis.model.first_words import RoundTrip
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.quantities import gigabytes, short, whole
 from tfcore.config import Architecture, ModelConfig
+from tfcore.loading.hub import is_hub_name
 
 TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
 CHARACTERS = 500  # of a text
@@ -92,7 +93,8 @@ def show(name: str) -> list[page.Experiment]:
     if run_models.is_run(name):
         st.caption("Trained in the lab on this server; it is kept for as long as the run is looked at.")
     elif own is not None:
-        st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
+        source = f"commit {own.state}" if is_hub_name(name) else "from a folder"
+        st.caption(f"In {own.seconds:.1f} s; {source}.")
     one, two, three, four = st.columns(4)
     one.metric("Parameters", short(count.total), help=whole(count.total))
     if count.active != count.total:

@@ -82,7 +82,7 @@ def relative_error(before: Float[ndarray, "..."], after: Float[ndarray, "..."]) 
 
 def percent(share: float) -> str:
     """A share in per cent, with two digits that count below 10."""
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
 def outlying_row(weight: Float[Tensor, "row column"]) -> tuple[int, int]:
