@@ -1,4 +1,4 @@
-"""Statistics that several analyses need: the interval of a share, and correlations that may not exist."""
+"""Statistics that several analyses need: intervals of shares, Student's t, and correlations that may not exist."""
 
 import math
 
@@ -19,6 +19,18 @@ def wilson(right: int, of: int) -> tuple[float, float]:
     middle = (p + Z95 * Z95 / (2 * of)) / scale
     half = Z95 * math.sqrt(p * (1 - p) / of + Z95 * Z95 / (4 * of * of)) / scale
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def t_quantile(degrees: int, probability: float) -> float:
+    """The quantile of Student's t distribution above its median, within 1e-4.
+
+    With t = sqrt(degrees) tan(angle) the density is proportional to cos(angle)^(degrees - 1), which is summed.
+    """
+    angle = np.linspace(0.0, np.pi / 2, 200_001)
+    density = np.cos(angle) ** (degrees - 1)
+    total = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    at = np.interp(probability, 0.5 + 0.5 * total / total[-1], angle)
+    return float(np.sqrt(degrees) * np.tan(at))
 
 
 def correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:

@@ -13,6 +13,7 @@ from pages.ui.components.figure import figure
 from pages.ui.csv_table import Columns, csv_table, download
 from pages.ui.program import made
 from pages.ui.work.filling import fill
+from tfcore.analysis import statistics
 from tfcore.analysis.inside import attribution_patching, knock_outs, prompt_means, prompt_sets
 from tfcore.analysis.inside.interventions import part_title
 from tfcore.analysis.inside.prompt_means import SetMetric
@@ -173,12 +174,7 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
             r"\bar e \pm t_{n-1,\,0.975} \cdot \frac{s}{\sqrt n}, \qquad "
             r"s^2 = \frac{1}{n-1} \sum_i (e_i - \bar e)^2\end{gathered}"
         ),
-        code=(
-            prompt_sets.measure_set,
-            attribution_patching.part_effects,
-            prompt_means.means_of,
-            prompt_means.t_quantile,
-        ),
+        code=(prompt_sets.measure_set, attribution_patching.part_effects, prompt_means.means_of, statistics.t_quantile),
         papers=(
             "The names, and the difference of two logits: arXiv:2211.00593, section 2; corrupted texts of equally many "
             "tokens: arXiv:2309.16042, section 2; estimates of all parts: arXiv:2310.10348, section 2. The interval "

@@ -20,7 +20,6 @@ from tfcore.analysis.inside.prompt_means import (
     means_of,
     part_values,
     set_metric,
-    t_quantile,
 )
 from tfcore.analysis.inside.prompt_sets import (
     EXACT,
@@ -136,13 +135,6 @@ def test_the_largest_estimates_are_measured_exactly():
 
 
 # ---- intervals ----
-
-
-@pytest.mark.parametrize(
-    ("degrees", "expected"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (11, 2.2010), (30, 2.0423), (63, 1.9983)]
-)
-def test_quantiles_are_those_of_tables(degrees, expected):
-    assert t_quantile(degrees, 0.975) == pytest.approx(expected, abs=2e-4)
 
 
 def test_an_interval_is_its_formula_and_covers_as_often_as_it_says():

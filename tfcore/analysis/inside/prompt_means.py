@@ -12,6 +12,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Part, part_title, parts_of
 from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS
+from tfcore.analysis.statistics import t_quantile
 from tfcore.model import Transformer
 
 LEVEL = 0.95  # of the intervals
@@ -91,18 +92,6 @@ def board_names(model: Transformer, patched: bool) -> list[list[str]]:
     if patched:
         return [[f"attention {layer}", f"feed-forward {layer}"] for layer in range(len(layers))]
     return [[part_title(part) for part in layer] for layer in layers]
-
-
-def t_quantile(degrees: int, probability: float) -> float:
-    """The quantile of Student's t distribution above its median, within 1e-4.
-
-    With t = sqrt(degrees) tan(angle) the density is proportional to cos(angle)^(degrees - 1), which is summed.
-    """
-    angle = np.linspace(0.0, np.pi / 2, 200_001)
-    density = np.cos(angle) ** (degrees - 1)
-    total = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    at = np.interp(probability, 0.5 + 0.5 * total / total[-1], angle)
-    return float(np.sqrt(degrees) * np.tan(at))
 
 
 class PartValues(NamedTuple):

@@ -170,13 +170,6 @@ def test_every_model_is_kept_whole():
     assert kept.written({"stories": dict.fromkeys(properties.PROPERTIES, found)}).count("[[") == 6
 
 
-def test_an_interval_of_wilson():
-    for share in wilson(8, 10):  # the shares from which 8 of 10 is just as far as 1.96 standard errors
-        assert abs(0.8 - share) == pytest.approx(1.959964 * (share * (1 - share) / 10) ** 0.5)
-    assert wilson(8, 10)[0] < 0.8 < wilson(8, 10)[1]
-    assert wilson(0, 5)[0] == pytest.approx(0, abs=1e-12)
-
-
 @pytest.fixture
 def small(stories):
     """Two layers: the first reads nothing but the first class, the second everything but one word."""

@@ -1,0 +1,19 @@
+"""Intervals and quantiles, beside tables and the equations that define them."""
+
+import pytest
+
+from tfcore.analysis.statistics import t_quantile, wilson
+
+
+def test_an_interval_of_wilson():
+    for share in wilson(8, 10):  # the shares from which 8 of 10 is just as far as 1.96 standard errors
+        assert abs(0.8 - share) == pytest.approx(1.959964 * (share * (1 - share) / 10) ** 0.5)
+    assert wilson(8, 10)[0] < 0.8 < wilson(8, 10)[1]
+    assert wilson(0, 5)[0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "expected"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (11, 2.2010), (30, 2.0423), (63, 1.9983)]
+)
+def test_quantiles_are_those_of_tables(degrees, expected):
+    assert t_quantile(degrees, 0.975) == pytest.approx(expected, abs=2e-4)
