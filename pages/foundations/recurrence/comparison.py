@@ -10,7 +10,7 @@ from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.foundations.recurrence import comparison, networks
+from tfcore.analysis.foundations.recurrence import comparison, comparison_findings, networks
 from tfcore.analysis.foundations.recurrence.comparison import (
     BEGIN,
     TASKS,
@@ -148,8 +148,8 @@ def words(task: TaskName, begun: Any, against: Any, repeats: Any) -> None:
     page.what_to_see(
         "**Copying** needs all letters at once: attention finds each where it stands, a state of fixed size has to "
         "hold them all, and the RNN stays at guessing. **One letter** is what an LSTM was made for: it learns that "
-        "first, with every seed; the RNN is better at short distances than at long ones. The Transformer begins last: "
-        "with two of the three seeds it has nearly all distances right at the end, with the third it has not begun. "
+        "first, and the Transformer begins last. "
+        f"{comparison_findings.recall_over_seeds(comparison.kept_repeats('recall'))} "
         "**Sums**: the recurrent networks memorise those that they are trained on, and only the Transformer has more "
         "than a few of those held out right. On a short **text** in which the last few characters decide, "
         "recurrence is the better start. A step of the Transformer takes longer here, though it computes all "

@@ -96,6 +96,34 @@ class SeedSpread(Finding):
         return f"Over {self.seeds} seeds of weights and batches: {', '.join(said)} right at the end."
 
 
+@dataclass(frozen=True, slots=True)
+class RecallOverSeeds(Finding):
+    """What of the recall of one letter holds with every seed, and what with some.
+
+    Args:
+        seeds: how many trainings there are.
+        whole: with how many of them the LSTM has every letter right at the end.
+        nearer: with how many the RNN has more right at the shortest distance than at the longest.
+        learned: with how many the Transformer has THRESHOLD or more right.
+        least: the smallest share that the Transformer has right.
+    """
+
+    seeds: int
+    whole: int
+    nearer: int
+    learned: int
+    least: float
+
+    @property
+    def sentence(self) -> str:
+        of = f"of {self.seeds} seeds"
+        return (
+            f"At the end the LSTM has every letter right with {self.whole} {of}. The RNN has more right at the "
+            f"shortest distance than at the longest with {self.nearer} {of}. The Transformer has {THRESHOLD:.0%} or "
+            f"more right with {self.learned} {of}, and {self.least:.0%} with the seed where it has fewest."
+        )
+
+
 def _range(low: float, high: float) -> str:
     ends = f"{low:.0%}", f"{high:.0%}"
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
@@ -129,3 +157,17 @@ def seed_spread(repeats: Repeats) -> SeedSpread:
     by_network = zip(*repeats.accuracy, strict=True)
     ranges = tuple((kind, min(shares), max(shares)) for kind, shares in zip(KINDS, by_network, strict=True))
     return SeedSpread(len(repeats.seeds), ranges)
+
+
+def recall_over_seeds(repeats: Repeats) -> RecallOverSeeds:
+    """Counted over the trainings of the task "recall"."""
+    rnn, lstm, transformer = (KINDS.index(kind) for kind in ("rnn", "lstm", "transformer"))
+    near_and_far = [(places[rnn][0], places[rnn][-1]) for places in repeats.by_place]
+    shares = [each[transformer] for each in repeats.accuracy]
+    return RecallOverSeeds(
+        seeds=len(repeats.seeds),
+        whole=sum(each[lstm] == 1 for each in repeats.accuracy),
+        nearer=sum(near > far for near, far in near_and_far),
+        learned=sum(share >= THRESHOLD for share in shares),
+        least=min(shares),
+    )
