@@ -16,6 +16,9 @@ from tfcore.analysis.foundations.part_texts import Part
 FILE = "foundations/heads/page.py"
 WHY = "why it looks there"  # the section on one score
 CLICK = "Click a cell to see why the head looks there."
+# In its place, where there is no such head to open.
+NO_TEXT = "No text gives exactly these tokens, so no click leads to why the head looks where it does."
+IN_TRAINING = "Why a head looks where it does can be opened for installed models only, not at a step of a training."
 
 text_of = cache.of_model(max_entries=128)(one_text.text_of)
 
@@ -89,9 +92,13 @@ def on_cell(there: HeadOfText | None, weights: Float[ndarray, "query key"]) -> C
     return click
 
 
-def caption(words: str, there: HeadOfText | None) -> str:
-    """The caption of a map whose cells lead somewhere, or do not."""
-    return words if there is None else f"{words} {CLICK}"
+def caption(words: str, there: HeadOfText | None, why_not: str = NO_TEXT) -> str:
+    """The caption of a map whose cells lead somewhere, or do not.
+
+    Args:
+        why_not: what it says where they lead nowhere.
+    """
+    return f"{words} {why_not if there is None else CLICK}".strip()
 
 
 def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = "") -> HeadOfText | None:

@@ -33,6 +33,7 @@ TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. "
     "One day the ball rolled away and Lily ran after it."
 )
+OTHER_MASK = "Why a head looks where it does can be opened under the mask that the model was trained with: {own}."
 # kind: (name, what it is and who uses it, its own sliders)
 MASKS: dict[Kind, tuple[str, str, list[str]]] = {
     "causal": (
@@ -235,13 +236,15 @@ for title, draw, values in (
                 alt=f"{title} of layer {layer}, head {head} {when}: {finding}",
                 height=420,
                 min_width=420,
-                caption=head_links.caption(f"{title} {when}, (query, key) = ({n}, {n}): {finding}", there),
+                caption=head_links.caption(f"{title} {when}, (query, key) = ({n}, {n}): {finding}", there, ""),
                 on_click=head_links.on_cell(there, attended.masked[layer, head]),
                 table=lambda m=values[masked][layer, head], v=f"{title} {when}": pairs_table(m, tokens, v),
                 cursor=True,
             )
 if there is not None:
     there.link_strongest(attended.masked[layer, head], tokens, tokens)
+else:
+    st.caption(head_links.NO_TEXT if config.kind == own else OTHER_MASK.format(own=NAMES[own]))
 page.what_to_see(
     "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of each "
     "row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with weight "

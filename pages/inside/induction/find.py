@@ -24,6 +24,7 @@ from tfcore.training.repeated_rows import training_note
 
 CHARACTERS = 2_000  # of a text
 TOKENS = 128  # of a text, repeated or not
+CHANGED = "Heads of layers below are set to zero: why the head looks there can be opened for the whole model only."
 LENGTH = 24  # random tokens of one copy, at first
 MANY = 64  # heads up to which each is ablated alone
 TEXT = "A green fox sang to nine tired ducks. Seven kings heard how the green fox sang to nine ducks."
@@ -150,6 +151,7 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
     labels = tick_labels(tokens)
     # What is ablated in layers below changes the score: the page on heads takes apart that of the whole model.
     changed = any(layer < head[0] for layer, _ in off)
+    why_not = CHANGED if changed else head_links.NO_TEXT
     there = None if changed else head_links.of_ids(model_name, now.ids.tolist(), *head)
     figure(
         shown.figure,
@@ -159,7 +161,7 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
         cursor=True,
         on_click=head_links.on_cell(there, now.patterns[head]),
         alt=f"Attention pattern. {shown.alt}",
-        caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there),
+        caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there, why_not),
         table=lambda: map_table(now.patterns[head], labels, labels),
     )
     if there is not None:

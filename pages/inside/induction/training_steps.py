@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.induction import experiments
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, head_links, page
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.program import made
@@ -153,6 +153,6 @@ def maps(now: Moment) -> None:
         alt=shown.alt,
         caption=f"{shown.caption} Measured on {phase_change.SHOWN} repeated random tokens: rows are queries, columns "
         "keys. Above each: previous-token and induction score. Stripe right below the diagonal: previous token; "
-        "half-way down: induction.",
+        f"half-way down: induction. {head_links.IN_TRAINING}",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, now.patterns.shape[-1])),
     )

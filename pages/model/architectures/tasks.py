@@ -20,6 +20,7 @@ CHARACTERS = 400  # of a text
 BLANK = "___"
 TOP = 8  # tokens of a prediction
 MOST = 48  # tokens of a sentence that are translated
+ONE_HEAD = f"Choose one head, of a sentence of at most {MOST} tokens, to open why it looks where it does."
 NEW = 24  # tokens that a story is continued by at most
 JOBS = {"translate": "translate", "fill": "predict a masked token", "stories": "continue the text"}
 TEXTS = {
@@ -95,7 +96,7 @@ def translate_job() -> None:
             cursor=True,
             alt=shown.alt,
             on_click=head_links.on_cell(there, weights),
-            caption=head_links.caption(shown.caption, there),
+            caption=head_links.caption(shown.caption, there, ONE_HEAD),
             table=lambda: pd.DataFrame(weights, index=found.target, columns=numbered(found.source)).reset_index(
                 names="written"
             ),

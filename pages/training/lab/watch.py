@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.training.lab import experiments
 from pages.training.lab import run as _lab_run
-from pages.ui import cache, page, text
+from pages.ui import cache, head_links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live, runs
@@ -104,7 +104,8 @@ def maps(now: Look, labels: list[str], same: Moment) -> None:
         min_width=320,
         same=same,
         alt=str(found),
-        caption=f"{found} Shape (layer, head, query, key) = {now.patterns.shape}; the row begins: {row[:120]}{cells}",
+        caption=f"{found} Shape (layer, head, query, key) = {now.patterns.shape}; the row begins: {row[:120]}{cells}. "
+        f"{head_links.IN_TRAINING}",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, n)),
     )
 

@@ -74,3 +74,11 @@ def test_ids_become_a_text_again_where_there_is_one():
     assert head_links.of_ids("stories", ids[:5], 0, 1, TEXT) == HeadOfText("stories", "Sam was a little", 0, 1)
     apart = [*cache.model("stories")[1].encode("a"), *cache.model("stories")[1].encode("m")]
     assert head_links.of_ids("stories", apart, 0, 1) is None  # "am" is one token
+
+
+def test_a_map_that_leads_nowhere_says_why():
+    at = HeadOfText("stories", TEXT, 2, 5)
+    assert head_links.caption("Shown.", at, "Why not.") == f"Shown. {head_links.CLICK}"
+    assert head_links.caption("Shown.", None) == f"Shown. {head_links.NO_TEXT}"
+    assert head_links.caption("Shown.", None, "Why not.") == "Shown. Why not."
+    assert head_links.caption("Shown.", None, "") == "Shown."
