@@ -77,7 +77,7 @@ def shoot(page: Page, server: str, url: str) -> bytes:
 
 
 # Pages whose first picture is never the same (they train, measure, draw lots or show this machine) or that have none.
-NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "modern", "check", "glossary", "induction", "your-model")
+NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "check", "glossary", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
 BEGIN_REAL = ("flow", "generation", "in-context", "probing")
 REAL = "smollm2"

@@ -73,7 +73,7 @@ def share() -> None:
             shown.figure,
             key="shares",
             height=470,
-            min_width=460,
+            min_width=350,
             table=lambda: pd.DataFrame(
                 [(name, b.feed_forward, b.attention, b.norms, b.share) for name, b in blocks.items()],
                 columns=["model", "feed-forward", "attention", "norms", "share"],

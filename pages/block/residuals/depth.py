@@ -43,7 +43,7 @@ def gradients() -> None:
             shown.figure,
             key="first",
             height=360,
-            min_width=460,
+            min_width=350,
             table=lambda: pd.DataFrame(
                 {"layers": counts} | {name: [one.gradient[0] for one in found] for name, found in probes.items()}
             ),
@@ -126,7 +126,7 @@ def initial_weights() -> None:
             shown.figure,
             key="starts",
             height=400,
-            min_width=460,
+            min_width=350,
             table=lambda: pd.DataFrame({"after layer": range(n_layers + 1)} | sizes),
             alt=shown.alt,
             caption=shown.caption,

@@ -104,7 +104,7 @@ def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
         shown.figure,
         key="strips",
         height=STRIPS,
-        min_width=480,
+        min_width=350,
         alt=shown.alt,
         caption=f"{shown.caption} Which of the routed ones are active differs from token to token.",
         table=lambda: pd.DataFrame(

@@ -167,7 +167,7 @@ def one_map(
         key="closer",
         alt=f"{title}; {shown.alt}",
         height=580,
-        min_width=360,
+        min_width=350,
         caption=shown.caption + note,
         table=lambda: map_table(pattern, reading.queries, reading.keys),
         cursor=view == "map",

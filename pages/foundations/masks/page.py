@@ -165,7 +165,7 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
         key="leak",
         alt=shown.alt,
         height=360,
-        min_width=520,
+        min_width=350,
         caption=f"{shown.caption} Largest absolute difference of a logit at each of {n} positions; shaded: before the "
         "changed token.",
         table=lambda: pd.DataFrame({"token": tokens, name: masked.difference, "no mask": free.difference}),

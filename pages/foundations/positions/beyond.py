@@ -42,7 +42,7 @@ def beyond() -> None:
             drawn.figure,
             key="beyond",
             height=400,
-            min_width=360,
+            min_width=350,
             alt=f"Held-out loss by position for {', '.join(names.values())}. {drawn.alt}",
             caption=f"{drawn.caption} Every point is the mean of {int(found.ends[0])} positions; bands hold all "
             f"{seeds} seeds.",

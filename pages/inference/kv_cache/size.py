@@ -100,7 +100,7 @@ def every(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
         shown.figure,
         key="models",
         height=560,
-        min_width=360,
+        min_width=350,
         alt=shown.alt,
         caption=f"{shown.caption} Published sizes; sequences longer than a model's context are counted all the same.",
         table=table,

@@ -175,7 +175,7 @@ def one_node(found: Traced, left: Drawn, node: int) -> None:
         shown.figure,
         key="links",
         height=320,
-        min_width=640,
+        min_width=380 * len(shown.figure.data),
         alt=shown.alt,
         caption=f"{shown.caption} Nothing is left out of these sums. Rows: layer/feature, its token, and the token "
         "that it promotes most.",

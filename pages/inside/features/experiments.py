@@ -109,5 +109,5 @@ def next_token(tokenizer: Tokenizer, found: Held, last: str, position: int) -> S
     ids = compared_tokens(found.effect, token, 6)
     before, after = (probability[ids].tolist() for probability in (found.effect.before, found.effect.after))
     names = ("as it is", "with the feature held")
-    figure = before_after(tick_labels(tokenizer.tokens(ids)), before, after, names, height=96 + 30 * len(ids))
+    figure = before_after(tick_labels(tokenizer.tokens(ids)), before, after, names, height=96 + 36 * len(ids))
     return Shown(figure, (prediction_change(found.effect, last, position, found.what, token, tokenizer),))

@@ -226,7 +226,7 @@ def both_losses(model_name: str, whole: Copying, cut: Copying | None, off: tuple
             shown.figure,
             key="losses",
             height=300,
-            min_width=420,
+            min_width=350,
             alt=shown.alt,
             caption=f"{shown.caption} {read}; shaded: the {'second copy' if copies else 'repeated tokens'}.",
             table=lambda: pd.DataFrame(

@@ -99,7 +99,7 @@ def course(moments: list[Moment], at: int, steps: int, vocab: int, *, log: bool)
         shown.figure,
         key="course",
         height=430,
-        min_width=420,
+        min_width=350,
         alt=shown.alt,
         caption=shown.caption,
         table=lambda: pd.DataFrame(

@@ -148,7 +148,7 @@ def every_effect(reading: Reading, changes: Changes, quantity: Quantity, alone: 
             shown.figure,
             key="board",
             height=shown.figure.layout.height,
-            min_width=360,
+            min_width=350,
             on_click=partial(toggle_part, every, changes.parts),
             table=lambda: table(every, estimate, found),
             alt=shown.alt,

@@ -147,7 +147,7 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
             shown.figure,
             key="board",
             height=shown.figure.layout.height,
-            min_width=360,
+            min_width=350,
             on_click=partial(choose_part, parts, n_layers),
             table=lambda: table(found),
             alt=shown.alt,

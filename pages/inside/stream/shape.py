@@ -71,7 +71,7 @@ def writes(choice: Choice, found: StreamShape) -> None:
         shown.figure,
         key="writes",
         height=300,
-        min_width=420,
+        min_width=350,
         table=lambda: pd.DataFrame({"part": found.parts, "length": added, "cosine to the stream": along}),
         alt=shown.alt,
         caption="Bars: norm of what is added to the stream; above them its cosine to the stream it is added to. "

@@ -95,7 +95,7 @@ with right:
             parts.figure,
             key="parts",
             height=parts.figure.layout.height,
-            min_width=380,
+            min_width=350,
             alt=parts.alt,
             caption=parts.caption,
             table=lambda: pd.DataFrame(found[label].count.by_component.items(), columns=["component", "parameters"]),

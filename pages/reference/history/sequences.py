@@ -64,7 +64,7 @@ def panel() -> None:
             shown.figure,
             key="lengths",
             height=430,
-            min_width=360,
+            min_width=350,
             on_click=_click,
             alt=shown.alt,
             caption=f"{shown.caption} One token: {one.token}. The other bars: the published models. Click one.",

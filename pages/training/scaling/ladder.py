@@ -43,7 +43,7 @@ def panel() -> None:
             shown.figure,
             key="rungs",
             height=430,
-            min_width=360,
+            min_width=350,
             table=lambda: _table(found),
             alt=f"Held-out loss of our own models against their size, on the fitted law. {shown.alt}",
             caption="Curves: the law, one for each number of tokens. Dots were fitted, stars predicted. "
@@ -60,7 +60,7 @@ def panel() -> None:
             distances.figure,
             key="residuals",
             height=240,
-            min_width=360,
+            min_width=350,
             table=lambda: _table(found),
             alt=f"Measured over predicted loss of each rung. {distances.alt}",
             caption=distances.caption,

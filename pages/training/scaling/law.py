@@ -60,7 +60,7 @@ def panel() -> None:
             shown.figure,
             key="law",
             height=450,
-            min_width=360,
+            min_width=350,
             alt=f"Loss against {AGAINST[against]}, {NAMES[name]}: {shown.alt}",
             caption=f"{NAMES[name]}: {shown.caption}"
             + (" Drawn is equation 1.3, for the best size of every budget C_min = C/2." if by_compute else ""),

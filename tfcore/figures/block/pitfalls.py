@@ -15,6 +15,7 @@ from tfcore.figures import theme
 BROKEN = "@cat1"
 HEALTHY = "@cat0"
 REMARK_WIDTH = 30  # of a line of a remark
+MARK_WORDS = 0.06  # of the axis, above a mark: where its words stand
 
 
 def loss_figure(looks: Sequence[Look], finding: PitfallFinding, steps: int, height: int) -> go.Figure:
@@ -68,7 +69,10 @@ def _free(
     """The height at which a box of words hides least: farthest from the curves, where they pass it, and the marks."""
     beside = [look for look in looks if look.step > 0.35 * steps] or looks[-1:]
     taken = [value for look in beside for value in getattr(look, what)]
-    heights = np.array([_height(value, log) for value in taken] + [mark for mark, _ in marks])
+    words = MARK_WORDS * (axis[1] - axis[0])
+    heights = np.array(
+        [*(_height(value, log) for value in taken), *(mark + up for mark, _ in marks for up in (0, words))]
+    )
     places = np.linspace(axis[0], axis[1], 13)[2:-2]
     return float(places[np.abs(places[:, None] - heights).min(axis=1).argmax()])
 
