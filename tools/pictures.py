@@ -77,7 +77,7 @@ def shoot(page: Page, server: str, url: str) -> bytes:
 
 
 # Pages whose first picture is never the same (they train, measure, draw lots or show this machine) or that have none.
-NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "check", "glossary", "your-model")
+NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "modern", "check", "glossary", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
 BEGIN_REAL = ("flow", "generation", "in-context", "probing")
 REAL = "smollm2"
@@ -127,7 +127,9 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
             visitor.page.wait_for_selector("#tf-first", state="detached")  # the picture that was there before
             visitor.page.wait_for_timeout(2000)
             found = visitor.page.evaluate(FIRST, KINDS)
-            if found is not None and found["at"][1] < IN_SIGHT * window["height"]:
+            if (
+                found is not None and found["at"][1] < IN_SIGHT * window["height"] and found["at"][0] >= 0
+            ):  # not scrolled
                 x, y, width, height = found["at"]
                 shown = min(height, window["height"] - y)
                 shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})

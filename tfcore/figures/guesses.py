@@ -10,6 +10,9 @@ from numpy import ndarray
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 
+SIZE = 13  # of the labels
+LARGER = SIZE / 12  # than labels are elsewhere
+
 
 def guesses_figure(probabilities: Float[ndarray, " guess"], labels: Sequence[str], height: int) -> go.Figure:
     """The most likely tokens as bars, best on top.
@@ -35,7 +38,7 @@ def guesses_figure(probabilities: Float[ndarray, " guess"], labels: Sequence[str
     names = [f"'{label}'" for label in labels]
     layout = theme.base_layout(
         height,
-        margin={"l": label_room(names) + 8, "r": 52, "t": 6, "b": 26},
+        margin={"l": label_room(names) * LARGER + 8, "r": 52, "t": 6, "b": 26},
         bargap=0.25,
         xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True, "automargin": False, "nticks": 5},
         yaxis={
@@ -45,7 +48,7 @@ def guesses_figure(probabilities: Float[ndarray, " guess"], labels: Sequence[str
             "fixedrange": True,
             "automargin": False,
             "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"},
+            "tickfont": {"family": theme.MONO, "size": SIZE, "color": "@ink"},
         },
     )
     return theme.build([bars], layout)

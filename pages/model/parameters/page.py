@@ -105,7 +105,7 @@ with right:
         memory.figure,
         key="memory",
         height=156 + 44 * len(found),
-        min_width=480,
+        min_width=350,
         alt=memory.alt,
         caption=memory.caption,
         table=lambda: pd.DataFrame({name: figures.bytes_of(one.memory, "train") for name, one in found.items()}),

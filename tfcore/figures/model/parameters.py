@@ -80,11 +80,13 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "showarrow": False,
         "font": {"size": 12, "color": "@muted"},
         "x": 0.5,
-        "y": -0.1,
+        "y": 0,
+        "yanchor": "top",
+        "yshift": -30,  # pixels: below the words of the ring's lowest part
         "xref": "paper",
         "yref": "paper",
     }
-    margin = {"l": 90, "r": 110, "t": 40, "b": 40}
+    margin = {"l": 90, "r": 110, "t": 40, "b": 52}
     layout = base_layout(height, showlegend=False, annotations=[note, below], margin=margin)
     del layout["xaxis"], layout["yaxis"]
     return build([trace], layout)
