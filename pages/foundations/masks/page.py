@@ -218,7 +218,7 @@ with picture:
 
 shown = experiments.masked(attended, tokens, name, layer, head)
 # Under another mask than its own the model has other scores than those that the page on heads takes apart.
-own = {"decoder": "causal", "encoder": "bidirectional"}[cache.model(model_name)[0].config.architecture]
+own: Kind = "causal" if cache.model(model_name)[0].config.architecture == "decoder" else "bidirectional"
 there = head_links.of_ids(model_name, ids, layer, head, pasted) if config.kind == own else None
 for title, draw, values in (
     ("Scores", figures.masked_scores_figure, (attended.scores, attended.scores)),
