@@ -129,6 +129,7 @@ class Transformer(nn.Module):
         *,
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
+        until: int | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """The last hidden states of a model of one stack, from the residual stream before one of its blocks.
 
@@ -136,18 +137,22 @@ class Transformer(nn.Module):
         positions or only at those of interest.
 
         Args:
-            stream: the value of `blocks.{layer}.resid_pre`.
+            stream: the value of `blocks.{layer}.resid_pre`; with layer = n_layers, the stream after the last block.
             edits: changes to activations of this block and those above, for this pass only.
             cache: keys and values of the tokens before the stream's. The new ones are written behind them but not
                 counted as held, so the same cache serves any number of such passes.
+            until: the block to stop before; the residual stream before it is returned, and None runs to the end.
 
         Raises:
-            ValueError: no such layer, or a model of two stacks.
+            ValueError: no such layers, or a model of two stacks.
         """
-        if self.config.architecture == "encoder-decoder" or not 0 <= layer < self.config.n_layers:
-            raise ValueError(f"layer={layer} must be between 0 and {self.config.n_layers - 1}, in a model of one stack")
+        last = self.config.n_layers
+        if self.config.architecture == "encoder-decoder" or not 0 <= layer <= (last if until is None else until) <= last:
+            raise ValueError(
+                f"layer={layer} and until={until} must be in order, between 0 and {last}, in a model of one stack"
+            )
         recorder = ActivationRecorder.of((), edits, self.config, cache.length if cache is not None else None)
-        return self.stack(stream, recorder, cache=cache, first=layer)
+        return self.stack(stream, recorder, cache=cache, first=layer, until=until)
 
     @property
     def device(self) -> torch.device:

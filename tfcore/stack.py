@@ -47,6 +47,7 @@ class Stack(nn.Module):
         memory: Float[Tensor, "batch key d_model"] | None = None,
         memory_mask: Bool[Tensor, "batch key"] | None = None,
         first: int | None = None,
+        until: int | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """Hidden states, after the final norm where there is one.
 
@@ -56,6 +57,7 @@ class Stack(nn.Module):
             mask: replaces the stack's own: True where a query may see a key.
             memory, memory_mask: the encoder's output, and its real tokens.
             first: the block to begin with; x is then the residual stream before it, positions included.
+            until: the block to stop before; the residual stream before it is returned.
         """
         n = x.shape[1]
         start = cache.length if cache is not None else 0
@@ -66,7 +68,7 @@ class Stack(nn.Module):
             for window in self._first_layers()
         }
         cross_attn_mask = self._cross_mask(n, x.device, memory_mask) if self.cross else None
-        for i, block in list(enumerate(self.blocks))[first or 0 :]:
+        for i, block in list(enumerate(self.blocks))[first or 0 : until]:
             x = block(
                 x,
                 masks[self.config.window_of(i)],
@@ -76,7 +78,7 @@ class Stack(nn.Module):
                 memory=memory,
                 cross_attn_mask=cross_attn_mask,
             )
-        return self.ln_final(x, recorder, "ln_final")
+        return x if until is not None else self.ln_final(x, recorder, "ln_final")
 
     def attention_mask(self, n: int, layer: int) -> AttentionMask:
         """What the queries of a text of n tokens see in a layer, and their positions: for attention computed apart."""

@@ -1,5 +1,7 @@
 """Keys and values of earlier tokens, kept so that each new token costs one row of attention, not all of them."""
 
+import copy
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -108,6 +110,14 @@ class KVCache:
                 f"this cache was made with rollback={self.rollback}"
             )
         self.length = length
+
+    def first(self, rows: int) -> "KVCache":
+        """The cache of the first rows alone; what is written to it is written here, too."""
+        part = copy.copy(self)
+        part._store = [store[:, :rows] for store in self._store]
+        part.memory = [pair and (pair[0][:rows], pair[1][:rows]) for pair in self.memory]
+        part.memory_mask = None if self.memory_mask is None else self.memory_mask[:rows]
+        return part
 
     def select(self, rows: Int[Tensor, " new_batch"]) -> None:
         """Keep these rows, in this order; a row may come several times."""

@@ -1,7 +1,7 @@
 """Patching: activations of one text put into the run of another, exactly."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,15 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.residual_stream import part_name, stages
-from tfcore.analysis.inside.shared_layers import TOGETHER, plain_run, prefix_cache, rows_compete
+from tfcore.analysis.inside.shared_layers import (
+    BATCH,
+    TOGETHER,
+    PlainRun,
+    plain_run,
+    prefix_cache,
+    rows_compete,
+    run_joined,
+)
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -121,24 +129,71 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
     first.
     """
     names = patched_names(model.config, kind)
-    run = plain_run(model, both.target)
     found = model(one_text(model, both.source), capture=names).activations
+    run = _alone if rows_compete(model.config) else _together
     source, target = both.difference
-    alone = rows_compete(model.config)
-    for start, stop in reversed(list(_groups(both, alone))):
-        before = 0 if alone else start  # tokens that are not run again
-        cache = None if alone else prefix_cache(model, both.target, before, stop - start)
-        shares = []
-        for name in names:
-            layer = int(name.split(".")[1])
-            edits = [replace(patch(found[name], name, at), rows=[at - start]) for at in range(start, stop)]
-            stream = run.streams[layer][:, before:].expand(stop - start, -1, -1)
-            hidden = model.resume(stream, layer, edits=edits, cache=cache)
-            difference = measured(model, hidden, both.target, both.quantity)
-            shares.append((difference - target) / (source - target))
-        yield PatchedColumns(start, torch.stack(shares).float().cpu().numpy())
+    for start, differences in run(model, both, found):
+        shares = (differences - target) / (source - target)
+        yield PatchedColumns(start, shares.float().cpu().numpy())
     if first := both.differing[0]:
         yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
+
+
+def _alone(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+    """What is measured with each patch, (first position, (row, position)); each in a run of its own."""
+    run = plain_run(model, both.target)
+    for at, _ in reversed(list(_groups(both, alone=True))):
+        values = []
+        for name, value in found.items():
+            layer = int(name.split(".")[1])
+            hidden = model.resume(run.streams[layer], layer, edits=[patch(value, name, at)])
+            values.append(measured(model, hidden, both.target, both.quantity))
+        yield at, torch.stack(values)
+
+
+def _together(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+    """The same, of neighbouring positions and layers in one pass."""
+    run = plain_run(model, both.target)
+    streams = [*run.streams, model.resume(run.streams[-1], len(run.streams) - 1, until=len(run.streams))]
+    patched = [_patched_stream(model, run, name, value) for name, value in found.items()]
+    positions = list(_groups(both, alone=False))
+    layers = BATCH // TOGETHER
+    cache = prefix_cache(model, both.target, positions[-1][0], min(layers, len(patched)) * TOGETHER)
+    for start, stop in reversed(positions):
+        cache.truncate(start)
+        hidden = []
+        for first in range(0, len(patched), layers):
+            starts = [
+                (layer, _swapped(streams[layer], new, start, stop)) for layer, new in patched[first : first + layers]
+            ]
+            hidden.append(run_joined(model, starts, cache))
+        values = measured(model, torch.cat(hidden), both.target, both.quantity)
+        yield start, values.view(len(patched), stop - start)
+
+
+def _patched_stream(
+    model: Transformer, run: PlainRun, name: str, value: Float[Tensor, "1 seq d_model"]
+) -> tuple[int, Float[Tensor, "1 seq d_model"]]:
+    """The first layer that reads what a patch changes, and the stream before it where every position is patched.
+
+    Within its own layer, what is added to the stream at one position changes the stream at this position alone.
+    """
+    layer, state = int(name.split(".")[1]), name.split(".")[-1]
+    if state == "resid_pre":
+        return layer, value
+    if state == "resid_post":
+        return layer + 1, value
+    return layer + 1, model.resume(run.streams[layer], layer, edits=[Edit.replace(name, value)], until=layer + 1)
+
+
+def _swapped(
+    stream: Float[Tensor, "1 seq d_model"], new: Float[Tensor, "1 seq d_model"], start: int, stop: int
+) -> Float[Tensor, "row after d_model"]:
+    """The stream from `start` on, once for each position up to `stop`, which alone is taken from `new`."""
+    rows = stream[:, start:].repeat(stop - start, 1, 1)
+    at = torch.arange(stop - start, device=rows.device)
+    rows[at, at] = new[0, start:stop]
+    return rows
 
 
 def groups(config: ModelConfig, both: Pair) -> int:

@@ -14,7 +14,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
 BATCH = 32  # sets of edits that share a pass
-TOGETHER = 8  # neighbouring positions that share a pass, and the tokens before the first of them
+TOGETHER = 4  # neighbouring positions that share a pass, and the tokens before the first of them
 
 
 def rows_compete(config: ModelConfig) -> bool:
@@ -59,6 +59,28 @@ def run_above(
         part = sets[start : start + step]
         stream = run.streams[layer].expand(len(part), -1, -1)
         yield model.resume(stream, layer, edits=in_rows(part))
+
+
+@torch.no_grad()
+def run_joined(
+    model: Transformer, starts: Sequence[tuple[int, Float[Tensor, "_ seq d_model"]]], cache: KVCache | None = None
+) -> Float[Tensor, "row seq d_model"]:
+    """The last hidden states of runs that begin at different layers: each layer runs once, for all that have begun.
+
+    A pass over few tokens takes as long as its weights take to be read; so they are read once for all of these runs.
+
+    Args:
+        starts: (layer, residual stream before it of some rows), the lowest layer first; n_layers is after the last.
+        cache: of the tokens before, with at least as many rows as there are runs.
+    """
+    n_layers = model.config.n_layers
+    stream = starts[0][1][:0]
+    for (layer, rows), following in zip(starts, [*(layer for layer, _ in starts[1:]), n_layers], strict=True):
+        stream = torch.cat((stream, rows))
+        if following > layer:
+            part = None if cache is None else cache.first(len(stream))
+            stream = model.resume(stream, layer, cache=part, until=following)
+    return model.resume(stream, n_layers)
 
 
 def in_rows(sets: Sequence[Sequence[Edit]]) -> list[Edit]:
