@@ -147,7 +147,8 @@ class Transformer(nn.Module):
             ValueError: no such layers, or a model of two stacks.
         """
         last = self.config.n_layers
-        if self.config.architecture == "encoder-decoder" or not 0 <= layer <= (last if until is None else until) <= last:
+        stop = last if until is None else until
+        if self.config.architecture == "encoder-decoder" or not 0 <= layer <= stop <= last:
             raise ValueError(
                 f"layer={layer} and until={until} must be in order, between 0 and {last}, in a model of one stack"
             )

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, choose_bos, first_tokens
 from tfcore import shipped
+from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
 from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
 
@@ -61,6 +62,12 @@ class Reading:
 
 def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> Reading:
     return Reading(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
+
+
+@cache.shared(max_entries=6)
+def plain(model: str, pasted: str, limit: int, bos: bool | None) -> PlainRun:
+    """A text run without edits, from which edited runs begin: 9 MB of 128 tokens of smollm2."""
+    return plain_run(cache.model(model)[0], read(model, pasted, limit, bos).ids)
 
 
 def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool | None = None) -> Reading:

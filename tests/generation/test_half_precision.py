@@ -8,7 +8,7 @@ import torch
 from tests import small
 from tfcore.generation import half_precision
 from tfcore.generation.generate import generate
-from tfcore.generation.half_precision import HALF_FROM, for_writing, half_is_faster
+from tfcore.generation.half_precision import HALF_FROM, copied_bytes, for_writing, half_is_faster
 from tfcore.loading.checkpoints import load
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -28,6 +28,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 def test_half_precision_is_for_large_models_on_gpus_that_have_it(monkeypatch, place, parameters, capability, wanted):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     assert half_is_faster(place, parameters) is wanted
+    assert copied_bytes(place, parameters) == (2 * parameters if wanted else 0)
 
 
 def test_elsewhere_the_model_itself_writes():

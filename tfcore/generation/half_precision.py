@@ -22,6 +22,11 @@ def half_is_faster(place: torch.device, parameters: int) -> bool:
     return place.type == "cuda" and parameters >= HALF_FROM and torch.cuda.get_device_capability(place) >= AMPERE
 
 
+def copied_bytes(place: torch.device, parameters: int) -> int:
+    """Memory of the copy that `for_writing` makes of a model of so many parameters; 0 where it makes none."""
+    return parameters * torch.bfloat16.itemsize if half_is_faster(place, parameters) else 0
+
+
 def for_writing(model: Transformer) -> Transformer:
     """The model to write text with: where that is faster, a copy of the weights in bfloat16, kept as long as the model
     is; else the model itself."""

@@ -24,7 +24,6 @@ from tfcore.analysis.inside.input_attribution import (
 from tfcore.analysis.inside.interventions import (
     ABLATIONS,
     Action,
-    EditedRun,
     Effect,
     continue_text,
     edits_for,
@@ -33,7 +32,6 @@ from tfcore.analysis.inside.interventions import (
     parts_of,
     prediction_change,
     read_parts,
-    run_edited,
 )
 from tfcore.analysis.inside.knock_outs import (
     LayerEffects,
@@ -116,23 +114,6 @@ def every_part(
 ) -> list[LayerEffects]:
     """The same, of all layers."""
     return list(by_layer(model, tokenizer, text, limit, quantity, action, bos))
-
-
-def edited_run(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    limit: int,
-    parts: str,
-    action: Action,
-    factor: float,
-    position: int | None,
-    bos: bool | None = None,
-) -> EditedRun:
-    """A text run under an intervention."""
-    ids = first_tokens(model, tokenizer, text, limit, bos).ids
-    where = None if position is None else [position]
-    return run_edited(model, ids, edits_for(model, ids, read_parts(parts, model.config), action, factor, where))
 
 
 def continued(

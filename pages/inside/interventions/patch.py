@@ -176,6 +176,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
             draw,
             steps,
             "group",
+            wait=0.0,  # the estimates are there
         )
     patched = patching.patched_words(names[row], kind, target.tokens[position], position)
     token, against = both.answers

@@ -39,8 +39,8 @@ def every_layer(
 @cache.shared(max_entries=32)
 def run(model: str, pasted: str, bos: bool | None, names: tuple[str, ...]) -> EditedRun:
     """The text without some parts, for every position: 0.3 MB of 128 tokens of smollm2."""
-    ids = _reading.read(model, pasted, TOKENS, bos).ids
-    return interventions.run_edited(cache.model(model)[0], ids, skipping.skip_edits(names))
+    plain = _reading.plain(model, pasted, TOKENS, bos)
+    return interventions.run_edited(cache.model(model)[0], plain, skipping.skip_edits(names))
 
 
 @cache.data(max_entries=256)

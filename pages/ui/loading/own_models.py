@@ -50,7 +50,7 @@ class Own:
     """A loaded model.
 
     Args:
-        size: bytes of its weights.
+        size: bytes of its weights, with those of the copy that writes text.
         seconds: that loading took.
         state: of the files it came from: a commit, or when and how large they were.
         special: the SpecialTokens that end its texts, and its chat template.
@@ -145,6 +145,7 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
 
 def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     import tfcore
+    from tfcore.generation.half_precision import copied_bytes
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.special_tokens import special_tokens
     from tfcore.loading.weights import CheckpointError, size
@@ -152,19 +153,20 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
 
     began, place = time.monotonic(), settings.place(name)
     found = checkpoints.estimate(place, token=settings.token)
-    if found.memory > settings.kept:
+    copied = copied_bytes(tfcore.device(), found.parameters)
+    needed = found.memory + copied
+    types = "in float32" + (" and, to write with, bfloat16" if copied else "")
+    if needed > settings.kept:
         raise CheckpointError(
-            f"its weights take {size(found.memory)} in float32, and this server keeps at most {size(settings.kept)}"
+            f"its weights take {size(needed)} {types}, and this server keeps at most {size(settings.kept)}"
         )
-    if found.free is not None and found.memory > found.free + STORE.used:
-        raise CheckpointError(
-            f"its weights take {size(found.memory)} in float32, and {size(found.free + STORE.used)} are free"
-        )
+    if found.free is not None and needed > found.free + STORE.used:
+        raise CheckpointError(f"its weights take {size(needed)} {types}, and {size(found.free + STORE.used)} are free")
     if found.download:  # before anything else is let go of
         if settings.cached:
             hub.make_room(found.download, settings.cached, STORE.names, name)
         hub.fetch(hub.look(name, found.commit, settings.token), say, settings.download)
-    STORE.make_room(name, found.memory, settings.kept)
+    STORE.make_room(name, needed, settings.kept)
     model, tokenizer = tfcore.load(place, revision=found.commit, token=settings.token, tell=say)
     _try_out(model, tokenizer)
     if isinstance(tokenizer, IsolatedTokenizer):
@@ -172,7 +174,7 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     state = _state(place) if isinstance(place, Path) else str(found.commit)
     assert tokenizer is not None  # estimate refuses a model without one
     special = special_tokens(place, tokenizer)
-    own = Own(name, model, tokenizer, found.memory, time.monotonic() - began, state, special)
+    own = Own(name, model, tokenizer, needed, time.monotonic() - began, state, special)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
     return own

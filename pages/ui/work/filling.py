@@ -16,6 +16,7 @@ def fill(
     draw: Callable[[Sequence[Any]], None],
     total: int,
     step: str,
+    wait: float = live.FIRST,
 ) -> None:
     """Draw what is there until now, and again as more comes.
 
@@ -27,6 +28,7 @@ def fill(
         draw: shows the results there are; with none, what is there without them.
         total: how many there will be.
         step: what one is called, as in "layer".
+        wait: seconds to wait at most for the first result; none where `draw` has something to show without.
     """
     if operations <= FEW:
         draw(at_once())
@@ -36,4 +38,4 @@ def fill(
         draw(job.items)
         live.bar(key, job, len(job.items), total, {}, work="measurement", step=step, fresh="")
 
-    live.watch(key, shown, live.begin(key, work))
+    live.watch(key, shown, live.begin(key, work, wait=wait))

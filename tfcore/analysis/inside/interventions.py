@@ -18,7 +18,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.shared_layers import BATCH, in_rows, rows_compete
+from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_compete
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -63,10 +63,8 @@ def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> F
 @torch.no_grad()
 def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int) -> Effect:
     """The prediction after `position`, and the losses of a text, without and with edits."""
-    both = torch.cat(list(run_each(model, ids, [(), edits])))  # (2, seq, vocab)
-    before, after = both[:, position].softmax(-1).cpu().numpy()
-    losses_before, losses_after = next_losses(both, ids).cpu().numpy()
-    return Effect(before, after, losses_before, losses_after)
+    run = plain_run(model, ids)
+    return effect_between(model, run_edited(model, run, ()), run_edited(model, run, edits), position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,23 @@ class EditedRun:
 
 
 @torch.no_grad()
-def run_edited(model: Transformer, ids: Sequence[int], edits: Sequence[Edit]) -> EditedRun:
-    """A text run under edits."""
-    output = model(one_text(model, ids), edits=edits)
-    return EditedRun(output.hidden[0], next_losses(output.logits.float(), ids)[0].cpu().numpy())
+def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> EditedRun:
+    """A text run under edits, from the lowest layer that they change on; below it the plain run is taken."""
+    places = [edit.name.split(".") for edit in edits]
+    if not edits:
+        hidden = run.hidden
+    elif all(place[0] == "blocks" and place[1].isdigit() for place in places):
+        layer = min(int(place[1]) for place in places)
+        hidden = model.resume(run.streams[layer], layer, edits=edits)
+    else:
+        hidden = model(one_text(model, run.ids), edits=edits).hidden
+    logits = cast("Tensor", model.to_logits(hidden)).float()
+    return EditedRun(hidden[0], next_losses(logits, run.ids)[0].cpu().numpy())
 
 
 @torch.no_grad()
 def effect_between(model: Transformer, before: EditedRun, after: EditedRun, position: int) -> Effect:
-    """What `effect` returns, of two runs that are there already."""
+    """The prediction after `position`, and the losses of a text, in two runs that are there already."""
     states = torch.stack([before.hidden[position], after.hidden[position]])
     logits = cast("Tensor", model.to_logits(states)).float()
     first, second = logits.softmax(-1).cpu().numpy()

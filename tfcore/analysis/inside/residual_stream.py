@@ -14,7 +14,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import next_losses
 from tfcore.analysis.inside.quantities import logits_of
-from tfcore.analysis.inside.shared_layers import plain_run, run_above
+from tfcore.analysis.inside.shared_layers import plain_run, runs_by_layer
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -253,9 +253,11 @@ def skip_each(model: Transformer, ids: Sequence[int]) -> Iterator[SkipsOfLayer]:
     run = plain_run(model, ids)
     whole = next_losses(logits_of(model, run.hidden), ids)  # (1, next)
     every = skips(model.config)
-    for layer in range(model.config.decoder_layers):
-        sets = [skip_edits(names) for names in every if names[0].startswith(f"blocks.{layer}.")]
-        hidden = torch.cat(list(run_above(model, run, layer, sets)))
+    sets = [
+        [skip_edits(names) for names in every if names[0].startswith(f"blocks.{layer}.")]
+        for layer in range(model.config.decoder_layers)
+    ]
+    for layer, hidden in runs_by_layer(model, run, sets):
         losses = [next_losses(logits_of(model, row[None]), ids) for row in hidden]  # one by one: many logits
         yield SkipsOfLayer(layer, (torch.cat(losses) - whole).cpu().numpy())
 

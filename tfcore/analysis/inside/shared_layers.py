@@ -83,6 +83,29 @@ def run_joined(
     return model.resume(stream, n_layers)
 
 
+@torch.no_grad()
+def runs_by_layer(
+    model: Transformer, run: PlainRun, sets: Sequence[Sequence[Sequence[Edit]]]
+) -> Iterator[tuple[int, Float[Tensor, "row seq d_model"]]]:
+    """The last hidden states under each set of edits, layer by layer; `sets` are those of each layer, equally many.
+
+    Neighbouring layers, up to BATCH sets in all, share the layers above them.
+    """
+    alone = rows_compete(model.config)
+    step = 1 if alone else max(1, BATCH // len(sets[0]))
+    for first in range(0, len(sets), step):
+        part = range(first, min(first + step, len(sets)))
+        if alone or step == 1:
+            yield first, torch.cat(list(run_above(model, run, first, sets[first])))
+            continue
+        starts = []
+        for layer in part:
+            rows = run.streams[layer].expand(len(sets[layer]), -1, -1)
+            starts.append((layer + 1, model.resume(rows, layer, edits=in_rows(sets[layer]), until=layer + 1)))
+        hidden = run_joined(model, starts)
+        yield from zip(part, hidden.split(len(sets[0])), strict=True)
+
+
 def in_rows(sets: Sequence[Sequence[Edit]]) -> list[Edit]:
     """The edits of several runs as those of one batch: each set in its own row."""
     return [replace(edit, rows=[row]) for row, chosen in enumerate(sets) for edit in chosen]

@@ -190,6 +190,14 @@ def test_a_model_that_does_not_fit_is_refused_before_anything_is_let_go_of(folde
     assert own_models.STORE.get("./other") is other
 
 
+def test_the_copy_that_writes_text_counts_towards_the_limit(folder, monkeypatch):
+    plain = last().size
+    monkeypatch.setattr("tfcore.generation.half_precision.half_is_faster", lambda *_: True)
+    assert last().size == plain * 3 // 2  # two bytes a weight besides four
+    monkeypatch.setenv("TFCORE_MODEL_GB", str(1.2 * plain / 1e9))
+    assert "in float32 and, to write with, bfloat16, and this server keeps at most" in last().sentence
+
+
 def test_a_tokenizer_that_fails_at_once_is_refused(folder):
     said = json.loads((folder / "tokenizer.json").read_text()) | {"normalizer": normalizers(*CHAIN)}
     (folder / "tokenizer.json").write_text(json.dumps(said))
