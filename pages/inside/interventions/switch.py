@@ -39,18 +39,12 @@ continued = cache.of_model(max_entries=256)(experiments.continued)
 
 
 @cache.shared(max_entries=32)
-def run(
-    model: str,
-    pasted: str,
-    limit: int,
-    parts: str,
-    action: Action,
-    factor: float,
-    position: int | None,
-    bos: bool | None,
-) -> EditedRun:
-    """A text run under an intervention, for every position: 0.3 MB of 128 tokens of smollm2."""
-    network, plain = cache.model(model)[0], _reading.plain(model, pasted, limit, bos)
+def run(model: str, pasted: str, bos: bool | None, changes: tuple[str, Action, float, int | None] | None) -> EditedRun:
+    """A text run under these changes (None: the whole model), for every position: 0.3 MB of 128 tokens of smollm2."""
+    network, plain = cache.model(model)[0], _reading.plain(model, pasted, TOKENS, bos)
+    if changes is None:
+        return interventions.run_edited(network, plain, ())
+    parts, action, factor, position = changes
     where = None if position is None else [position]
     chosen = interventions.read_parts(parts, network.config)
     edits = interventions.edits_for(network, plain.ids, chosen, action, factor, where)
@@ -139,8 +133,7 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
 def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) -> None:
     """The prediction with the edits, and how the text continues with them."""
     text_values = reading.model, reading.pasted, TOKENS
-    whole = run(*text_values, "", "zero", 0.0, None, reading.bos)
-    changed = run(*text_values, *changes.values, reading.bos)
+    whole, changed = (run(reading.model, reading.pasted, reading.bos, values) for values in (None, changes.values))
     found = interventions.effect_between(cache.model(reading.model)[0], whole, changed, -1)
     best = int(found.before.argmax())
     token = best if quantity.kind == "text" else quantity.token
