@@ -47,7 +47,7 @@ def test_the_first_loss_is_that_of_the_initial_weights(found):
 
 def test_the_recipe_makes_what_is_not_there_yet(tmp_path):
     """Of the short comparison with two seeds; what is there is left as it is."""
-    for name in ("alignments.json", "passes.json", "real_model.json"):
+    for name in ("alignments.json", "alignment_seeds.json", "passes.json", "real_model.json"):
         (tmp_path / name).write_text("{}")
     made = RecurrenceRecipe(comparisons=(replace(SHORT, steps=2),), seeds=(0, 3))
     assert make(None, tmp_path, print, made) == of_recurrence()

@@ -11,7 +11,13 @@ from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.foundations.recurrence import alignment
-from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, AlignmentConfig, AlignmentLook, Order
+from tfcore.analysis.foundations.recurrence.alignment import (
+    LENGTHS,
+    AlignmentConfig,
+    AlignmentLook,
+    AlignmentRepeats,
+    Order,
+)
 from tfcore.analysis.foundations.recurrence.alignment_findings import place_kept
 
 HEIGHT = 340
@@ -45,7 +51,7 @@ def panel() -> None:
         beside = st.container()
     if run == "kept":
         with right:
-            show(alignment.kept_alignment(order), order, attention)
+            show(alignment.kept_alignment(order), order, attention, alignment.kept_alignment_repeats(order))
     else:
         live.watch_training(
             config,
@@ -55,14 +61,14 @@ def panel() -> None:
             (beside, right),
             lambda looks: show(looks[-1], order, attention),
         )
-    words(begun, order, attention)
+    words(begun, order, attention, made(alignment.kept_alignment_repeats, order) if run == "kept" else None)
 
 
-def show(look: AlignmentLook, order: Order, attention: bool) -> None:
+def show(look: AlignmentLook, order: Order, attention: bool, repeats: AlignmentRepeats | None = None) -> None:
     """Both figures; without attention there is no alignment."""
     first, second = st.columns([4, 3], gap="medium")
     with first:
-        shown = experiments.lengths(look, attention, HEIGHT)
+        shown = experiments.lengths(look, attention, HEIGHT, repeats)
         sides = {"one vector": look.plain.by_length} | ({"attention": look.attending.by_length} if attention else {})
         figure(
             shown.figure,
@@ -93,7 +99,7 @@ def show(look: AlignmentLook, order: Order, attention: bool) -> None:
         )
 
 
-def words(begun: Any, order: Order, attention: bool) -> None:
+def words(begun: Any, order: Order, attention: bool, repeats: Any) -> None:
     """What to see, the question, the drawer."""
     page.what_to_see(
         "In 2014 translation was an **encoder** that read a sentence into one vector and a **decoder** that wrote from "
@@ -104,14 +110,13 @@ def words(begun: Any, order: Order, attention: bool) -> None:
         "them was left out (arXiv:1706.03762)."
     )
     page.question(
-        f"The network with attention was trained on rows of up to {alignment.TRAINED[1]} letters. Where does it fail "
-        "in "
-        f"longer ones?",
-        f"Its alignment loses the place. {place_kept(alignment.kept_alignment(order))} What comes next is found by "
-        "counting, in the states of both recurrent networks, and neither has counted so far in training. Which place "
+        f"The network with attention was trained on rows of up to {alignment.TRAINED[1]} letters. In longer ones fewer "
+        "letters are right. Does its alignment lose the place?",
+        f"{place_kept(alignment.kept_alignment_repeats(order))} Where the next letter stands has to be found from the "
+        "states of both recurrent networks, and neither has read rows of this length in training. Which place "
         "is which, at lengths never trained on, is what the page on positions is about.",
     )
-    shown = [page.experiment_of("By length", experiments.lengths, begun, attention, HEIGHT)]
+    shown = [page.experiment_of("By length", experiments.lengths, begun, attention, HEIGHT, repeats)]
     if attention:
         shown.append(page.experiment_of("The alignment", experiments.alignment, begun, order, HEIGHT))
     low, high = alignment.TRAINED

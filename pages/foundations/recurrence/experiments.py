@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.foundations.recurrence.alignment import AlignmentLook, Order
-from tfcore.analysis.foundations.recurrence.alignment_findings import aligned_letters, right_by_length
+from tfcore.analysis.foundations.recurrence.alignment import AlignmentLook, AlignmentRepeats, Order
+from tfcore.analysis.foundations.recurrence.alignment_findings import aligned_letters, alignment_spread, right_by_length
 from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName, kept_comparison
 from tfcore.analysis.foundations.recurrence.comparison_findings import (
     accuracy_by_place,
@@ -57,9 +57,11 @@ def passes(found: Passes, height: int = 400) -> Shown:
     return Shown(passes_figure(found, height), (parallel_gain(found.points),))
 
 
-def lengths(look: AlignmentLook, attention: bool, height: int = 340) -> Shown:
-    """Right letters by length, of an encoder-decoder with one vector between, and of one with attention."""
-    return Shown(length_figure(look, attention, height), (right_by_length(look),))
+def lengths(look: AlignmentLook, attention: bool, height: int = 340, repeats: AlignmentRepeats | None = None) -> Shown:
+    """Right letters by length, of an encoder-decoder with one vector between, and of one with attention; and what the
+    same training gives with other seeds."""
+    spread = () if repeats is None else (alignment_spread(repeats),)
+    return Shown(length_figure(look, attention, height), (right_by_length(look), *spread))
 
 
 def alignment(look: AlignmentLook, order: Order, height: int = 400) -> Shown:

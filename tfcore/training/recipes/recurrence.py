@@ -29,7 +29,7 @@ class RecurrenceRecipe:
     Args:
         comparisons: with their first seed they are shown step by step.
         seeds: of the repeats of each comparison.
-        alignments: one for each order.
+        alignments: one for each order, with the first seed; their repeats have all.
         passes: width of the networks that are timed, and their seed.
         real: the model whose gradient is measured, and its name.
     """
@@ -60,6 +60,7 @@ def recurrence(
         "comparisons.json": _comparisons,
         "seeds.json": _repeats,
         "alignments.json": lambda own: {one.order: alignment.to_json(aligned(one)) for one in own.alignments},
+        "alignment_seeds.json": _alignment_repeats,
         "passes.json": lambda own: asdict(timed(own.passes)),
         "real_model.json": _real_gradient,
     }
@@ -77,6 +78,15 @@ def _repeats(recipe: RecurrenceRecipe) -> dict[str, Any]:
     return {
         one.task: asdict(repeats_of([compared(replace(one, seed=seed)) for seed in recipe.seeds]))
         for one in recipe.comparisons
+    }
+
+
+def _alignment_repeats(recipe: RecurrenceRecipe) -> dict[str, Any]:
+    return {
+        one.order: asdict(
+            alignment.alignment_repeats(recipe.seeds, [aligned(replace(one, seed=seed)) for seed in recipe.seeds])
+        )
+        for one in recipe.alignments
     }
 
 

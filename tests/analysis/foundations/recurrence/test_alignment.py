@@ -96,8 +96,19 @@ def test_findings_are_read_off_a_look():
     assert (letters.letters, letters.right, letters.near, letters.exact) == (3, 2, 2, 1)
     copied = alignment_findings.aligned_letters(made(), "copy")
     assert (copied.right, copied.near, copied.exact) == (1, 2, 1)
-    place = alignment_findings.place_kept(made())
-    assert (place.trained, place.letters, place.first, place.rest) == (10, 20, 1.0, 0.5)
+    followed = (made().followed, (1.0,) * 10 + (0.9,) * 10)
+    some = tuple(made().attending.by_length for _ in followed)
+    repeats = alignment.AlignmentRepeats((0, 1), (made().plain.by_length, some[0]), some, followed)
+    place = alignment_findings.place_kept(repeats)
+    assert (place.trained, place.letters, place.first, place.rest) == (10, 20, (1.0, 1.0), (0.5, pytest.approx(0.9)))
+    assert str(place).startswith("The alignment loses its place with 1 of 2 seeds. In rows of 20 letters")
+    assert "for 100% of the first 10 written, and for 50% to 90% of those after (over 2 seeds)" in str(place)
+    every = alignment_findings.place_kept(replace(repeats, followed=followed[:1]))
+    assert str(every).startswith("The alignment loses its place, with each of 1 seeds.")
+    assert alignment_findings.alignment_spread(repeats).sentence == (
+        "Over 2 seeds, of 10 letters 50% (10% to 90%) are right from one vector and 90% (90%) with attention, which is "
+        "more with 1 of 2 seeds."
+    )
 
 
 @pytest.mark.parametrize("order", alignment.ORDERS)
@@ -108,8 +119,17 @@ def test_what_ships_shows_what_the_page_says(order):
     assert said.trained[2] > 0.9 > 0.6 > said.trained[1]  # attention helps most where one vector has to hold much
     assert kept.plain.by_length[0] > 0.95
     assert alignment_findings.aligned_letters(kept, order).near >= 8  # a diagonal
-    place = alignment_findings.place_kept(kept)
-    assert place.first > 0.7 > place.rest  # it loses the place beyond the lengths of training
+    repeats = alignment.kept_alignment_repeats(order)
+    assert repeats.seeds == (0, 1, 2)
+    assert repeats.attending[0] == pytest.approx(kept.attending.by_length, abs=1e-4)  # the one that is shown
+    assert repeats.followed[0] == pytest.approx(kept.followed, abs=1e-4)
+    spread = alignment_findings.alignment_spread(repeats)
+    assert spread.more == 3
+    assert min(spread.attending) > 0.85 > 0.5 > max(spread.plain)
+    place = alignment_findings.place_kept(repeats)
+    assert place.lost == {"copy": 1, "reverse": 3}[order]
+    for row, first, rest in zip(repeats.followed, place.first, place.rest, strict=True):
+        assert (first, rest) == (pytest.approx(np.mean(row[:10])), pytest.approx(np.mean(row[10:])))
 
 
 def test_what_cannot_be_is_refused():

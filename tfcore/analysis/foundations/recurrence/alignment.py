@@ -6,7 +6,7 @@ vector, the encoder's last states, or attention: a weighted sum of all its state
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,8 @@ CLIP = 1.0
 LOOKS = 15
 WITH = {False: "one vector", True: "attention"}
 KEPT = Path(__file__).with_name("alignments.json")
+REPEATED = Path(__file__).with_name("alignment_seeds.json")
+DIGITS = 4  # that count, of what is kept of repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +169,22 @@ class AlignmentLook:
     followed: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AlignmentRepeats:
+    """The ends of trainings of one order that differ in their seed.
+
+    Args:
+        seeds: of weights and letters.
+        plain, attending: (seed, length) share of right letters for each of LENGTHS, without and with attention.
+        followed: (seed, letter) as in AlignmentLook.
+    """
+
+    seeds: tuple[int, ...]
+    plain: tuple[tuple[float, ...], ...]
+    attending: tuple[tuple[float, ...], ...]
+    followed: tuple[tuple[float, ...], ...]
+
+
 def wanted(ids: Int[Tensor, "batch seq"], order: Order) -> Int[Tensor, "batch seq"]:
     """What is to be written."""
     return ids if order == "copy" else ids.flip(1)
@@ -262,6 +280,19 @@ def sources(length: int, order: Order) -> Int[Tensor, " wrote"]:
     return places if order == "copy" else places.flip(0)
 
 
+def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentLook]) -> AlignmentRepeats:
+    """The last look of each training, rounded as it is kept."""
+    plain, attending, followed = (
+        tuple(tuple(float(f"{value:.{DIGITS}g}") for value in row) for row in rows)
+        for rows in (
+            [look.plain.by_length for look in looks],
+            [look.attending.by_length for look in looks],
+            [look.followed for look in looks],
+        )
+    )
+    return AlignmentRepeats(tuple(seeds), plain, attending, followed)
+
+
 def to_json(look: AlignmentLook) -> dict[str, Any]:
     """As JSON-ready values."""
     return {**asdict(look), "alignment": np.round(look.alignment.astype(float), 4).tolist()}
@@ -286,3 +317,11 @@ def from_json(kept: dict[str, Any]) -> AlignmentLook:
 def kept_alignment(order: Order) -> AlignmentLook:
     """The end of the training that ships; `python -m tfcore.training recurrence` makes it anew."""
     return from_json(json.loads(KEPT.read_text("utf-8"))[order])
+
+
+@cache
+def kept_alignment_repeats(order: Order) -> AlignmentRepeats:
+    """What ships of the same training with other seeds; that of `kept_alignment` is the first of them."""
+    kept = json.loads(REPEATED.read_text("utf-8"))[order]
+    seeds = tuple(kept.pop("seeds"))
+    return AlignmentRepeats(seeds, **{name: tuple(map(tuple, rows)) for name, rows in kept.items()})

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, TRAINED, AlignmentLook, Order
+from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
+
+LOST = 0.2  # by how much the share must be lower after the trained length for the place to count as lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +61,76 @@ class AlignedLetters(Finding):
 
 @dataclass(frozen=True, slots=True)
 class PlaceKept(Finding):
-    """How long an alignment keeps its place in rows longer than those trained on.
+    """How long an alignment keeps its place in rows longer than those trained on, seed by seed.
 
     Args:
         trained: letters of the longest row in training.
         letters: of the rows here.
         first: share of letters, of the first `trained` written, whose largest weight is on the letter that they repeat
-            or on one beside it.
+            or on one beside it; for each seed.
         rest: the same of those written after.
     """
 
     trained: int
     letters: int
-    first: float
-    rest: float
+    first: tuple[float, ...]
+    rest: tuple[float, ...]
+
+    @property
+    def lost(self) -> int:
+        """Seeds with which it is lost: the share after the trained length is lower by more than LOST."""
+        return sum(first - rest > LOST for first, rest in zip(self.first, self.rest, strict=True))
 
     @property
     def sentence(self) -> str:
-        return (
+        first, rest = (spread(shares) for shares in (self.first, self.rest))
+        said = (
             f"In rows of {self.letters} letters the largest weight is on the right letter or one beside it for "
-            f"{self.first:.0%} of the first {self.trained} written, and for {self.rest:.0%} of those after."
+            f"{first} of the first {self.trained} written, and for {rest} of those after (over {len(self.first)} "
+            "seeds). "
         )
+        if self.lost == len(self.first):
+            return f"The alignment loses its place, with each of {self.lost} seeds. {said}".strip()
+        return (
+            f"The alignment loses its place with {self.lost} of {len(self.first)} seeds. {said}Where it keeps its "
+            "place, letters of long rows are wrong all the same, for a reason that the alignment does not show."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentSpread(Finding):
+    """Right letters with and without attention over several seeds.
+
+    Args:
+        length: letters of the rows.
+        plain, attending: share of right letters for each seed, without and with attention.
+    """
+
+    length: int
+    plain: tuple[float, ...]
+    attending: tuple[float, ...]
+
+    @property
+    def more(self) -> int:
+        """Seeds with which attention has more letters right."""
+        return sum(own > other for own, other in zip(self.attending, self.plain, strict=True))
+
+    @property
+    def sentence(self) -> str:
+        means = (sum(shares) / len(shares) for shares in (self.plain, self.attending))
+        without, attending = (
+            f"{mean:.0%} ({spread(shares)})" for mean, shares in zip(means, (self.plain, self.attending), strict=True)
+        )
+        return (
+            f"Over {len(self.plain)} seeds, of {self.length} letters {without} are right from one vector and "
+            f"{attending} with attention, which is more with {self.more} of {len(self.plain)} seeds."
+        )
+
+
+def spread(shares: tuple[float, ...]) -> str:
+    """Lowest to highest, in percent; one number where they are the same."""
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return low if low == high else f"{low} to {high}"
 
 
 def right_by_length(look: AlignmentLook) -> RightByLength:
@@ -98,8 +149,16 @@ def aligned_letters(look: AlignmentLook, order: Order) -> AlignedLetters:
     return AlignedLetters(n, right, sum(one <= 1 for one in off), off.count(0))
 
 
-def place_kept(look: AlignmentLook) -> PlaceKept:
+def place_kept(repeats: AlignmentRepeats) -> PlaceKept:
     """Of the longest rows."""
-    cut, followed = TRAINED[1], look.followed
-    after = followed[cut:]
-    return PlaceKept(cut, len(followed), sum(followed[:cut]) / cut, sum(after) / len(after))
+    cut, letters = TRAINED[1], len(repeats.followed[0])
+    first = tuple(sum(row[:cut]) / cut for row in repeats.followed)
+    rest = tuple(sum(row[cut:]) / (letters - cut) for row in repeats.followed)
+    return PlaceKept(cut, letters, first, rest)
+
+
+def alignment_spread(repeats: AlignmentRepeats) -> AlignmentSpread:
+    """At the longest length trained on."""
+    at = LENGTHS.index(TRAINED[1])
+    plain, attending = (tuple(row[at] for row in rows) for rows in (repeats.plain, repeats.attending))
+    return AlignmentSpread(TRAINED[1], plain, attending)
