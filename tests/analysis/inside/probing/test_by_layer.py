@@ -124,6 +124,20 @@ def test_a_probe_is_at_the_minimum_of_its_loss():
     assert float(error.sum(0).abs().max()) < 1e-4
 
 
+def test_a_probe_is_that_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression
+
+    generator = torch.Generator().manual_seed(2)
+    y = torch.arange(60) % 4
+    x = 2 + torch.randn(60, 8, generator=generator) + 0.7 * torch.randn(4, 8, generator=generator)[y]
+    found = fit_probe(x, y, 4, l2=0.05)
+    inputs = ((x - x.mean(0)) / (x - x.mean(0)).square().mean().sqrt()).numpy()
+    # it minimises C times the summed cross-entropy + 1/2 ||W||^2
+    other = LogisticRegression(C=1 / (0.05 * len(y)), tol=1e-6, max_iter=1_000).fit(inputs, y.numpy())
+    assert np.abs(found.scores(x).softmax(-1).numpy() - other.predict_proba(inputs)).max() < 1e-3
+    assert (found.predict(x).numpy() == other.predict(inputs)).all()
+
+
 def test_states_do_not_depend_on_the_other_passages(stories, text, states):
     model = stories[0]
     row = torch.tensor([text.rows[3]])
