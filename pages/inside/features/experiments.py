@@ -7,6 +7,7 @@ from numpy import ndarray
 
 from tfcore.analysis.inside.features.feature_edits import Held, held_feature
 from tfcore.analysis.inside.features.feature_scan import load_feature_scan
+from tfcore.analysis.inside.features.grown import DictionaryMoment, grown_quality, shared_features
 from tfcore.analysis.inside.features.of_text import (
     chosen_dictionary,
     feature_activations,
@@ -18,11 +19,13 @@ from tfcore.analysis.inside.interventions import compared_tokens, prediction_cha
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import plotly_escape, shorten, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
+from tfcore.figures.inside.dictionary_training import cosine_figure, quality_figure
 from tfcore.figures.inside.features import feature_map, histogram_figure, map_height, neighbours_figure
 from tfcore.figures.inside.interventions import before_after
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 
 
 def activations(
@@ -111,3 +114,18 @@ def next_token(tokenizer: Tokenizer, found: Held, last: str, position: int) -> S
     names = ("as it is", "with the feature held")
     figure = before_after(tick_labels(tokenizer.tokens(ids)), before, after, names, height=96 + 36 * len(ids))
     return Shown(figure, (prediction_change(found.effect, last, position, found.what, token, tokenizer),))
+
+
+def trained(config: GrowDictionaryConfig) -> list[DictionaryMoment]:
+    """A small dictionary in training, measured every few steps."""
+    return [found.moment for found in grow_dictionary(config) if found is not None]
+
+
+def quality(moments: Sequence[DictionaryMoment], steps: int, height: int = 360) -> Shown:
+    """A dictionary in training on held-out text, beside the shipped one (measures: arXiv:2406.04093, section 4)."""
+    return Shown(quality_figure(moments, steps, height), (grown_quality(moments),))
+
+
+def cosines(moments: Sequence[DictionaryMoment], height: int = 240) -> Shown:
+    """How nearly each feature in training writes what a shipped one writes."""
+    return Shown(cosine_figure(moments, height), (shared_features(moments),))

@@ -4,12 +4,17 @@ from functools import partial
 
 import pytest
 
-from pages.inside.features import experiments
+from pages.inside.features import experiments, grow
 from pages.ui import cache
+from pages.ui.work import jobs
 from tests.pages import visits
+from tests.pages.figures import figures
 from tests.pages.visits import run
 from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
 from tfcore.analysis.inside.interventions import effect
+from tfcore.analysis.token_text import visible
+from tfcore.training import growing_dictionaries
+from tfcore.training.growing_dictionaries import GrowDictionaryConfig
 
 opened = partial(visits.opened, "inside/features/page.py")
 TEXT = "Lily had a dog. One day, they went to the park and saw a big"
@@ -87,3 +92,32 @@ def test_any_text(text):
 
 def test_no_text_is_said_so():
     assert "There is no text yet" in opened(text="").info[0].value
+
+
+def test_a_dictionary_grows_is_stopped_and_begins_again(monkeypatch):
+    for name, value in {"ROWS": 2, "HELD_OUT": 2, "NAMED_ON": 4}.items():
+        monkeypatch.setattr(growing_dictionaries, name, value)
+    wait = jobs.Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
+    monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, 240))
+    test = opened(show="train one yourself", grow_steps="600", n_features="128", k="4")
+    assert set(figures(test)) == {"quality", "cosines"}
+    assert "held-out tokens: loss recovered" in visits.said(test, "caption", "markdown")
+    visits.press(test, "stop")
+    config = GrowDictionaryConfig(steps=600, n_features=128, top_k=4)
+    assert jobs.JOBS.look(config, "").state == "stopped"
+    visits.press(test, "anew")
+    visits.press(test, "stop")
+
+
+def test_the_table_names_what_fires_beside_its_closest(monkeypatch):
+    for name, value in {"ROWS": 2, "BATCHES": 2, "HELD_OUT": 2, "NAMED_ON": 4}.items():
+        monkeypatch.setattr(growing_dictionaries, name, value)
+    last = list(growing_dictionaries.grow_dictionary(GrowDictionaryConfig(steps=2, n_features=64, top_k=4)))[-1]
+    table = grow.feature_table(last, 4)
+    assert list(table["feature"]) == sorted(table["feature"], key=lambda i: -last.moment.cosine[i])
+    assert set(table["feature"]) == set(last.features.fires.nonzero()[0])
+    first = table.iloc[0]
+    named = first["closest shipped"].split()[0]
+    assert int(named) == last.moment.closest[first["feature"]]
+    token = cache.model("stories")[1].tokens([int(last.features.tokens[first["feature"]][0])])[0]
+    assert first["its tokens"].split(" ")[0] == visible(token)

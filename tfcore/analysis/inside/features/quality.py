@@ -1,7 +1,8 @@
 """How good a sparse dictionary is: features a token, explained variance, loss recovered, dead features."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,8 @@ from torch import Tensor
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, substitute
 from tfcore.model import Transformer
+
+ROWS = 32  # texts of equal length that are read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +45,16 @@ class Quality:
 
 @torch.no_grad()
 def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterable[Sequence[int]]) -> Quality:
-    """Measures of one dictionary over texts, each read by itself, all its tokens counted."""
+    """Measures of one dictionary over texts, each a sequence of its own, all its tokens counted."""
     config = transcoder.config
     fired = torch.zeros(config.n_features, dtype=torch.int64)
     errors, count, active = 0.0, 0, 0
     total, squares = torch.zeros(config.d_model, dtype=torch.float64), 0.0
     losses = torch.zeros(3, dtype=torch.float64)
     predicted = 0
-    for ids in texts:
-        row = torch.tensor([list(ids)])
-        output = model(row, capture=(config.reads, config.writes))
-        x, y = output.activations[config.reads][0], output.activations[config.writes][0]
+    for rows in _equally_long(texts):
+        output = model(rows, capture=(config.reads, config.writes))
+        x, y = (output.activations[name].flatten(0, 1) for name in (config.reads, config.writes))
         features = transcoder.encode(x)
         errors += float((transcoder.decode(features) - y).double().square().sum())
         total += y.double().sum(0)
@@ -61,9 +63,9 @@ def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterab
         active += int((features > 0).sum())
         count += len(y)
         others = (substitute([transcoder]), [Edit.zero(config.writes)])
-        logits = [output.logits, *(model(row, edits=edits).logits for edits in others)]
-        losses += torch.stack([_summed_loss(one, row) for one in logits])
-        predicted += len(ids) - 1
+        logits = [output.logits, *(model(rows, edits=edits).logits for edits in others)]
+        losses += torch.stack([_summed_loss(one, rows) for one in logits])
+        predicted += rows[:, 1:].numel()
     variance = squares - float(total.square().sum()) / count
     as_is, substituted, zeroed = (losses / predicted).tolist()
     return Quality(active / count, 1 - errors / variance, as_is, substituted, zeroed, int((fired == 0).sum()), count)
@@ -85,5 +87,11 @@ def loss_recovered_together(
     return as_is, substituted, zeroed
 
 
-def _summed_loss(logits: Float[Tensor, "1 seq vocab"], ids: Int[Tensor, "1 seq"]) -> Float[Tensor, ""]:
-    return F.cross_entropy(logits[0, :-1].float(), ids[0, 1:], reduction="sum").double()
+def _equally_long(texts: Iterable[Sequence[int]]) -> Iterator[Int[Tensor, "row seq"]]:
+    """Neighbouring texts of equal length together, so that no padding is needed."""
+    for _, group in groupby(texts, len):
+        yield from torch.tensor([list(ids) for ids in group]).split(ROWS)
+
+
+def _summed_loss(logits: Float[Tensor, "row seq vocab"], ids: Int[Tensor, "row seq"]) -> Float[Tensor, ""]:
+    return F.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="sum").double()
