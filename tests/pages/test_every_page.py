@@ -29,7 +29,10 @@ FEW = 4
 STEPS = {"block/pitfalls/page.py": {"steps": "40"}, "experts/balance/page.py": {"steps": "40"}}
 
 # With a choice that begins a training or a measurement.
-PARTLY_LIVE = ("foundations/masks/page.py", "foundations/recurrence/page.py", "block/normalisation/page.py")
+PARTLY_LIVE = (
+    *("foundations/masks/page.py", "foundations/recurrence/page.py"),
+    *("block/normalisation/page.py", "inside/features/page.py"),
+)
 
 
 def some(options: Sequence[str]) -> list[str]:

@@ -11,12 +11,13 @@ from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dict
 TINY = GrowDictionaryConfig(n_features=64, top_k=8, steps=12)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def small(monkeypatch):
     for name, value in {"ROWS": 4, "BATCHES": 3, "HELD_OUT": 4, "NAMED_ON": 8, "EVERY": 5, "WARMUP": 2}.items():
         monkeypatch.setattr(growing, name, value)
 
 
+@pytest.mark.usefixtures("small")
 def test_it_learns_and_is_measured_now_and_then():
     items = list(grow_dictionary(TINY))
     assert [i for i, item in enumerate(items) if item is not None] == [0, 5, 10, 12]
@@ -31,6 +32,13 @@ def test_it_learns_and_is_measured_now_and_then():
     assert last.shipped.loss_recovered == pytest.approx(beside.loss_recovered)
     again = list(grow_dictionary(TINY))[-1].moment
     assert again.quality == last.quality
+
+
+@pytest.mark.parametrize(("dictionary", "low", "high"), [(4, 0.5, 1.0), (2, -0.1, 0.1)])
+def test_what_the_page_says_of_random_directions(dictionary, low, high):
+    first = next(grow_dictionary(GrowDictionaryConfig(dictionary=dictionary)))
+    assert low < first.moment.quality.loss_recovered < high
+    assert np.median(first.moment.cosine) == pytest.approx(first.moment.by_chance, abs=0.01)
 
 
 def test_no_window_is_both_trained_on_and_measured_on():

@@ -34,6 +34,7 @@ NAMED_ON = 256  # windows that the features are named on
 WARMUP = 20  # steps
 LOWEST = 0.02  # of the learning rate, at the end
 EVERY = 25  # steps between two moments
+SEED = 1_000  # added to the seed: no dictionary begins with the directions that a shipped one began with
 REVIVAL = Revival(after=50, top_k=48)
 
 
@@ -123,7 +124,7 @@ def grow_dictionary(config: GrowDictionaryConfig) -> Iterator[Grown | None]:
     model, windows, shipped = load(MODEL)[0], shipped_windows(), config.shipped
     beside = dictionary_quality(model, shipped, windows.held_out)
     chance = chance_cosine(shipped, config.n_features)
-    one = InTraining(config.shape, config.seed)
+    one = InTraining(config.shape, SEED + config.seed)
     optimizer = torch.optim.Adam(one.parameters(), lr=config.rate, betas=(0.9, 0.999))
     read = Activations(model, config.shape, windows.trained)
     order = torch.Generator().manual_seed(config.seed)

@@ -62,9 +62,12 @@ def grow_one() -> None:
         "trainings find independently is less likely to be an accident of one of them."
     )
     page.question(
-        "With four features at a token instead of sixteen, which falls more: explained variance or loss recovered?",
-        "Try it: explained variance. Features are chosen for the largest share of the variance, and what is left over "
-        "matters less to the prediction than its size suggests. Both are needed to judge a dictionary.",
+        "Before the first step all features are random directions. In the stream they already recover more than half "
+        "of the loss, in layer 2 almost nothing. Why the difference?",
+        "Loss recovered compares with zeros. Zeros in the place of the stream take away all that the model has "
+        "computed so far, so that a poor reconstruction is still far better. Zeros in the place of one feed-forward "
+        "layer cost little, and a poor reconstruction costs about as much. The measure compares dictionaries of one place, "
+        "not of two; that is why explained variance stands beside it.",
     )
     page.how_it_is_computed(
         page.experiment_of("Its quality", experiments.quality, moments, config.steps, HEIGHT),

@@ -101,7 +101,7 @@ def test_a_dictionary_grows_is_stopped_and_begins_again(monkeypatch):
     monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, 240))
     test = opened(show="train one yourself", grow_steps="600", n_features="128", k="4")
     assert set(figures(test)) == {"quality", "cosines"}
-    assert "held-out tokens: loss recovered" in visits.said(test, "caption", "markdown")
+    assert "held-out tokens: loss recovered" in figures(test)["quality"][0]["caption"]
     visits.press(test, "stop")
     config = GrowDictionaryConfig(steps=600, n_features=128, top_k=4)
     assert jobs.JOBS.look(config, "").state == "stopped"
