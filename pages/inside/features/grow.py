@@ -66,8 +66,8 @@ def grow_one() -> None:
         "of the loss, in layer 2 almost nothing. Why the difference?",
         "Loss recovered compares with zeros. Zeros in the place of the stream take away all that the model has "
         "computed so far, so that a poor reconstruction is still far better. Zeros in the place of one feed-forward "
-        "layer cost little, and a poor reconstruction costs about as much. The measure compares dictionaries of one place, "
-        "not of two; that is why explained variance stands beside it.",
+        "layer cost little, and a poor reconstruction costs about as much. The measure compares dictionaries "
+        "of one place, not of two; that is why explained variance stands beside it.",
     )
     page.how_it_is_computed(
         page.experiment_of("Its quality", experiments.quality, moments, config.steps, HEIGHT),
