@@ -40,7 +40,7 @@ def kept_preference(config: PreferenceConfig) -> PreferenceRun:
 
 
 def ladder(reward: str) -> list[PreferenceRun]:
-    """The runs that ship for a reward, of every algorithm and beta."""
+    """The runs that ship for a reward, of every algorithm and beta, some with several seeds."""
     return [run for run in kept_preferences() if run.config.reward == reward]
 
 

@@ -105,25 +105,29 @@ def _show(run: PreferenceRun) -> None:
 
 def _table(run: PreferenceRun) -> pd.DataFrame:
     """Every point of the run, and the end of those beside it."""
-    rows = [(one.config.algorithm, one.config.beta, point) for one in [run] for point in one.points]
+    rows = [(one.config.algorithm, one.config.beta, one.config.seed, point) for one in [run] for point in one.points]
     rows += [
-        (one.config.algorithm, one.config.beta, one.points[-1])
+        (one.config.algorithm, one.config.beta, one.config.seed, one.points[-1])
         for one in experiments.ladder(run.config.reward)
         if one.config != run.config
     ]
     return pd.DataFrame(
-        [(name, beta, p.step, p.reward, p.kl, p.surprise, p.repetition) for name, beta, p in rows],
-        columns=["algorithm", "beta", "step", "reward", "KL, nats", "loss under the original", "repeated word pairs"],
+        [(*named, p.step, p.reward, p.kl, p.surprise, p.repetition) for *named, p in rows],
+        columns=[
+            *("algorithm", "beta", "seed", "step", "reward", "KL, nats", "loss under the original"),
+            "repeated word pairs",
+        ],
     )
 
 
 def _words(config: PreferenceConfig, run: Any) -> None:
     """What to see, the question, what is left out, the drawer."""
     page.what_to_see(
-        "Each mark is a model tuned with another β: the further right, the further from the original model; "
-        "filled marks are those where reward hacking is found. In the policy gradient a smaller β buys more reward: "
-        "what the reward counts is there, what it does not count may be lost. In DPO, which learns from pairs of the "
-        "original model's samples alone, the smallest β goes furthest away, but has less reward than a larger one. The "
+        "Each mark on a line is a model tuned with another β: the further right, the further from the original model; "
+        "filled marks are those where reward hacking is found; small marks are other seeds. In the policy gradient a "
+        "small β buys more reward than a large one: what the reward counts is there, what it does not count may be "
+        "lost. In DPO, which learns from pairs of the original model's samples alone, the smallest β goes furthest "
+        "away, but has less reward than a larger one. The "
         f"reward is a function that you can read under “How it is computed”; its writer meant {MEANT[config.reward]}."
     )
     st.markdown(

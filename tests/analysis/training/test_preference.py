@@ -61,6 +61,21 @@ def test_reward_hacking_needs_a_higher_reward_and_a_worse_text(last, hacked, say
 def test_the_ladder():
     found = frontier([run(Sampled(25, 0.8, 1.0, 1.6, 0.0), 1.0), run(Sampled(25, 9.0, 40.0, 4.0, 0.8), 0.01)])
     assert str(found) == (
-        "Policy gradient: from β = 1 to β = 0.01 the reward goes from 0.80 to 9.00 and the KL divergence from 1.0 to "
-        "40.0 nats per continuation. Reward hacking at β = 0.01."
+        "Policy gradient, one seed: from β = 1 to β = 0.01 the reward goes from 0.80 to 9.00 and the KL divergence "
+        "from 1.0 to 40.0 nats per continuation. Reward hacking at β = 0.01."
+    )
+    assert "No reward hacking at any of these β." in str(frontier([run(Sampled(25, 0.8, 1.0, 1.6, 0.0))]))
+
+
+def test_the_ladder_over_seeds():
+    ends = ((1.0, 0.8, 1.0, 1.6), (0.01, 9.0, 40.0, 4.0), (1.0, 0.4, 2.0, 1.6), (0.01, 4.0, 10.0, 1.6))
+    found = frontier([run(Sampled(25, reward, kl, surprise, 0.0), beta) for beta, reward, kl, surprise in ends])
+    assert [(rung.beta, rung.rewards, rung.kls, rung.hacked) for rung in found.rungs] == [
+        (0.01, (9.0, 4.0), (40.0, 10.0), 1),
+        (1.0, (0.8, 0.4), (1.0, 2.0), 0),
+    ]
+    assert str(found) == (
+        "Policy gradient, means over 2 seeds, lowest and highest in brackets: from β = 1 to β = 0.01 the reward goes "
+        "from 0.60 (0.40 to 0.80) to 6.50 (4.00 to 9.00) and the KL divergence from 1.5 (1.0 to 2.0) to 25.0 (10.0 to "
+        "40.0) nats per continuation. Reward hacking at β = 0.01 (with 1 of 2)."
     )

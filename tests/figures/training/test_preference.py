@@ -7,14 +7,21 @@ from tfcore.training.preference import kept_preferences
 
 
 def test_every_run_is_drawn():
-    runs = kept_preferences()
-    chosen = runs[-1]
+    runs = [run for run in kept_preferences() if run.config.reward == "animals"]
+    chosen = next(run for run in runs if run.config.algorithm == "reinforce")
     figure = frontier_figure(runs, chosen, "animals", 400)
     theme.check(figure)
-    way, dpo, gradient, mark = figure.to_dict()["data"]
+    way, dpo_seeds, dpo, gradient_seeds, gradient, mark = figure.to_dict()["data"]
     assert way["x"] == [point.kl for point in chosen.points]
-    own = sorted((run for run in runs if run.config.algorithm == "reinforce"), key=lambda run: -run.config.beta)
-    assert gradient["y"] == [run.points[-1].reward for run in own]
-    assert [symbol == "square" for symbol in gradient["marker"]["symbol"]] == [reward_hacking(r).hacked for r in own]
-    assert len(dpo["x"]) == len(runs) - len(own)
+    own = [run for run in runs if run.config.algorithm == "reinforce"]
+    first = sorted((run for run in own if run.config.seed == 0), key=lambda run: -run.config.beta)
+    assert gradient["y"] == [run.points[-1].reward for run in first]
+    assert [symbol == "square" for symbol in gradient["marker"]["symbol"]] == [reward_hacking(r).hacked for r in first]
+    assert sorted(gradient_seeds["y"]) == sorted(run.points[-1].reward for run in own if run.config.seed)
+    assert len(dpo["x"]) + len(dpo_seeds["x"]) == len(runs) - len(own)
     assert (mark["x"], mark["y"]) == ([chosen.points[-1].kl], [chosen.points[-1].reward])
+
+
+def test_without_other_seeds_there_are_no_small_marks():
+    runs = [run for run in kept_preferences() if run.config.reward == "happy"]
+    assert len(frontier_figure(runs, runs[0], "happy", 400).data) == 4

@@ -193,39 +193,66 @@ def reward_hacking(run: PreferenceRun) -> RewardHacking:
 
 
 @dataclass(frozen=True, slots=True)
+class Rung:
+    """Runs of one beta, each with its own seed.
+
+    Args:
+        rewards, kls: mean reward and KL divergence at the end of each.
+        hacked: in how many of them reward hacking was found.
+    """
+
+    beta: float
+    rewards: tuple[float, ...]
+    kls: tuple[float, ...]
+    hacked: int
+
+
+@dataclass(frozen=True, slots=True)
 class Frontier(Finding):
-    """Several runs of one algorithm, from the smallest beta to the largest.
+    """Several runs of one algorithm.
 
     Args:
         algorithm: in words.
-        small, large: the smallest and largest beta, with the mean reward and the KL divergence at the end.
-        hacked: the betas at which reward hacking was found.
+        rungs: from the smallest beta to the largest.
     """
 
     algorithm: str
-    small: tuple[float, float, float]
-    large: tuple[float, float, float]
-    hacked: tuple[float, ...]
+    rungs: tuple[Rung, ...]
 
     @property
     def sentence(self) -> str:
-        (low, low_reward, low_kl), (high, high_reward, high_kl) = self.small, self.large
-        named = ", ".join(f"{beta:g}" for beta in self.hacked)
-        hacked = f"Reward hacking at β = {named}." if named else "No reward hacking at any of these β."
+        low, high = self.rungs[0], self.rungs[-1]
+        seeds = len(low.rewards)
+        over = "one seed" if seeds == 1 else f"means over {seeds} seeds, lowest and highest in brackets"
+        named = [
+            f"{rung.beta:g}" if len(rung.rewards) == 1 else f"{rung.beta:g} (with {rung.hacked} of {len(rung.rewards)})"
+            for rung in self.rungs
+            if rung.hacked
+        ]
+        hacked = f"Reward hacking at β = {', '.join(named)}." if named else "No reward hacking at any of these β."
         return (
-            f"{self.algorithm[0].upper()}{self.algorithm[1:]}: from β = {high:g} to β = {low:g} the reward goes from "
-            f"{high_reward:.2f} to {low_reward:.2f} and the KL divergence from {high_kl:.1f} to {low_kl:.1f} nats per "
-            f"continuation. {hacked}"
+            f"{self.algorithm[0].upper()}{self.algorithm[1:]}, {over}: from β = {high.beta:g} to β = {low.beta:g} the "
+            f"reward goes from {_mean(high.rewards, 2)} to {_mean(low.rewards, 2)} and the KL divergence from "
+            f"{_mean(high.kls, 1)} to {_mean(low.kls, 1)} nats per continuation. {hacked}"
         )
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    """As in "2.30 (1.90 to 2.70)", and "2.30" of one value."""
+    mean = f"{sum(values) / len(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def frontier(runs: Sequence[PreferenceRun]) -> Frontier:
     """What a ladder of betas shows.
 
     Args:
-        runs: of one algorithm and reward, at least one.
+        runs: of one algorithm and reward, at least one; of each beta the same seeds.
     """
-    ordered = sorted(runs, key=lambda run: run.config.beta)
-    ends = [(run.config.beta, run.points[-1].reward, run.points[-1].kl) for run in ordered]
-    hacked = tuple(run.config.beta for run in ordered if reward_hacking(run).hacked)
-    return Frontier(ALGORITHM_NAMES[ordered[0].config.algorithm], ends[0], ends[-1], hacked)
+    rungs = []
+    for beta in sorted({run.config.beta for run in runs}):
+        own = [run for run in runs if run.config.beta == beta]
+        ends = [run.points[-1] for run in own]
+        hacked = sum(reward_hacking(run).hacked for run in own)
+        rungs.append(Rung(beta, tuple(end.reward for end in ends), tuple(end.kl for end in ends), hacked))
+    return Frontier(ALGORITHM_NAMES[runs[0].config.algorithm], tuple(rungs))

@@ -15,15 +15,17 @@ def frontier_figure(runs: Sequence[PreferenceRun], chosen: PreferenceRun, reward
     """Mean reward against KL divergence at the end of each run, a line for each algorithm; the chosen run's way there.
 
     Args:
-        runs: of one reward, and several betas.
+        runs: of one reward, and several betas; the line is that of seed 0, other seeds are small marks.
         chosen: drawn point by point, as far as it is.
         reward: the name of the reward, for the axis.
     """
     data = [_path(chosen)]
     for number, algorithm in enumerate(ALGORITHMS):
         own = sorted((run for run in runs if run.config.algorithm == algorithm), key=lambda run: -run.config.beta)
-        if own:
-            data.append(_ladder(own, ALGORITHM_NAMES[algorithm], number))
+        if others := [run for run in own if run.config.seed]:
+            data.append(_other_seeds(others, ALGORITHM_NAMES[algorithm], number))
+        if first := [run for run in own if not run.config.seed]:
+            data.append(_ladder(first, ALGORITHM_NAMES[algorithm], number))
     last = chosen.points[-1]
     data.append(
         {
@@ -69,6 +71,20 @@ def _path(run: PreferenceRun) -> dict[str, Any]:
         "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
         "marker": {"size": 5, "color": "@muted"},
         "hovertemplate": "step %{customdata}: reward %{y:.2f}, KL %{x:.1f} nats<extra></extra>",
+    }
+
+
+def _other_seeds(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{name}, other seeds",
+        "x": [run.points[-1].kl for run in runs],
+        "y": [run.points[-1].reward for run in runs],
+        "customdata": [[run.config.beta, run.config.seed] for run in runs],
+        "marker": {"size": 6, "symbol": SYMBOLS[number], "color": f"@cat{number}/0.5"},
+        "hovertemplate": "β = %{customdata[0]}, seed %{customdata[1]}: reward %{y:.2f}, KL %{x:.1f} nats"
+        f"<extra>{name}</extra>",
     }
 
 

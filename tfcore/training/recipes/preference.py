@@ -10,6 +10,8 @@ from tfcore.training.finetuning import save_runs
 from tfcore.training.loop import Progress
 from tfcore.training.preference import kept_preferences, tune_to_the_end
 
+REPEATS = (1, 2)  # further seeds, of the reward that the page begins with
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceRecipe:
@@ -18,6 +20,9 @@ class PreferenceRecipe:
     configs: tuple[PreferenceConfig, ...] = tuple(
         PreferenceConfig(algorithm=algorithm, reward=reward, beta=beta)
         for reward, algorithm, beta in product(REWARD_NAMES, ALGORITHMS, BETAS)
+    ) + tuple(
+        PreferenceConfig(algorithm=algorithm, reward="animals", beta=beta, seed=seed)
+        for seed, algorithm, beta in product(REPEATS, ALGORITHMS, BETAS)
     )
 
 
@@ -38,10 +43,11 @@ def preference(
 
 
 def ends(runs: list[PreferenceRun]) -> dict[str, float]:
-    """Name of a run and number -> its last value."""
+    """Name of a run and number -> its last value; a seed is named where it is not 0."""
     found: dict[str, float] = {}
     for run in runs:
         name = f"{run.config.reward}_{run.config.algorithm}_{run.config.beta:g}"
+        name += f"_seed{run.config.seed}" if run.config.seed else ""
         found |= {f"{name}_reward": run.points[-1].reward, f"{name}_kl": run.points[-1].kl}
     return found
 
