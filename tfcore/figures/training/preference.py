@@ -79,6 +79,7 @@ def _other_seeds(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[
         "type": "scatter",
         "mode": "markers",
         "name": f"{name}, other seeds",
+        "showlegend": False,  # the symbol and the colour are those of the line
         "x": [run.points[-1].kl for run in runs],
         "y": [run.points[-1].reward for run in runs],
         "customdata": [[run.config.beta, run.config.seed] for run in runs],
@@ -92,7 +93,9 @@ def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, 
     hacked = [RewardHacking(run.points[0], run.points[-1]).hacked for run in runs]
     colour = f"@cat{number}"
     rises = runs[-1].points[-1].reward > runs[0].points[-1].reward
-    first, last = ("bottom right", "top left") if rises else ("top center", "bottom center")  # away from the line
+    first, last = (
+        ("bottom right", "top left") if rises else ("bottom center", "bottom center")
+    )  # away from the line and other seeds
     return {
         "type": "scatter",
         "mode": "lines+markers+text",

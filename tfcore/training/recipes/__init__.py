@@ -207,7 +207,7 @@ RECIPES: dict[str, Entry] = {
         lambda _: of_preference(),
         "a table: stories tuned towards three rewards, by DPO and a policy gradient, with five weights of the penalty",
         "14 minutes",
-        "policy gradient: from 0.29 animals to 0.46-1.02 with beta = 1, to 4.7-18.9 (and no story) with beta = 0.01",
+        "policy gradient: from 0.29 animals to 0.46-1.02 with beta = 1, to 4.7-18.9 with beta = 0.01",
         needs_corpus=False,
         measured_on_corpus=False,
     ),
