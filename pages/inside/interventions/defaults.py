@@ -33,5 +33,5 @@ def defaults() -> Defaults:
 
 def said_always() -> dict[str, str] | None:
     """What a copied link says of controls that are at the defaults of the first version."""
-    first = {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5", "by": KINDS["prediction"]}
+    first = {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5", "by": KINDS["prediction"], "row": "3"}
     return first if links.is_old() else None

@@ -139,8 +139,10 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
     kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
     names = patching.patched_names(network.config, kind)
     titles = [patching.patched_title(name, kind) for name in names]
+    last_layer = network.config.n_layers - 1  # what is patched before it at the last position, the prediction reads
+    first = last_layer if _reading.begins_with_strongest(network.config) else 3
     with more:
-        row = controls.slider("Row", "row", 0, len(names) - 1, min(3, len(names) - 1))
+        row = controls.slider("Row", "row", 0, len(names) - 1, min(first, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
     at = (*texts, names[row], position)
     change, estimate = effect_of(*at), estimated_patches(*texts, kind)
@@ -224,11 +226,11 @@ def words(reading: Reading, answers: Answers, programs: list[page.Experiment]) -
         quantity = Quantity("prediction", token) if token == against else Quantity("difference", token, against)
         metric.elsewhere("activation patching", reading, quantity)
     page.question(
-        "In the example of Sam, patching the position of “boy” before block 3 restores almost nothing. Is the "
+        "In the example of Sam, patching the position of “boy” before the last block restores almost nothing. Is the "
         "information gone from there?",
-        "No, it is still in the residual stream there. But no later layer reads it from there: attention 2 has already "
-        "moved to the last position what the prediction needs. Patching shows where information is used, not where "
-        "it is.",
+        "No, it is still in the residual stream there. But the last layer does not read it from there: attention in "
+        "earlier layers has already moved to the last position what the prediction needs. Patching shows where "
+        "information is used, not where it is.",
     )
     page.how_it_is_computed(
         *programs,
