@@ -17,7 +17,6 @@ FILE = "foundations/heads/page.py"
 WHY = "why it looks there"  # the section on one score
 CLICK = "Click a cell to see why the head looks there."
 # In its place, where there is no such head to open.
-NO_TEXT = "No text gives exactly these tokens, so no click leads to why the head looks where it does."
 IN_TRAINING = "Why a head looks where it does can be opened for installed models only, not at a step of a training."
 
 text_of = cache.of_model(max_entries=128)(one_text.text_of)
@@ -92,7 +91,7 @@ def on_cell(there: HeadOfText | None, weights: Float[ndarray, "query key"]) -> C
     return click
 
 
-def caption(words: str, there: HeadOfText | None, why_not: str = NO_TEXT) -> str:
+def caption(words: str, there: HeadOfText | None, why_not: str = "") -> str:
     """The caption of a map whose cells lead somewhere, or do not.
 
     Args:
@@ -101,11 +100,11 @@ def caption(words: str, there: HeadOfText | None, why_not: str = NO_TEXT) -> str
     return f"{words} {why_not if there is None else CLICK}".strip()
 
 
-def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = "") -> HeadOfText | None:
-    """A head on these tokens; None where no text gives them, as of most random tokens.
+def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = "") -> HeadOfText:
+    """A head on these tokens.
 
     Args:
         pasted: the text that they come from, if they do.
     """
     found = text_of(model, tuple(ids), pasted)
-    return None if found is None else HeadOfText(model, found.text, layer, head, found.bos)
+    return HeadOfText(model, found.text, layer, head, found.bos)

@@ -5,7 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 import tfcore
 from tests.small import model as small
-from tfcore.analysis.one_text import begin_of, encoded, first_tokens, last_tokens
+from tfcore.analysis.foundations.part_texts import text_ids
+from tfcore.analysis.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families.settings import Settings
 from tfcore.tokenizers.tokenizer import ByteTokenizer
@@ -49,6 +50,27 @@ def test_one_that_stands_behind_begins_nothing():
     assert encoded(model, tokenizer, "a", True) == [3, 11, 2]
     assert begin_of(small(vocab_size=40), tokenizer) is None
     assert encoded(small(vocab_size=40), tokenizer, "a", True) == [11, 2]
+
+
+def test_a_text_can_give_ids_as_numbers():
+    model, tokenizer = small(vocab_size=40), ByteTokenizer()
+    assert given_ids(model, tokenizer, " token ids: 7 0 39\n") == [7, 0, 39]
+    for other in (
+        "token ids:",
+        "token ids: 7 40",
+        "token ids: 7  8",
+        "token ids: -1",
+        "token ids: 7 a",
+        "7 8",
+        "",
+        "token ids: ²",
+    ):
+        assert given_ids(model, tokenizer, other) is None
+    assert text_of(model, tokenizer, [97, 98]) == ("ab", None)
+    lone = text_of(small(vocab_size=256), tokenizer, [200, 7])  # no text has half a letter
+    assert lone == ("token ids: 200 7", None)
+    assert given_ids(small(vocab_size=256), tokenizer, lone.text) == [200, 7]
+    assert text_ids(model, tokenizer, "token ids: 7 8 9", "decoder", most=2).ids == [7, 8]
 
 
 def test_encoders_have_none():

@@ -1,5 +1,6 @@
 """A text as the models read it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +11,9 @@ from torch import Tensor
 
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
+
+IDS = "token ids:"  # what a text begins with that gives ids, not words: "token ids: 5 17 5 17"
+_GIVEN = re.compile(rf"{IDS}((?: [0-9]{{1,7}})+)")
 
 
 class FirstTokens(NamedTuple):
@@ -86,15 +90,23 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int)
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 
 
+def given_ids(model: Transformer, tokenizer: Tokenizer, text: str) -> list[int] | None:
+    """The ids that a text gives as numbers after IDS; None where it gives none, or one beyond the vocabulary."""
+    found = _GIVEN.fullmatch(text.strip())
+    ids = [int(number) for number in found[1].split()] if found else []
+    return ids if ids and max(ids) < min(model.config.vocab_size, tokenizer.vocab_size) else None
+
+
 class TextOfIds(NamedTuple):
-    """A text that gives some ids; `bos` as in encoded."""
+    """A text that gives some ids, as words or as numbers (given_ids); `bos` as in encoded."""
 
     text: str
     bos: bool | None
 
 
-def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely: str = "") -> TextOfIds | None:
-    """The text whose tokens are exactly these ids; None where there is none, as of most random ids.
+def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely: str = "") -> TextOfIds:
+    """The text whose tokens are exactly these ids; where there is none, as of most random ids, one that gives their
+    numbers (given_ids).
 
     Args:
         likely: tried first; several texts may give the same ids.
@@ -105,7 +117,7 @@ def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely
         for bos in (None, True, False):
             if text and encoded(model, tokenizer, text, bos) == wanted:
                 return TextOfIds(text, bos)
-    return None
+    return TextOfIds(" ".join([IDS, *map(str, wanted)]), None)
 
 
 def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:

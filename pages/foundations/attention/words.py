@@ -142,7 +142,7 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
         ids = first_tokens(model_name, pasted, TOKENS).ids
         there = head_links.of_ids(model_name, ids, layer, head, pasted)
         causal = cache.model(model_name)[0].config.architecture == "decoder"
-        if there is not None and (first >= second or not causal):
+        if first >= second or not causal:
             there.link(first, second, tokens, tokens)
     result_made = made(experiments.similarity, model_name, pasted, TOKENS)
     latest.offer(experiments.similar, result_made, tokens, first, second, layer, head, SCORE)

@@ -19,7 +19,7 @@ from tfcore.analysis.foundations.attention_sink import rollout_on_first
 from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
 from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
-from tfcore.analysis.foundations.part_texts import Part, longest_text
+from tfcore.analysis.foundations.part_texts import Part, text_ids
 from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
 from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
 from tfcore.analysis.foundations.score_writers import stream_pass
@@ -163,12 +163,17 @@ def resplit_text(
     model: Transformer, tokenizer: Tokenizer, text: str, tokens: int, layer: int, n_heads: int
 ) -> HeadSplit:
     """One layer of a decoder on the first tokens of a text, split into n_heads."""
-    return resplit(model, tokenizer.encode(text)[: min(tokens, longest_text(model.config))], layer, n_heads)
+    return resplit(model, _first_ids(model, tokenizer, text, tokens), layer, n_heads)
 
 
 def share_on_text(model: Transformer, tokenizer: Tokenizer, text: str, tokens: int) -> list[SharedKV]:
     """A decoder with fewer and fewer KV heads on the first tokens of a text."""
-    return share_kv_heads(model, tokenizer.encode(text)[: min(tokens, longest_text(model.config))])
+    return share_kv_heads(model, _first_ids(model, tokenizer, text, tokens))
+
+
+def _first_ids(model: Transformer, tokenizer: Tokenizer, text: str, tokens: int) -> list[int]:
+    read = text_ids(model, tokenizer, text, "decoder", most=tokens)
+    return [] if read is None else read.ids
 
 
 def cuts(split: HeadSplit) -> Shown:

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.cuts import cuts
 from pages.foundations.heads.every_head import every_head
-from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, model_parts, read
+from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, about_ids, model_parts, read
 from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
@@ -91,6 +91,8 @@ reading = read(name, pasted, part, bos, hide_sink)
 if reading is None:
     st.info("The tokenizer of this model makes no token of this text: type something else.")
     fragments.stop()
+if said := about_ids(name, pasted):
+    st.caption(said)
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")

@@ -16,6 +16,7 @@ from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, r
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_pair
 from tfcore.analysis.foundations.heads import HeadScores, Place
 from tfcore.analysis.foundations.part_texts import Part, longest_text, parts
+from tfcore.analysis.one_text import IDS, given_ids
 
 DEFAULT_MODEL = "stories"
 CHARACTERS = 3_000  # more than 512 tokens of English
@@ -32,6 +33,19 @@ PARTS: dict[Part, str] = {
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
+
+
+def about_ids(model_name: str, pasted: str) -> str:
+    """How a text that gives token ids (one_text.given_ids) is read; empty for other texts."""
+    if not pasted.strip().startswith(IDS):
+        return ""
+    model, tokenizer = cache.model(model_name)
+    if model.config.architecture == "encoder-decoder":
+        return f"“{IDS}” is for decoders and encoders; this model reads a sentence, and these numbers as words."
+    if given_ids(model, tokenizer, pasted) is None:
+        below = min(model.config.vocab_size, tokenizer.vocab_size)
+        return f"Read as words: after “{IDS}” belong whole numbers below {below:,}, each after one space."
+    return "The text gives its tokens as ids of this model's vocabulary."
 
 
 def read(

@@ -244,7 +244,7 @@ for title, draw, values in (
 if there is not None:
     there.link_strongest(attended.masked[layer, head], tokens, tokens)
 else:
-    st.caption(head_links.NO_TEXT if config.kind == own else OTHER_MASK.format(own=NAMES[own]))
+    st.caption(OTHER_MASK.format(own=NAMES[own]))
 page.what_to_see(
     "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of each "
     "row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with weight "

@@ -113,8 +113,7 @@ def _tiles(chosen: source.Head, result: FlashRun, tile: int) -> None:
         caption=f"{shown.caption} In colour: in SRAM now. Grey: discarded. Hatched: skipped.",
     )
     there = head_links.of_ids(source.MODEL, chosen.read.ids, chosen.layer, chosen.head, chosen.pasted)
-    if there is not None:
-        there.link(result.row, int(result.pattern[result.row].argmax()), chosen.read.tokens, chosen.read.tokens)
+    there.link(result.row, int(result.pattern[result.row].argmax()), chosen.read.tokens, chosen.read.tokens)
 
 
 def choose_cell(result: FlashRun, event: Event) -> None:

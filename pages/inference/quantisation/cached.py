@@ -82,8 +82,7 @@ def panel() -> None:
             ),
             on_click=head_links.on_cell(there, effect.before),
         )
-        if there is not None:
-            there.link_strongest(effect.before, tokens.tokens, tokens.tokens)
+        there.link_strongest(effect.before, tokens.tokens, tokens.tokens)
     settings.losses_beside(name, "cache", f"int{bits}")
     words(
         page.experiment_of("The keys", experiments.keys, name, begun, pasted, TOKENS, drawn),

@@ -151,7 +151,6 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
     labels = tick_labels(tokens)
     # What is ablated in layers below changes the score: the page on heads takes apart that of the whole model.
     changed = any(layer < head[0] for layer, _ in off)
-    why_not = CHANGED if changed else head_links.NO_TEXT
     there = None if changed else head_links.of_ids(model_name, now.ids.tolist(), *head)
     figure(
         shown.figure,
@@ -161,7 +160,7 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
         cursor=True,
         on_click=head_links.on_cell(there, now.patterns[head]),
         alt=f"Attention pattern. {shown.alt}",
-        caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there, why_not),
+        caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there, CHANGED),
         table=lambda: map_table(now.patterns[head], labels, labels),
     )
     if there is not None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from pages.ui import cache, head_links, links
 from pages.ui.head_links import HeadOfText
@@ -73,12 +74,24 @@ def test_ids_become_a_text_again_where_there_is_one():
     assert head_links.of_ids("stories", ids, 0, 1) == HeadOfText("stories", TEXT, 0, 1)
     assert head_links.of_ids("stories", ids[:5], 0, 1, TEXT) == HeadOfText("stories", "Sam was a little", 0, 1)
     apart = [*cache.model("stories")[1].encode("a"), *cache.model("stories")[1].encode("m")]
-    assert head_links.of_ids("stories", apart, 0, 1) is None  # "am" is one token
+    numbers = f"token ids: {apart[0]} {apart[1]}"  # "am" is one token
+    assert head_links.of_ids("stories", apart, 0, 1) == HeadOfText("stories", numbers, 0, 1)
+
+
+def test_the_page_on_heads_reads_ids_and_says_so():
+    model, tokenizer = cache.model("stories")
+    ids = [tokenizer.encode(letter)[0] for letter in "amama"]  # "am" is one token
+    at = head_links.of_ids("stories", ids, 3, 0)
+    test = visits.opened(head_links.FILE, **at.view(4, 1))
+    assert "as ids of this model's vocabulary" in visits.said(test, "caption")
+    scores = model(torch.tensor([ids]), capture=["blocks.3.attn.scores"]).activations["blocks.3.attn.scores"]
+    assert f"{scores[0, 0, 4, 1]:+.2f}" in figures(test)["why"][0]["caption"]
+    beyond = visits.opened(head_links.FILE, text="token ids: 9 2048")
+    assert "belong whole numbers below 2,048" in visits.said(beyond, "caption")
 
 
 def test_a_map_that_leads_nowhere_says_why():
     at = HeadOfText("stories", TEXT, 2, 5)
     assert head_links.caption("Shown.", at, "Why not.") == f"Shown. {head_links.CLICK}"
-    assert head_links.caption("Shown.", None) == f"Shown. {head_links.NO_TEXT}"
     assert head_links.caption("Shown.", None, "Why not.") == "Shown. Why not."
     assert head_links.caption("Shown.", None, "") == "Shown."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
-from tfcore.analysis.one_text import encoded
+from tfcore.analysis.one_text import encoded, given_ids
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -57,7 +57,7 @@ def text_ids(
     """
     most = min(most or MOST_WEIGHTS, longest_text(model.config))
     if model.config.architecture != "encoder-decoder":
-        ids = encoded(model, tokenizer, text, bos)
+        ids = given_ids(model, tokenizer, text) or encoded(model, tokenizer, text, bos)
         if not (kept := ids[:most]):
             return None
         tokens = tokenizer.tokens(kept)
