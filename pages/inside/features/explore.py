@@ -47,6 +47,13 @@ held = cache.of_model(max_entries=64)(experiments.held)
 ratings = cache.data(max_entries=1)(rated_sample.load_ratings)
 
 
+@cache.data(max_entries=1)
+def phrases() -> rated_sample.PhrasesElsewhere | None:
+    """Whether what the rated features were called holds where they are weaker."""
+    writes = [of_text.chosen_dictionary(MODEL, dictionary).config.writes for dictionary in DICTIONARIES]
+    return rated_sample.phrases_elsewhere(ratings(MODEL), load_feature_scan(MODEL), writes, cache.model(MODEL)[1])
+
+
 @cache.data(max_entries=5)
 def words(dictionary: int) -> list[str]:
     """For each feature, the tokens it is active on most often."""
@@ -236,7 +243,7 @@ def explore() -> None:
         "in the order of the tokens at which they are largest, so what the model computes runs from the upper left to "
         "the lower right. Compare what a feature reads (the coloured texts) with what it writes (the tokens it "
         "raises): where both fit, it can be read as a rule. Many do not: a feature may stand for something that no "
-        f"list of tokens shows. {read} {rated or ''}"
+        f"list of tokens shows. {read} {rated or ''} {phrases() or ''}"
     )
     page.question(
         "Two features are active on the same token. Why are there two, and not one?",
@@ -259,6 +266,7 @@ def explore() -> None:
             feature_edits.hold_feature,
             readability.readability,
             rated_sample.rated_sample,
+            rated_sample.phrases_elsewhere,
         ),
         papers=(
             "Transcoders: arXiv:2406.11944, section 3.1. TopK features: arXiv:2406.04093, section 2.3. Sparse "

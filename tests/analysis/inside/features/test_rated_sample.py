@@ -3,17 +3,21 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
-from tfcore.analysis.inside.features.feature_scan import SCAN_FILE, load_feature_scan
+from tfcore.analysis.inside.features.feature_scan import SCAN_FILE, FeatureScan, load_feature_scan
 from tfcore.analysis.inside.features.rated_sample import (
     OF_EACH,
     RATINGS_FILE,
     drawn_features,
     load_ratings,
+    named_tokens,
+    phrases_elsewhere,
     rated_sample,
+    share_elsewhere,
 )
-from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.transcoders import FOLDER, load_transcoders
 
 PLACE = PRETRAINED / "stories" / FOLDER
@@ -49,3 +53,60 @@ def test_they_are_counted(writes):
     assert (found.of_all, found.rated) == (best, 5 * OF_EACH)
     assert f"{tally[2]} with 2, {tally[1]} with 1, {tally[0]} with 0" in str(found)
     assert f"{best} of 50 have 2 ({best / 50:.0%}, 95 % interval " in str(found)
+
+
+PIECES = ["we", " we", "to", " to", "'s", " then", " suddenly", "good"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("we", {0, 1}),
+        ("the token “ we”, as a word or a piece", {1}),
+        ("“to” after “good” or “important”", {2, 3}),
+        ("the “'s” of let's", {4}),
+        ("“then” or “suddenly”, where the story turns", {5, 6}),
+        ("a name", set()),
+        ("a comma after “Thank you”", set()),
+        ("", set()),
+        ("absent", set()),
+    ],
+)
+def test_the_tokens_that_a_phrase_names(phrase, expected):
+    assert named_tokens(phrase, PIECES) == expected
+
+
+def test_phrases_are_held_against_all_other_places():
+    tokenizer = load("stories", "cpu")[1]
+    scan, ratings, of = load_feature_scan("stories"), load_ratings("stories"), load_transcoders("stories").each
+    writes = [one.config.writes for one in of]
+    found = phrases_elsewhere(ratings, scan, writes, tokenizer)
+    pieces = tokenizer.tokens(list(range(tokenizer.vocab_size)))
+    named = half = first = 0
+    for dictionary, name in enumerate(writes):
+        for feature, rating in ratings[name].items():
+            if tokens := named_tokens(rating.phrase, pieces):
+                named += 1
+                first += int(scan.token[dictionary, feature, 0]) in tokens
+                half += share_elsewhere(scan, dictionary, feature, tokens) >= 0.5
+    assert (found.rated, found.named, found.half, found.first) == (50, named, half, first)
+    assert f"{half} of these {named} features" in str(found)
+    assert phrases_elsewhere({}, scan, writes, tokenizer) is None
+
+
+def test_a_share_without_the_strongest_places():
+    """Of 12 places 3 of token 7 and 6 of token 9; the strongest two, in two windows, are on 7 and 9."""
+    scan = FeatureScan(
+        windows=np.array([[7, 9], [9, 5]], dtype=np.uint16),
+        window=np.array([[[0, 1, 0]]]),
+        position=np.array([[[0, 0, 0]]]),
+        value=np.array([[[2.0, 1.0, 0.0]]]),
+        fires=np.array([[12]]),
+        token=np.array([[[9, 7]]]),
+        token_share=np.array([[[0.5, 0.25]]]),
+        histogram=np.zeros((1, 1, 2)),
+        read=np.array([99]),
+    )
+    assert share_elsewhere(scan, 0, 0, {7}) == pytest.approx(2 / 10)
+    assert share_elsewhere(scan, 0, 0, {7, 9}) == pytest.approx(7 / 10)
+    assert share_elsewhere(scan, 0, 0, {1}) == 0
