@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 from pages.ui.components import planes
 from tests.e2e.test_keyboard import tab_to
 from tests.e2e.visitor import Visitor
+from tests.nightly import often
 from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
 
 NUMBERS = """([plot, wanted]) => plot._fullData.every((trace, m) => trace.z.every((row, i) =>
@@ -152,7 +153,7 @@ def test_points_do_not_leave_the_plane(visitor):
     expect_numbers(visitor, computed(told(visitor)))
 
 
-@pytest.mark.parametrize("look", ["words", "scale", "gradient", "temperature"])
+@pytest.mark.parametrize("look", often(["words", "scale", "gradient", "temperature"], ["gradient"]))
 def test_every_panel_is_drawn(visitor, look):
     visitor.open(f"/attention?look={look}")
     assert visitor.names()

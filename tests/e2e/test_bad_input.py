@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
 from tests.e2e.visitor import CHARACTERS, LAST, MOST_CHARACTERS, NO_TEXT
+from tests.nightly import often
 
 TEXTS = {
     "nothing": "",
@@ -21,7 +22,7 @@ TEXTS = {
 MARKUP = 'document.querySelectorAll(\'[data-testid="stMain"] :is(script, img[src="x"])\').length'
 
 
-@pytest.fixture(scope="module", params=["/heads", "/masks"])
+@pytest.fixture(scope="module", params=often(["/heads", "/masks"], ["/heads"]))
 def window(request, visit_for_long, server):
     """One window a page, into which one text after the other is pasted."""
     return request.param, visit_for_long(server).open(request.param)

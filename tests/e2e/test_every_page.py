@@ -10,11 +10,14 @@ from pages.ui.server import first_pictures
 from tests.e2e.checks import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
+from tests.nightly import often
 from tests.pages.test_router import listed
 from tools import pictures
 
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+# The others are seen on a phone each night.
+ON_PHONE = ("/", "/heads", "/stream", "/flow", "/architectures", "/check", "/generation", "/probing")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
@@ -119,7 +122,7 @@ def test_a_page_stays_complete_when_the_system_turns_dark(visit, server):
     assert assert_complete(visitor, "dark") == figures
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", often(["light", "dark"], ["dark"]))
 def test_what_is_folded_away_is_legible_too(visit, server, scheme):
     """The code with its colours, answers, the menu of a figure, and tokens in every shade."""
     visitor = visit(server, color_scheme=scheme).open("/feedforward")
@@ -136,7 +139,7 @@ def test_what_is_folded_away_is_legible_too(visit, server, scheme):
 
 
 def test_faults_would_be_noticed(visit, server):
-    page = visit(server).open("/").page
+    page = visit(server).open("/history").page
     page.evaluate(
         "document.querySelector('[data-testid=\"stMainBlockContainer\"]').insertAdjacentHTML('afterbegin',"
         " '<p style=\"color:#aaa;background:#fff\">pale</p><button tabindex=-1 id=mouse>only for a mouse</button>')"
@@ -147,7 +150,7 @@ def test_faults_would_be_noticed(visit, server):
     assert any('id="mouse"' in element for element in accessible.unreachable(page))
 
 
-@pytest.mark.parametrize("path", LAST)
+@pytest.mark.parametrize("path", often(LAST, ON_PHONE))
 def test_a_phone_shows_everything_in_dark_without_scrolling_sideways(phone, path):
     visitor = phone.open(path + SHORT.get(path, ""))
     assert_complete(visitor, "dark")
@@ -166,7 +169,7 @@ def test_a_phone_shows_everything_in_dark_without_scrolling_sideways(phone, path
 
 
 def test_sticking_out_would_be_noticed(visit, server):
-    visitor = visit(server, **PHONE).open("/")
+    visitor = visit(server, **PHONE).open("/history")
     visitor.page.evaluate(
         "document.querySelector('[data-testid=\"stMainBlockContainer\"]').insertAdjacentHTML("
         "'beforeend', '<p id=wide style=\"width:500px\">wide</p>')"

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.e2e.test_every_page import PHONE
 from tests.e2e.test_links import copied
 from tests.e2e.visitor import LAST
+from tests.nightly import nightly
 
 TEXT = "Sam was a little boy. One day, Sam said that"
 BALL = "Max lost his red ball. One day Max found the red"
@@ -122,6 +123,7 @@ def test_nothing_moves_for_who_wants_no_motion(visit, server):
     assert still.drawn() != before
 
 
+@nightly
 def test_layers_run_down_on_a_phone(visit, server):
     phone = River(visit(server, **PHONE).open("/flow"))
     phone.drawn()
@@ -146,6 +148,7 @@ def test_the_front_page_has_it_and_runs_what_is_typed(visitor):
     visitor.check()
 
 
+@nightly
 def test_springs_are_smooth(river, record_property):
     """Reported, not judged: how many frames a second the last change had."""
     river.drawn()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from pages.ui.links import VERSION
 from tests.e2e.checks import accessible
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES
+from tests.nightly import nightly, often
 
 END = "A question."  # every view ends with one
 TEXT = "Ben has a kite. Ben has a boat: a + b & c? $x$ 100% ünï"
@@ -99,9 +100,9 @@ def set_at_random(visitor, random: Random) -> None:
                 visitor.settle()
 
 
-# On the third page, options of a choice change their words while the choice stays: it must show the new ones. All pages
+# On the first page, options of a choice change their words while the choice stays: it must show the new ones. All pages
 # take a quarter of an hour; without a browser they are all set at random in tests/pages/test_every_link.py.
-SET = [("/masks", "/masks"), ("/parameters", "/parameters"), ("/stream", 1)]
+SET = [("/stream", 1), *(pytest.param(path, path, marks=nightly) for path in ("/masks", "/parameters"))]
 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly":
     SET += [(path, f"{path} {i}") for path in LAST if path not in WITHOUT_FIGURES for i in range(2)]
 
@@ -146,7 +147,7 @@ def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visi
     visitor.wait_for_address(model="induction", layer="0", head="3")
 
 
-@pytest.mark.parametrize("path", ["/positions", "/masks"])
+@pytest.mark.parametrize("path", often(["/positions", "/masks"], ["/masks"]))
 def test_a_moved_slider_travels(visitor, stranger, path):
     visitor.open(path)
     slider = visitor.page.get_by_role("slider").first

@@ -16,6 +16,7 @@ from deploy.replicas import Replicas, configuration, healthy
 from tests.e2e.serving import SECONDS, get
 from tests.e2e.test_servers import free_port
 from tests.e2e.visitor import LAST
+from tests.nightly import nightly
 
 LINK = "/heads?layer=1&head=2&token=3&text=One+two%2C+one+two."
 
@@ -61,6 +62,7 @@ def site() -> Iterator[Site]:
         yield running.wait()
 
 
+@nightly
 def test_what_nginx_adds_and_what_it_leaves(site):
     page, _ = get(site.address, "/heads", **{"Accept-Encoding": "gzip"})
     assert page.headers["Content-Encoding"] == "gzip"
@@ -88,6 +90,7 @@ def test_a_visitor_gets_one_cookie_and_keeps_it(site):
     assert len(given(Cookie="replica=not+one+of+ours")) == 1
 
 
+@nightly
 def test_killing_a_replica_loses_no_view(site, visit):
     visitor = visit(site.address).open(LINK)
     visitor.control("head").press("ArrowRight")

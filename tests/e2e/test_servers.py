@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, UVICORN, get, serve
+from tests.nightly import often
 
 TEXT = "A red cat & a red dog: 100% <b>friends</b> + $x$"
 
@@ -22,8 +23,12 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("command", [PYTHON_APP, UVICORN, STREAMLIT], ids=["python", "uvicorn", "streamlit"])
-def test_a_deep_link_is_the_very_first_request(visit, command):
+COMMANDS = {"python": PYTHON_APP, "uvicorn": UVICORN, "streamlit": STREAMLIT}
+
+
+@pytest.mark.parametrize("name", often(COMMANDS, ["uvicorn"]))
+def test_a_deep_link_is_the_very_first_request(visit, name):
+    command = COMMANDS[name]
     with serve(*command, *([free_port()] if command == STREAMLIT else [])) as address:
         visitor = visit(address).open(f"/heads?layer=1&head=2&token=3&text={quote_plus(TEXT)}")
         expect(visitor.box()).to_have_value(TEXT)

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from pages.ui import streamlit_internals as internals
 from pages.ui.server import hosts
 from tests.e2e.serving import serve
+from tests.nightly import nightly
 
 UVICORN = (sys.executable, "-m", "uvicorn", "--port", "0", "--ws", "websockets-sansio")
 CONSTANTS = [internals.APP + internals.AT_REST, internals.BLOCK, internals.COLUMN, internals.PROGRESS]
@@ -55,6 +56,7 @@ def test_streamlits_page_asks_for_nothing_that_the_app_refuses(elements):
     assert [address for address in ours if not hosts.answered(address)] == []
 
 
+@nightly
 def test_a_page_finds_its_server_at_once(visit, server):
     visitor, asked = visit(server), []
     visitor.page.on("request", lambda request: asked.append(request.url.removeprefix(server)))

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import settings
 
 from tests.e2e.serving import serve
+from tests.nightly import often
 from tests.pages.test_router import listed
 from tests.walker import WRONG, Control, Walker, drawn
 
 NIGHTLY = settings.default is settings.get_profile("nightly")
-WALKS, LENGTH = (400, 50) if NIGHTLY else (3, 30)
+WALKS, LENGTH = (400, 50) if NIGHTLY else (2, 20)
 SEED = Random().randrange(10**6) if NIGHTLY else 0
 ADDRESSES = [f"/{url}" for *_, url in listed()]
 
@@ -65,7 +66,11 @@ def in_fragments(walker: Walker) -> list[Control]:
     return [c for c in walker.controls.values() if c.fragment and c.movable]
 
 
-@pytest.mark.parametrize("path", ADDRESSES)
+# Controls in fragments, of every kind; the others each night
+OFTEN = ("/heads", "/masks", "/positions", "/residuals", "/generation", "/stream")
+
+
+@pytest.mark.parametrize("path", often(ADDRESSES, OFTEN))
 def test_what_a_link_says_wrongly_is_corrected_until_its_control_moves(server, path):
     """Each control inside a fragment, wrong in the link, and moved after one more run of the whole page."""
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.nightly import often
 from tests.small import difference, ids, model
 from tests.training import tiny_run
 from tfcore.analysis.experts.text_routing import load_over_texts
@@ -98,20 +99,22 @@ ONE_OF_EACH = {entry.run: name for name, entry in reversed(RECIPES.items()) if h
 
 
 @pytest.fixture(scope="module")
-def under_torchrun(corpus, tmp_path_factory):
-    """All of them, trained by two processes: the steps of each, and its folder."""
+def under_torchrun(request, corpus, tmp_path_factory):
+    """Those that are tested, trained by two processes: the steps of each, and its folder."""
     out = tmp_path_factory.mktemp("two")
+    chosen = {item.callspec.params["name"] for item in request.session.items if item.name.startswith("test_two_proc")}
+    names = [name for name in ONE_OF_EACH.values() if name in chosen]
     launcher = ("torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "tests.training.tiny_run")
-    with command(",".join(ONE_OF_EACH.values()), corpus, out, 0.0, launcher=launcher) as process:
+    with command(",".join(names), corpus, out, 0.0, launcher=launcher) as process:
         output, errors = process.communicate(timeout=HANGS)
     assert process.returncode == 0, errors
-    steps = {name: [] for name in ONE_OF_EACH.values()}
+    steps = {name: [] for name in names}
     for line in lines(output):
         steps[line.pop("recipe")].append(line)
     return {name: (found, out / name) for name, found in steps.items()}
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH.values())
+@pytest.mark.parametrize("name", often(ONE_OF_EACH.values(), ["stories", "ladder-scaling"]))
 def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, under_torchrun, tmp_path, name):
     expected, folder = whole(corpus, tmp_path, 0.0, name)
     found, folder_of_two = under_torchrun[name]

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
 from tfcore.analysis.inside.interventions import parts_of
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
@@ -98,6 +99,7 @@ def test_the_comparison_is_that_of_a_loop():
     assert str(nothing).startswith("Of the ")
 
 
+@nightly
 def test_smollm2_has_the_effects_of_full_runs_and_estimates_near_them(real_models):
     """The example of Mary and John. A few of the 300 exact effects in a pass of their own; estimates over all heads, as
     three feed-forward layers are far from linear, see the page."""

@@ -68,7 +68,7 @@ def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline
     edges = every_edge(model)
     found = exact(model, TEXT, DIFFERENCE, baseline, edges)
     assert set(found) == set(edges)
-    for edge in edges[::7]:
+    for edge in edges[::13]:
         expected = difference(model) - difference(model, [taken_out(model, edge, baseline)])
         assert found[edge] == pytest.approx(expected, abs=1e-5)
 
@@ -78,7 +78,7 @@ def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline
 def test_the_estimate_is_the_slope_of_a_small_step(values, baseline):
     model, step = small.model(**values).double(), 1e-4
     effects = estimate_edges(model, TEXT, DIFFERENCE, baseline)
-    for edge in every_edge(model)[::11]:
+    for edge in every_edge(model)[::19]:
         there, back = (difference(model, [taken_out(model, edge, baseline, share)]) for share in (step, -step))
         assert effect_of(effects, edge) == pytest.approx((back - there) / (2 * step), rel=2e-3, abs=2e-5)
 

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 import tfcore
 from tests.e2e.checks.overlap import overlapping
 from tests.e2e.visitor import Visitor
+from tests.nightly import often
 from tfcore.inspection.edits import Edit
 
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -17,11 +18,11 @@ NAMES = "token=another+token&own=+Mary&against=another+token&own_against=+John"
 pytestmark = pytest.mark.usefixtures("real_models")
 
 
-def lead(*edits: Edit) -> float:
+def lead(*edits: Edit, text: str = MARY) -> float:
     """By how much the logit of Mary is above that of John."""
     model, tokenizer = tfcore.load("smollm2", device="cpu")
     (mary,), (john,) = tokenizer.encode(" Mary"), tokenizer.encode(" John")
-    logits = model(torch.tensor([tokenizer.encode(MARY)]), edits=edits).logits[0, -1]
+    logits = model(torch.tensor([tokenizer.encode(text)]), edits=edits).logits[0, -1]
     return float(logits[mary] - logits[john])
 
 
@@ -31,17 +32,22 @@ def fields(visitor: Visitor) -> list[dict]:
 
 
 def test_effects_are_estimated_and_then_exact(visit, real_server):
+    few = "John gave a drink to"  # all 300 effects are exact in a few seconds
+
+    def without(*edits: Edit) -> float:
+        return lead(text=few) - lead(*edits, text=few)
+
     visitor = visit(real_server)
-    visitor.open(f"/interventions?by=two+tokens&{NAMES}&{TEXT}")
+    visitor.open(f"/interventions?by=two+tokens&{NAMES}&model=smollm2&text={few}")
     expect(visitor.figure("board")).to_contain_text("estimate")
     expect(visitor.figure("board")).to_contain_text("All effects are exact", timeout=60_000)
     (exact,) = fields(visitor)
     found = np.array(exact["z"], dtype=np.float32)
     assert found.shape == (30, 10)
     for layer, head in ((23, 3), (18, 6), (0, 0)):
-        without = lead(Edit.zero(f"blocks.{layer}.attn.z", heads=[head]))
-        assert found[layer, head] == pytest.approx(lead() - without, abs=2e-3)
-    assert found[11, 9] == pytest.approx(lead() - lead(Edit.zero("blocks.11.mlp_out")), abs=2e-3)
+        off = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
+        assert found[layer, head] == pytest.approx(without(off), abs=2e-3)
+    assert found[11, 9] == pytest.approx(without(Edit.zero("blocks.11.mlp_out")), abs=2e-3)
     visitor.click_cell("board", 1, 20)
     visitor.wait_for_address(edit="parts you name")
     visitor.wait_until("part => new URL(location.href).searchParams.get('parts')?.includes(part)", "20.1")
@@ -112,10 +118,12 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("view", "window"), [*((view, "desktop") for view in VIEWS), *((view, "phone") for view in VIEWS[:6:2])]
-)
-def test_no_words_lie_over_others(desk_and_phone, view, window):
+SEEN = [*((view, "desktop") for view in VIEWS), *((view, "phone") for view in VIEWS[:6:2])]
+
+
+@pytest.mark.parametrize("seen", often(SEEN, [SEEN[0], SEEN[4], SEEN[-1]]), ids="{0[0]} {0[1]}".format)
+def test_no_words_lie_over_others(desk_and_phone, seen):
+    view, window = seen
     visitor = desk_and_phone[window].open(view)
     assert overlapping(visitor.page) == []
     visitor.check()

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.foundations.heads import every_head, experiments, find
 from pages.ui import cache, controls
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -327,7 +328,9 @@ def test_colours_by_the_logarithm_change_no_weight():
     assert tiles[1].mean() > tiles[0].mean()
 
 
-@pytest.mark.parametrize(("model", "layers", "heads", "tiles"), [("smollm2", 30, 9, 36), ("minilm", 6, 12, 36)])
+@pytest.mark.parametrize(
+    ("model", "layers", "heads", "tiles"), [("smollm2", 30, 9, 36), pytest.param("minilm", 6, 12, 36, marks=nightly)]
+)
 def test_of_a_real_model_a_part_of_the_heads_has_tiles(real_models, model, layers, heads, tiles):
     test = opened(model=model, layer="4", text="The quick brown fox jumps over the lazy dog, and it runs away.")
     shown = figures(test)

@@ -13,6 +13,7 @@ from pages.ui.loading import model_settings, own_models
 from pages.ui.work import jobs
 from tests import own_folders
 from tests.hostile_tokenizers import normalizers, replace
+from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
 from tfcore.analysis.quantities import gigabytes
@@ -102,7 +103,7 @@ def brought(name: str) -> own_models.Own:
     return last
 
 
-@pytest.mark.parametrize("family", list(own_folders.FAMILIES))
+@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["gpt2", "bert"]))
 def test_every_page_shows_it_or_says_why_not(allowed, family):
     name = f"./{family}"
     brought(name)

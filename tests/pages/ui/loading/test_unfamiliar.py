@@ -4,6 +4,7 @@ import pytest
 
 from pages.ui.loading.unfamiliar import STORIES
 from tests.analysis.training.test_familiarity import NEWS, STORY
+from tests.nightly import often
 from tests.pages.visits import opened, run, said
 
 PAGES = {
@@ -21,7 +22,7 @@ def offered(test) -> list[str]:
     return [button.label for button in test.button if button.label.startswith("Open this text in")]
 
 
-@pytest.mark.parametrize("file", PAGES)
+@pytest.mark.parametrize("file", often(PAGES, ["foundations/heads/page.py", "training/information/page.py"]))
 def test_one_click_opens_the_text_in_the_real_model(file, real_models):
     test = opened(file, model="stories", text=NEWS, **PAGES[file])
     assert offered(test) == ["Open this text in smollm2"]

@@ -21,6 +21,7 @@ from websockets.uri import parse_uri
 
 from benchmarks.visitors import Visitor
 from tests.e2e.serving import get, serve
+from tests.nightly import often
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 ROUNDS, CHANGES = (10, 40) if NIGHTLY else (2, 12)  # each without the flood and beside it
@@ -121,7 +122,7 @@ async def health(address: str, waits: list[float]) -> None:
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("kind", FLOODS)
+@pytest.mark.parametrize("kind", often(FLOODS, ["load_git_info", "reruns"]))
 def test_a_flood_is_nobody_elses_trouble(server, kind):
     alone: list[float] = []
     beside: list[float] = []

@@ -13,6 +13,7 @@ from distributed import Client
 from pages.ui.work import run_settings, workers
 from pages.ui.work.run_records import Limits
 from pages.ui.work.runs import Runs
+from tests.nightly import nightly
 from tests.pages.waiting import until
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
@@ -51,6 +52,7 @@ def cluster():
             process.stderr.close()
 
 
+@nightly
 @pytest.mark.filterwarnings("default")  # of the cluster's own
 def test_a_run_goes_on_from_its_last_state_when_a_worker_is_killed(monkeypatch):
     with cluster() as (address, pair):

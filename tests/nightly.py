@@ -1,0 +1,16 @@
+"""What `make test` leaves to `make nightly`: a second look at lines that other tests see, in another colour, at another
+size, with another of many models. Tests that are named on the command line are run in any case."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+nightly = pytest.mark.nightly
+
+
+def often(cases: Iterable[Any], kept: Collection[Any]) -> list[Any]:
+    """The cases of a parametrised test: those of `kept` in every run, the others each night."""
+    found = [case if case in kept else pytest.param(case, marks=nightly) for case in cases]
+    assert sum(case in kept for case in cases) == len(kept), f"{kept} are not all among the cases"
+    return found
