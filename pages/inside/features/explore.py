@@ -216,7 +216,6 @@ def off_or_on(reading: Reading, dictionary: int, feature: int, latest: page.Late
 def explore() -> None:
     """The section."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
-    page.try_this(TRY)
     reading = _reading.checked(MODEL, pasted, TOKENS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         dictionary = controls.segmented("Features of", "dictionary", list(DICTIONARIES), STREAM, DICTIONARIES)

@@ -36,7 +36,6 @@ TRY: dict[str, dict[str, Any]] = {
 
 def grow_one() -> None:
     """The section: the training begins by itself."""
-    page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
         config = choose()
