@@ -258,6 +258,7 @@ def test_verdicts(plain, cured, verdict):
         ({"remedy": "experts", "strength": 1.5}, "1.5"),
         ({"remedy": "loss", "importance": 0.1}, "importance=0.1"),
         ({"steps": 0}, "steps=0"),
+        ({"remedy": "loss", "strength": 100.5}, "strength=100.5"),
         ({"remedy": "loss", "strength": float("nan")}, "nan"),
     ],
 )

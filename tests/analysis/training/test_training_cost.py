@@ -43,7 +43,14 @@ def test_twice_the_accelerators_take_half_the_time_and_the_same_money():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [({"hardware": "x"}, "not one of a100"), ({"mfu": 1.5}, "mfu=1.5"), ({"pue": 0.9}, "pue=0.9")]
+    ("change", "words"),
+    [
+        ({"hardware": "x"}, "not one of a100"),
+        ({"mfu": 1.5}, "mfu=1.5"),
+        ({"pue": 0.9}, "pue=0.9"),
+        ({"n": 0}, "n=0"),
+        ({"count": 0}, "count=0"),
+    ],
 )
 def test_plans_that_cannot_be(change, words):
     with pytest.raises(ValueError, match=words):

@@ -38,6 +38,11 @@ def test_medians_of_both_halves():
     )
 
 
+def test_the_nearer_half_is_never_the_longer_one():
+    said = real_model.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 8.0, 8.0, 4.0])))
+    assert (said.distance, said.near, said.far) == (5, 1.5, 8.0)
+
+
 def test_what_ships_is_level():
     kept = real_model.kept_real_gradient()
     assert (kept.name, kept.layers, len(kept.measured)) == ("SmolLM2", 30, real_model.SEQ)

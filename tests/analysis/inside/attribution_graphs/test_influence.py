@@ -101,6 +101,15 @@ def test_pruning_is_circuit_tracers(nodes, edges):
     np.testing.assert_allclose(found.edges, expected)
 
 
+def test_most_of_the_influence_is_kept_if_nothing_is_said():
+    _, _, graph = made()
+    found = measure_influence(graph)
+    usual, same = prune(graph, found), prune(graph, found, 0.8, 0.98)
+    assert usual.nodes.tolist() == same.nodes.tolist()
+    assert np.array_equal(usual.edges, same.edges)
+    assert (prune(graph, found, 0.8, 0.5).edges != 0).sum() < (usual.edges != 0).sum()
+
+
 def test_a_share_is_between_nothing_and_all():
     graph = by_hand()
     with pytest.raises(ValueError, match=r"edges=1\.5 must be between 0 and 1"):
