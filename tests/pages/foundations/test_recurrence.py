@@ -48,7 +48,7 @@ def test_findings_of_what_ships_are_on_the_page():
     found = comparison_findings.held_out_accuracy(comparison.kept_comparison("copy"))
     assert dict(found.accuracy)["transformer"] == 1
     test = opened(look="Attention over an encoder")
-    assert str(alignment_findings.place_kept(alignment.kept_alignment("reverse"))) in words(test)
+    assert str(alignment_findings.place_kept(alignment.kept_alignment_repeats("reverse"))) in words(test)
 
 
 def test_passes_here(patience):
