@@ -104,7 +104,7 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         if isinstance(node, ast.FunctionDef):
             parts.append(node.returns)
             last = node.args.args[len(node.args.args) - len(node.args.defaults) :]
-            given = [*zip(last, node.args.defaults, strict=True)]
+            given: list[tuple[ast.arg, ast.expr | None]] = [*zip(last, node.args.defaults, strict=True)]
             given += [*zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
             parts += [default for argument, default in given if argument.arg in SIZES]
         if isinstance(node, ast.arg | ast.AnnAssign):
