@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from pages.ui.links import VERSION
 from tests.e2e.checks import accessible
-from tests.e2e.visitor import LAST, WITHOUT_FIGURES
+from tests.e2e.visitor import LAST, STEADY, WITHOUT_FIGURES
 from tests.nightly import nightly, often
 
 END = "A question."  # every view ends with one
@@ -97,6 +97,7 @@ def set_at_random(visitor, random: Random) -> None:
                     act(controls.nth(i))
                 except Gone:
                     assert controls.count() <= i, "it is there and cannot be set"
+                visitor.page.evaluate(STEADY)  # what is set is sent with one of the next frames
                 visitor.settle()
 
 
