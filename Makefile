@@ -1,4 +1,4 @@
-# make run: sets up and serves the app.  make test: sets up and runs all tests.  Nothing else is needed.
+# make run: sets up and serves the app.  make test: sets up and runs the tests.  Nothing else is needed.
 PYTHON ?= python3
 PORT ?= 8501
 REAL ?= yes
