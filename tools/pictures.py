@@ -127,9 +127,8 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
             visitor.page.wait_for_selector("#tf-first", state="detached")  # the picture that was there before
             visitor.page.wait_for_timeout(2000)
             found = visitor.page.evaluate(FIRST, KINDS)
-            if (
-                found is not None and found["at"][1] < IN_SIGHT * window["height"] and found["at"][0] >= 0
-            ):  # not scrolled
+            # One that begins left of the window is wider than it, and scrolls.
+            if found is not None and found["at"][0] >= 0 and found["at"][1] < IN_SIGHT * window["height"]:
                 x, y, width, height = found["at"]
                 shown = min(height, window["height"] - y)
                 shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})

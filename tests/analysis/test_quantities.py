@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short, si
+from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short, si, span
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,11 @@ def test_a_count_with_a_prefix(count, unit, word):
 )
 def test_letters_for_thousands(value, text):
     assert si(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "form", "text"),
+    [((0.5, 0.31, 0.9), ".0%", "31% to 90%"), ((0.311, 0.309), ".0%", "31%"), ((2.0,), ".2f", "2.00")],
+)
+def test_from_the_least_to_the_largest(values, form, text):
+    assert span(values, form) == text

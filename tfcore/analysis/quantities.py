@@ -4,6 +4,7 @@ Decimal and binary units differ by 7 per cent at a gigabyte and by 10 at a terab
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 Unit = Literal["decimal", "binary"]
@@ -37,6 +38,12 @@ def scale(largest: float, unit: Unit) -> tuple[float, str]:
     while largest >= 1.5 * STEPS[unit] ** (power + 1) and power + 1 < len(names):
         power += 1
     return float(STEPS[unit] ** power), names[power]
+
+
+def span(values: Sequence[float], form: str) -> str:
+    """0.31 to 0.45, from the least to the largest; one number where both read the same. `form` as in format()."""
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
 
 
 def whole(n: int) -> str:

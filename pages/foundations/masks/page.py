@@ -236,7 +236,7 @@ for title, draw, values in (
                 alt=f"{title} of layer {layer}, head {head} {when}: {finding}",
                 height=420,
                 min_width=420,
-                caption=head_links.caption(f"{title} {when}, (query, key) = ({n}, {n}): {finding}", there, ""),
+                caption=head_links.caption(f"{title} {when}, (query, key) = ({n}, {n}): {finding}", there),
                 on_click=head_links.on_cell(there, attended.masked[layer, head]),
                 table=lambda m=values[masked][layer, head], v=f"{title} {when}": pairs_table(m, tokens, v),
                 cursor=True,

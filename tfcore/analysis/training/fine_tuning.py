@@ -8,7 +8,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.memory_use import MOMENTS
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import amount, whole
+from tfcore.analysis.quantities import amount, span, whole
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import GATED, ModelConfig
 
@@ -157,13 +157,8 @@ class OverSeeds(Finding):
     def sentence(self) -> str:
         return (
             f"Over {self.seeds} seeds of batches ({self.method}) the loss on the new text falls by "
-            f"{_range(self.gain)} nats per token, that on the old one rises by {_range(self.forgot)}."
+            f"{span(self.gain, '.2f')} nats per token, that on the old one rises by {span(self.forgot, '.2f')}."
         )
-
-
-def _range(ends: tuple[float, float]) -> str:
-    low, high = (f"{end:.2f}" for end in ends)
-    return low if low == high else f"{low} to {high}"
 
 
 def over_seeds(runs: Sequence[FineTuned]) -> OverSeeds:

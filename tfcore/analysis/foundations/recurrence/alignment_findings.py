@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
+from tfcore.analysis.quantities import span
 
 LOST = 0.2  # by how much the share must be lower after the trained length for the place to count as lost
 
@@ -83,7 +84,7 @@ class PlaceKept(Finding):
 
     @property
     def sentence(self) -> str:
-        first, rest = (spread(shares) for shares in (self.first, self.rest))
+        first, rest = (span(shares, ".0%") for shares in (self.first, self.rest))
         said = (
             f"In rows of {self.letters} letters the largest weight is on the right letter or one beside it for "
             f"{first} of the first {self.trained} written, and for {rest} of those after (over {len(self.first)} "
@@ -117,20 +118,13 @@ class AlignmentSpread(Finding):
 
     @property
     def sentence(self) -> str:
-        means = (sum(shares) / len(shares) for shares in (self.plain, self.attending))
         without, attending = (
-            f"{mean:.0%} ({spread(shares)})" for mean, shares in zip(means, (self.plain, self.attending), strict=True)
+            f"{sum(shares) / len(shares):.0%} ({span(shares, '.0%')})" for shares in (self.plain, self.attending)
         )
         return (
             f"Over {len(self.plain)} seeds, of {self.length} letters {without} are right from one vector and "
             f"{attending} with attention, which is more with {self.more} of {len(self.plain)} seeds."
         )
-
-
-def spread(shares: tuple[float, ...]) -> str:
-    """Lowest to highest, in percent; one number where they are the same."""
-    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
-    return low if low == high else f"{low} to {high}"
 
 
 def right_by_length(look: AlignmentLook) -> RightByLength:

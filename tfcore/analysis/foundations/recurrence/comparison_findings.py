@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName
 from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, NAMES, Kind
+from tfcore.analysis.quantities import span
 
 THRESHOLD = 0.8  # of right tokens, to say when a task is learned
 PLACES: dict[TaskName, tuple[str, str]] = {  # what the first and the last place are
@@ -92,7 +93,7 @@ class SeedSpread(Finding):
 
     @property
     def sentence(self) -> str:
-        said = [f"{NAMES[kind]} {_range(low, high)}" for kind, low, high in self.ranges]
+        said = [f"{NAMES[kind]} {span((low, high), '.0%')}" for kind, low, high in self.ranges]
         return f"Over {self.seeds} seeds of weights and batches: {', '.join(said)} right at the end."
 
 
@@ -122,11 +123,6 @@ class RecallOverSeeds(Finding):
             f"shortest distance than at the longest with {self.nearer} {of}. The Transformer has {THRESHOLD:.0%} or "
             f"more right with {self.learned} {of}, and {self.least:.0%} with the seed where it has fewest."
         )
-
-
-def _range(low: float, high: float) -> str:
-    ends = f"{low:.0%}", f"{high:.0%}"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def held_out_accuracy(found: Comparison) -> HeldOutAccuracy:

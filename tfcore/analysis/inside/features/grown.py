@@ -14,6 +14,7 @@ from tfcore.inspection.transcoders import Transcoder
 from tfcore.model import Transformer
 
 NAMED = 3  # tokens that a feature is shown with
+CLOSE = 0.7  # cosine from which two features count as close
 SEED = 0  # of the random directions that cosines are compared with
 
 
@@ -155,9 +156,6 @@ class SharedFeatures(Finding):
             f"{self.median:.2f} at step {self.step} ({self.start:.2f} at step 0, {self.by_chance:.2f} for random "
             f"directions). {self.close} of {self.features:,} have {CLOSE:g} or more."
         )
-
-
-CLOSE = 0.7  # cosine from which two features count as close
 
 
 def shared_features(moments: Sequence[DictionaryMoment]) -> SharedFeatures:
