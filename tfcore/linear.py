@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 LEAST = 2**18  # numbers in a matrix, from which oneDNN gains; below, its start takes longer than the product
+FEW = 3  # vectors at once, up to which MKL is the faster one on processors of Intel
 
 
 def linear(
@@ -15,7 +16,8 @@ def linear(
 
     On a CPU torch takes its products of float32 from MKL, which on processors that are not Intel's reads a matrix at a
     third of the speed of the memory. oneDNN, which torch brings too, does not; what it gains is in the benchmarks
-    ("onednn"). It knows no gradient. The two differ by rounding.
+    ("onednn"). On Intel's, MKL is the faster one for a few vectors, as when text is written. oneDNN knows no gradient.
+    The two differ by rounding.
     """
     if _by_onednn(x, weight):
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
@@ -31,9 +33,20 @@ def _by_onednn(x: Tensor, weight: Tensor) -> bool:
         and weight.is_contiguous()
         and not (torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad))
         and ONEDNN
+        and not (INTEL and x.numel() <= FEW * x.shape[-1])
     )
 
 
+def _made_by_intel() -> bool:
+    """Whether the processor is one of Intel's; where that cannot be told, it is not."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return "GenuineIntel" in lines.read(200)  # the maker is on the second line
+    except OSError:
+        return False
+
+
+INTEL = _made_by_intel()
 ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 

@@ -1,12 +1,14 @@
 """The matrix product of a layer: equal to torch's by either library, with its gradient, and drawn as torch draws."""
 
+import io
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from tfcore import linear as module
-from tfcore.linear import LEAST, Embedding, Linear, linear
+from tfcore.linear import FEW, LEAST, Embedding, Linear, linear
 
 WIDE, HIGH = 512, LEAST // 512
 pytestmark = pytest.mark.skipif(not module.ONEDNN, reason="this torch comes without oneDNN")
@@ -25,6 +27,12 @@ def products(monkeypatch):
 
     monkeypatch.setattr(torch.ops, "mkldnn", Counting())
     return counted
+
+
+@pytest.fixture(autouse=True)
+def maker(monkeypatch):
+    """The processor is not one of Intel's, whichever runs the tests."""
+    monkeypatch.setattr(module, "INTEL", False)
 
 
 def random(*shape: int) -> torch.Tensor:
@@ -57,6 +65,32 @@ def test_both_libraries_give_the_same(shape, biased, products):
 def test_what_onednn_does_not_gain_at_is_torchs(x, weight, products):
     torch.testing.assert_close(linear(x, weight), F.linear(x, weight), atol=0, rtol=0)
     assert products == []
+
+
+def test_on_processors_of_intel_few_vectors_are_mkls(products, monkeypatch):
+    monkeypatch.setattr(module, "INTEL", True)
+    weight = random(HIGH, WIDE)
+    for shape in [(WIDE,), (1, FEW, WIDE)]:
+        x = random(*shape)
+        torch.testing.assert_close(linear(x, weight), F.linear(x, weight), atol=0, rtol=0)
+    assert products == []
+    linear(random(1, FEW + 1, WIDE), weight)
+    assert products == [(1, FEW + 1, WIDE)]
+
+
+def test_the_maker_of_the_processor_is_read_where_linux_says_it(monkeypatch):
+    def of(text):
+        monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(text))
+        return module._made_by_intel()
+
+    assert of("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\n")
+    assert not of("processor\t: 0\nvendor_id\t: AuthenticAMD\n")
+
+    def missing(*_, **__):
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", missing)
+    assert not module._made_by_intel()
 
 
 @pytest.mark.parametrize("learned", ["x", "weight"])
