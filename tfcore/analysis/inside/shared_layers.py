@@ -14,7 +14,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
 BATCH = 32  # sets of edits that share a pass
-TOGETHER = 4  # neighbouring positions that share a pass, and the tokens before the first of them
+TOGETHER = 2  # neighbouring positions that share a pass, and the tokens before the first of them
 
 
 def rows_compete(config: ModelConfig) -> bool:
