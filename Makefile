@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev real run test nightly lint js check next e2e mutants bench load pictures docs train clean
+.PHONY: setup setup-dev real run test nightly oracles lint js check next e2e mutants bench load pictures docs train clean
 
 setup: $(VENV)/.installed real
 setup-dev: $(VENV)/.installed-dev real
@@ -51,9 +51,17 @@ run: setup
 # In parallel, one thread each; the tests in the browser afterwards, two at a time, each with a server of its own. What
 # looks at the same lines a second time (tests/nightly.py) is left to `make nightly`.
 test: LEFT_OUT := and not nightly
+nightly: oracles
 test nightly: setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --failed-first -m "not e2e $(LEFT_OUT)"
 	$(BIN)/python -m pytest -n 2 --dist loadscope --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
+
+# TransformerLens, which some tests of the night compare with
+oracles: $(VENV)/.installed-oracles
+$(VENV)/.installed-oracles: requirements-oracles.txt $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements-oracles.txt \
+	--constraint requirements.txt --constraint requirements-dev.txt
+	touch $@
 
 lint: setup-dev js
 	$(BIN)/ruff check .
