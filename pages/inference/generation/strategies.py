@@ -89,7 +89,7 @@ def show(prompt: Prompt) -> None:
 
 
 def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is_active: bool) -> None:
-    """Each text, in words and in chips, and the curves."""
+    """Each text, in chips and in words, and the curves."""
     rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
     for row in rows:
         for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
@@ -107,14 +107,12 @@ def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is
 
 
 def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
-    """One text: its numbers, its tokens, and itself."""
+    """One text: token by token, as it reads, and its numbers."""
     st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
     ids = [one.token for one in found]
     if not found:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
-    st.markdown(text.escape(joined(prompt, ids)))
-    st.caption(str(decoding.text_score(name, found)))
     text.chips(
         prompt.tokenizer.tokens(ids),
         key=f"chips {name}",
@@ -122,6 +120,8 @@ def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) 
         shade=[one.probability for one in found],
         titles=None if is_active else [one.title for one in found],
     )
+    st.markdown(text.escape(joined(prompt, ids)))
+    st.caption(str(decoding.text_score(name, found)))
 
 
 def _table(prompt: Prompt, texts: dict[Strategy, list[Written]]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters, joined
+from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
@@ -127,8 +127,6 @@ def _written(prompt: Prompt, result: NextToken) -> None:
         label="The text so far",
         shade=[0.0] * len(given) + [0.5] * (len(new) - 1) + [1.0],
     )
-    drawn = "1 token" if len(new) == 1 else f"{len(new)} tokens"
-    st.markdown(f"**{drawn.capitalize()} drawn:** {text.escape(joined(prompt, new))}")
 
 
 def _ranks(result: NextToken) -> None:

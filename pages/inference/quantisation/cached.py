@@ -37,7 +37,7 @@ def panel() -> None:
     """The section."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     page.try_this(TRY)
-    controls_beside, left, right = st.columns([3, 6, 6], gap="medium")  # above, they would push the figures down
+    controls_beside, left, right = st.columns([4, 6, 6], gap="medium")  # above, they would push the figures down
     with controls_beside:
         bits = controls.segmented("Bits", "cbits", BITS, 2)
         keys = controls.segmented("Keys", "keys", list(AXES), "channel", AXES)

@@ -36,6 +36,19 @@ def test_rows_of_bars_are_the_distributions(settings):
     assert [line["x0"] for line in lines] == [n - 0.5 for n in on]
 
 
+@pytest.mark.parametrize(("settings", "where"), [({}, "above"), ({"temperature": 0}, "inside")])
+def test_the_word_on_the_drawn_bar_leaves_the_heading_alone(settings, where):
+    found = next(
+        found
+        for seed in range(9)
+        if (found := tokens.next_token(small(), BYTES, IDS, Sampling(**settings), seed, 0)).place < next_token.SHOWN
+    )
+    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
+    (note,) = [note for note in layout["annotations"] if note["text"] == "drawn"]
+    assert (note["x"], note["yref"]) == (found.place, f"y{len(found.probabilities)}")
+    assert ("ay" in note, note.get("textangle")) == ((True, None) if where == "above" else (False, -90))
+
+
 def test_u_falls_on_the_drawn_token():
     for seed in range(6):
         found = tokens.next_token(small(), BYTES, IDS, Sampling(top_p=0.95), seed, 0)

@@ -15,6 +15,7 @@ from tfcore.figures import theme
 from tfcore.figures.inference import quantised_cache
 from tfcore.figures.inference import quantised_losses as losses
 from tfcore.figures.inference import quantised_weights as figures
+from tfcore.figures.tokens import LINE
 
 OF = model(d_model=48, d_ff=256, activation="swiglu")
 ERRORS = {8: {way: np.array([0.1, 0.2]) for way in WAYS}}
@@ -99,3 +100,13 @@ def test_the_map_of_changes_is_after_less_before():
     assert drawn[3, 0] == -0.25
     assert drawn[3, 3] == 0.75
     assert np.isnan(drawn[0, 3])
+
+
+def test_a_map_of_channels_writes_as_many_tokens_as_fit_and_names_all_under_the_pointer():
+    names = [f"token {i}" for i in range(48)]
+    layout = quantised_cache.channels_map(EFFECT, names, "keys", 300).to_dict()["layout"]
+    assert len(layout["yaxis"]["ticktext"]) == 48
+    assert layout["yaxis"]["showticklabels"] is False
+    written = layout["yaxis2"]["ticktext"]
+    assert len(written) * LINE <= 300
+    assert set(written) < set(names)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from tfcore.analysis.reference.folklore import CLAIMS as ALL_CLAIMS
 from tfcore.analysis.reference.folklore.claim import Checked, Claim
 from tfcore.figures import theme
 from tfcore.figures.reference import folklore as figures
@@ -34,3 +35,9 @@ def test_marks_stand_at_the_ratios_and_far_ones_at_the_edge():
     assert drawn["depends"] == [(1.0, 1), (2.5, 1)]
     assert drawn["wrong"] == [(figures.LOW, 2), (figures.HIGH, 2)]
     assert Counter(figure.data[-1].customdata) == dict.fromkeys(FINDINGS, len(figures.TARGETS))
+
+
+def test_a_window_shows_all_claims_at_once_and_few_have_rows_of_full_height():
+    assert figures.height_of(len(ALL_CLAIMS)) <= 900
+    assert figures.row_height(len(ALL_CLAIMS)) >= 14, "too many for letters of 11 pixels: fold some away"
+    assert figures.row_height(20) == figures.ROW

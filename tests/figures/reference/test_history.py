@@ -44,6 +44,13 @@ def test_labels_that_lines_may_cross_have_a_ground_and_that_of_the_ring_stands_b
     assert not edges or labels["BERT"].font.color == "@muted"
 
 
+@pytest.mark.parametrize("by", ["field", "family"])
+def test_a_window_shows_a_timeline_whole(by):
+    layout = history.timeline(by)
+    assert figures.height_of(layout) <= 900
+    assert (figures.height_of(layout) - figures.TOP - figures.BOTTOM) / layout.rows >= 14, "fold some rows away"
+
+
 def test_the_place_of_an_entry_is_where_plotly_draws_it():
     layout = history.timeline("field")
     figure = figures.timeline_figure(milestones(), layout, [], None)

@@ -18,6 +18,7 @@ FIRST_RANKS, LATER_RANKS = 300, 200  # points of a curve over all ranks
 CHARACTERS = 14  # of a token in a label
 OTHERS = "all others"
 GAP = 0.05  # of the height, above each row, for its words
+HIGH_BAR = 0.6  # of the axis: above, there is no room over a bar for a word
 SEGMENTS = 40  # of a cumulative bar, before the rest is taken together
 WIDE = 0.045  # of a segment that has room for its token
 
@@ -89,23 +90,20 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
                 }
             )
     if result.place < n:
-        notes.append(
-            {
-                "xref": "x",
-                "yref": f"y{len(p)}",
-                "x": result.place,
-                "y": float(rows[-1, result.place]),
-                "text": "drawn",
-                "showarrow": True,
-                "arrowhead": 0,
-                "arrowcolor": "@accent",
-                "ax": 0,
-                "ay": -16,
-                "font": {"size": 12, "color": "@accent"},
-            }
-        )
+        notes.append(_drawn(result.place, float(rows[-1, result.place]), top, f"y{len(p)}"))
     layout |= {"annotations": notes, "shapes": shapes}
     return theme.build(data, layout)
+
+
+def _drawn(place: int, p: float, top: float, axis: str) -> dict[str, Any]:
+    """The word on the bar that was drawn: above it, or in it, where it is so high that the heading is near."""
+    if p > HIGH_BAR * top:
+        inside = {"y": 0, "textangle": -90, "yanchor": "bottom", "showarrow": False}
+        where = {**inside, "font": {"size": 11, "color": "@paper"}}
+    else:
+        arrow = {"y": p, "showarrow": True, "arrowhead": 0, "arrowcolor": "@accent", "ax": 0, "ay": -16}
+        where = {**arrow, "font": {"size": 12, "color": "@accent"}}
+    return {"xref": "x", "yref": axis, "x": place, "text": "drawn", **where}
 
 
 def token_labels(result: NextToken) -> list[str]:

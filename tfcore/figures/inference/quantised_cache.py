@@ -7,7 +7,9 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.figures.theme import base_layout, build
-from tfcore.figures.tokens import hover_ticks, label_room, token_heatmap
+from tfcore.figures.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
+
+TOP, BOTTOM = 12, 44  # pixels around the map of channels
 
 
 def channels_map(effect: CacheEffect, labels: Sequence[str], what: str, height: int) -> go.Figure:
@@ -28,20 +30,22 @@ def channels_map(effect: CacheEffect, labels: Sequence[str], what: str, height: 
         "hovertemplate": "%{y}, channel %{x}: %{z:.2f}<extra></extra>",
         "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
     }
+    axis = {"range": [len(labels) - 0.5, -0.5], "showgrid": False, "fixedrange": True, "automargin": False}
+    anchor = {"type": "scatter", "x": [None], "y": [None], "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
     layout = base_layout(
         height,
-        margin={"l": label_room(labels) + 26, "r": 8, "t": 12, "b": 44},
+        margin={"l": label_room(labels) + 26, "r": 8, "t": TOP, "b": BOTTOM},
         xaxis={"title": f"channel of the {what}", "showgrid": False, "fixedrange": True},
-        yaxis={
-            **hover_ticks(labels),
-            "range": [len(labels) - 0.5, -0.5],
-            "showgrid": False,
-            "fixedrange": True,
-            "automargin": False,
-            "showticklabels": True,
+        yaxis={**axis, **hover_ticks(labels)},  # all tokens, for the hover; the other axis writes as many as fit
+        yaxis2={
+            **axis,
+            **ticks(labels, int((height - TOP - BOTTOM) / LINE)),
+            "overlaying": "y",
+            "anchor": "x",
+            "side": "left",
         },
     )
-    return build([cells], layout)
+    return build([cells, anchor], layout)
 
 
 def moved_figure(effect: CacheEffect, labels: Sequence[str], height: int) -> go.Figure:

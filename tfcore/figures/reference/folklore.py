@@ -9,6 +9,7 @@ from tfcore.analysis.reference.folklore.claim import ROUGH, Checked, Claim, Verd
 from tfcore.figures import theme
 
 ROW, TOP, BOTTOM, LEFT = 20, 54, 56, 204  # pixels
+HIGHEST = 890  # pixels; rows move together in a picture that would be taller, so that a window shows it whole
 LOW, HIGH = 0.2, 5.0  # ratios beyond are drawn at the edge
 # verdict: (colour, symbol)
 LOOKS: dict[Verdict, tuple[str, str]] = {
@@ -21,9 +22,14 @@ TICKS = {0.25: "¼", 0.5: "½", 1: "1 ×", 2: "2 ×", 4: "4 ×"}
 TARGETS = [LOW * (HIGH / LOW) ** (i / 12) for i in range(13)]  # so that a click anywhere in a row counts
 
 
+def row_height(rows: int) -> int:
+    """The height of one of so many rows, in pixels."""
+    return min(ROW, (HIGHEST - TOP - BOTTOM) // max(rows, 3))
+
+
 def height_of(rows: int) -> int:
     """The height for so many claims, in pixels."""
-    return TOP + BOTTOM + ROW * max(rows, 3)
+    return TOP + BOTTOM + row_height(rows) * max(rows, 3)
 
 
 def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chosen: str | None) -> go.Figure:
@@ -85,7 +91,7 @@ def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chos
             "range": [max(len(claims), 3) - 0.5, -0.5],
             "fixedrange": True,
             "automargin": False,
-            "tickfont": {"size": 12, "color": "@ink"},
+            "tickfont": {"size": 12 if row_height(len(claims)) > 15 else 11, "color": "@ink"},
         },
     )
     return theme.build(data, layout)
