@@ -77,14 +77,15 @@ def cuts(choice: Choice) -> None:
     st.subheader(SHARING, anchor=False)
     if (refusal := head_splits.sharing_refusal(config)) is not None:
         st.info(refusal)
+        merged = head_splits.trained_sharing(config)
     else:
         sharing(shared_of(model_name, choice.pasted, TOKENS), layer)
+        merged = "Here the heads were merged without further training, and the table says what that does to the loss; "
+        merged += "real models are trained with shared KV heads from the start, or further after merging."
     page.what_to_see(
         "With one head there is one map: the softmax of one score, the sum of the products of all heads. With many, "
         "each map comes from few dimensions; the caption says how large the weights are. Sharing KV heads makes the "
-        "KV cache smaller by the same factor. Here the heads were merged without further training, and the table says "
-        "what that does to the loss; real models are trained with shared KV heads from the start, or further after "
-        "merging."
+        f"KV cache smaller by the same factor. {merged}"
     )
     page.question(
         "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",

@@ -18,6 +18,7 @@ from tfcore.analysis.foundations.head_splits import (
     sharing_variants,
     split_maps,
     split_sizes,
+    trained_sharing,
     with_kv_heads,
 )
 from tfcore.analysis.model.parameter_count import parameters
@@ -135,3 +136,8 @@ def test_sharing_is_refused_where_there_is_no_loss_or_too_much_to_copy():
     assert "predicts no tokens" in str(sharing_refusal(model(architecture="encoder", head="none").config))
     large = config(d_model=768, n_heads=12, n_layers=12, vocab_size=50_257, d_ff=3_072)
     assert f"{parameters(large).total:,} parameters" in str(sharing_refusal(large))
+
+
+def test_a_model_says_how_its_own_query_heads_share():
+    assert trained_sharing(config(n_heads=6, n_kv_heads=2)) == "In this model 6 query heads read 2 KV heads, 3 each."
+    assert "each of the 6 query heads has a KV head of its own" in trained_sharing(config(n_heads=6))

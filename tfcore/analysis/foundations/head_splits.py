@@ -288,3 +288,10 @@ def sharing_refusal(config: ModelConfig) -> str | None:
     if (count := parameters(config).total) > LARGEST_SHARED:
         return f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here."
     return None
+
+
+def trained_sharing(config: ModelConfig) -> str:
+    """How many query heads of a model read each of its KV heads."""
+    if (each := config.n_heads // config.kv_heads) == 1:
+        return f"In this model each of the {config.n_heads} query heads has a KV head of its own."
+    return f"In this model {config.n_heads} query heads read {config.kv_heads} KV heads, {each} each."
