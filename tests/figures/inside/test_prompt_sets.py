@@ -50,3 +50,11 @@ def test_crossed_fields_of_a_board():
     assert figure.layout.xaxis.title.text == "kind"
     large = board(np.ones((30, 10)), ["0"] * 10, "%{text}", limit=4.0, crossed=np.ones((30, 10), bool), height=300)
     assert (float(large.data[1].x[1]), float(large.data[1].y[1])) == (1, 0)
+
+
+def test_marks_stand_beside_the_numbers_of_low_rows():
+    values = np.ones((30, 2))
+    figure = board(values, ["0", "1"], "%{text}", limit=0.5, crossed=np.ones((30, 2), bool), height=600)
+    _, triangle, cross = figure.data
+    assert list(triangle.y[:4]) == list(cross.y[:4]) == [0, 0, 1, 1], "in the middle of the row"
+    assert triangle.x[0] < -0.3 < 0.3 < cross.x[0]

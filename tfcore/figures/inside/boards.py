@@ -14,6 +14,7 @@ MOST_NUMBERS = 200  # fields up to which each has its number written in it
 ROW = 40  # pixels, of a row where there are few
 HIGHEST = 780  # pixels, of all rows
 AROUND = 60  # pixels above and below the rows
+LOW = 30  # pixels: in lower rows there is no room above a number for a mark, so marks stand beside it
 
 
 def board_height(n_layers: int, row: int = ROW) -> int:
@@ -45,7 +46,8 @@ def board(
         estimated: fields whose number is an estimate; they are pale.
         selected: fields with a frame, as (layer, column).
         digits: after the point.
-        crossed: fields with a cross in their corner, or in their middle where no numbers are written.
+        crossed: fields with a cross in their corner, beside the number where rows are low, or in their middle where no
+            numbers are written.
         words: for %{text} of each field; the column's name where none are given.
         across: title of the columns; by default that of heads.
         height: in pixels.
@@ -53,7 +55,7 @@ def board(
     n_layers, n_parts = values.shape
     places = [[[layer, column] for column in range(n_parts)] for layer in range(n_layers)]
     names = words or [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
-    written = values.size <= MOST_NUMBERS
+    written, high = values.size <= MOST_NUMBERS, (height - AROUND) / n_layers >= LOW
     pale = np.zeros(values.shape, dtype=bool) if estimated is None else estimated
     fields: dict[str, Any] = {
         "type": "heatmap",
@@ -78,9 +80,9 @@ def board(
         hovers = {"hovertemplate": f"{hover}, estimated<extra></extra>", "showscale": False}
         traces.append({**fields, **hovers, "z": z, "opacity": 0.45})
     if (beyond := np.abs(np.nan_to_num(values)) > limit * (1 + 1e-6)).any():
-        traces.append(triangles(values, beyond, 0.3 if written else 0.0))
+        traces.append(triangles(values, beyond, (0.0, 0.3 * written) if high else (-0.36 * written, 0.0)))
     if crossed is not None and crossed.any():
-        traces.append(crosses(crossed, (0.36, 0.3) if written else (0.0, 0.0)))
+        traces.append(crosses(crossed, (0.36 * written, 0.3 * written * high)))
     frame = {"color": "@accent", "width": 3}
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
     layout = theme.base_layout(
@@ -112,19 +114,19 @@ def board(
 
 
 def triangles(
-    values: Float[ndarray, "row column"], beyond: Bool[ndarray, "row column"], above: float
+    values: Float[ndarray, "row column"], beyond: Bool[ndarray, "row column"], aside: tuple[float, float]
 ) -> dict[str, Any]:
     """A mark in each cell whose value is beyond the scale: up where it is positive, down where it is negative.
 
     Args:
-        above: how far above the middle of its cell, in rows.
+        aside: how far to the right of, and above, the middle of its cell.
     """
     row, column = np.nonzero(beyond)
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": column.astype(np.float32),
-        "y": (row - above).astype(np.float32),
+        "x": (column + aside[0]).astype(np.float32),
+        "y": (row - aside[1]).astype(np.float32),
         "marker": {
             "symbol": [
                 "triangle-up" if values[place] > 0 else "triangle-down" for place in zip(row, column, strict=True)
