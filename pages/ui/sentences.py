@@ -49,4 +49,5 @@ def _places() -> list[str]:
     """Folders of this machine whose names may have spaces, the longest first."""
     set_here = [os.environ.get(name, "") for name in ("HF_HOME", "HF_HUB_CACHE", "TFCORE_MODEL_FOLDER")]
     found = {*set_here, str(Path.home()), os.getcwd(), tempfile.gettempdir(), sys.prefix}
-    return sorted((place.rstrip("/\\") for place in found if len(place) > 2), key=len, reverse=True)
+    absolute = (place.rstrip("/\\") for place in found if len(place) > 2 and Path(place).is_absolute())
+    return sorted(absolute, key=len, reverse=True)

@@ -125,7 +125,7 @@ DAMAGES = {
     "absurd size": (lambda f: edit_config(f, d_head=10**18), "d_head=1000000000000000000 must be between"),
     "wrong shapes": (lambda f: edit_config(f, d_model=48), "config.json asks for (300, 48)"),
     "a layer too few": (lambda f: edit_config(f, n_layers=3), "model.safetensors lacks decoder.blocks.2."),
-    "a layer too many": (lambda f: edit_config(f, n_layers=1), "which the model of config.json does not have"),
+    "a layer too many": (lambda f: edit_config(f, n_layers=1), "which a model of its config does not have"),
     "extra tensor": (
         lambda f: edit_weights(f, lambda w: w.update(spare=torch.ones(3))),
         "model.safetensors holds spare, which",

@@ -111,7 +111,7 @@ WRONG = {
         "model.safetensors lacks layers.1.input_layernorm.weight and 8 more",
     ),
     "no head": (lambda w: w.pop("lm_head.weight"), "lacks lm_head.weight"),
-    "too many": (lambda w: w.update(score=torch.ones(2, 24)), "holds score, which the model of config.json does not"),
+    "too many": (lambda w: w.update(score=torch.ones(2, 24)), "holds score, which a model of its config does not"),
     "a layer too many": (
         lambda w: w.update({K.replace(".1.", ".2."): w[K].clone()}),
         "holds layers.2.self_attn.k_proj",

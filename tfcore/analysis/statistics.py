@@ -9,6 +9,18 @@ from numpy import ndarray
 
 Z95 = 1.959964  # standard deviations of a normal distribution, on either side, that hold 95 %
 
+QUANTILE = 0.97  # of absolute values, at which a colour scale may end
+FAR = 2.0  # times the value at that quantile: where no value is larger, the scale ends at the largest
+
+
+def colour_end(values: Float[ndarray, "..."]) -> float:
+    """Where a colour scale around 0 ends, so that a few huge values do not make all others pale; NaN is no value."""
+    size = np.abs(values[~np.isnan(values)])
+    if not size.size:
+        return 0.0
+    largest, quantile = float(size.max()), float(np.quantile(size, QUANTILE))
+    return largest if largest <= FAR * quantile else quantile
+
 
 def wilson(right: int, of: int) -> tuple[float, float]:
     """Wilson's 95 % score interval of a share of independent trials (Wilson 1927, doi:10.2307/2276774).

@@ -8,6 +8,7 @@ from tfcore.analysis.foundations.learned_positions import (
     PositionTable,
     learning,
     table_attention,
+    vector_scale,
 )
 from tfcore.analysis.foundations.position_effects import (
     LengthLosses,
@@ -51,7 +52,8 @@ def learned(run: LearnedPositions, step: int) -> Shown:
 
 def position_vectors(table: PositionTable, head: int) -> Shown:
     """Learned positions: the table of a trained model, and where it makes a head of the first layer look."""
-    return Shown(position_table_figure(table, head, 360), (table_attention(table, head),))
+    findings = (table_attention(table, head), vector_scale(table.shown))
+    return Shown(position_table_figure(table, head, 360), findings)
 
 
 def rope(scores: RotaryScores, moved: int, distance: int) -> Shown:

@@ -68,6 +68,9 @@ def settings_of_here() -> Settings:
             "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json, into the folder for "
             "models of this server, and give it here as ./its-name."
         )
+    if odd := model_settings.misnamed(settings):
+        named = ", ".join(f"**{text.escape(name, 60)}**" for name in odd)
+        st.caption(f"To be renamed before use, with {model_settings.CHARACTERS}: {named}.")
     return settings
 
 
@@ -173,7 +176,10 @@ with left:
     settings = settings_of_here()
 name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
 found: Any = None
-if name is None:
+if name is None and typed.strip().startswith("./"):
+    said = text.escape(typed.strip(), 60)
+    left.warning(f"“{said}” is no name of a file or folder here: one can have {model_settings.CHARACTERS}.")
+elif name is None:
     problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
     problem += "openai-community/gpt2, org/name/file.gguf for a GGUF file there, ./name for a folder, or one that is "
     problem += f"here: {', '.join(available())}."

@@ -30,6 +30,7 @@ LONGEST = 200  # characters of a name
 REMEMBERED = 8  # names of one visitor's models
 GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0, "TFCORE_HUB_CACHE_GB": 0.0}
 FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json", "*.gguf")
+CHARACTERS = "letters, digits, spaces and . _ + - alone"  # of the name of a local file or folder
 _ADDRESS = re.compile(
     r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)"
     r"(?:/?|/(?:blob|resolve)/main(/[^/\s?#]+\.gguf)(?:\?download=true)?)"
@@ -87,7 +88,9 @@ class Settings:
         # A link may lead out of it.
         kind = "file" if name.endswith(".gguf") else "folder"
         if root is None or folder is None or not folder.is_relative_to(root) or not folder.exists():
-            raise ValueError(f"There is no {kind} {name} in the folder for models")
+            raise ValueError(
+                f"There is no {kind} {name} in the folder for models; links that lead out of it are not followed"
+            )
         if kind == "file" and folder.is_file():
             return folder
         if not folder.is_dir():
@@ -159,13 +162,28 @@ def named(said: object) -> str | None:
 def folders(settings: Settings, most: int = 40) -> list[str]:
     """Names of the folders with a model and of the GGUF files, directly in the folder for models, in order; the real
     models, which have names of their own, left out."""
+    known = [name for name in map(named, (f"./{place.name}" for place in _places(settings))) if name is not None]
+    return [name for name in known if settings.refusal(name) is None][:most]
+
+
+def misnamed(settings: Settings, most: int = 8) -> list[str]:
+    """The same that cannot be opened, because a link could not hold their names."""
+    if settings.policy not in ("public", "any"):
+        return []
+    return [place.name for place in _places(settings) if named(f"./{place.name}") is None][:most]
+
+
+def _places(settings: Settings) -> list[Path]:
+    """Folders with a model and GGUF files in the folder for models, by name."""
     if settings.folder is None or not settings.folder.is_dir():
         return []
     from tfcore.loading.real_models import installed
 
-    real = {folder.resolve() for folder in installed().values()}
+    root, real = _resolved(settings.folder), {folder.resolve() for folder in installed().values()}
     files = [*settings.folder.glob("*.gguf"), *settings.folder.glob("*/*.gguf"), *settings.folder.glob("*/config.json")]
-    places = {path if path.parent == settings.folder else path.parent for path in files}
-    found = sorted(place.name for place in places if place.resolve() not in real)
-    known = [name for name in map(named, (f"./{name}" for name in found)) if name is not None]
-    return [name for name in known if settings.refusal(name) is None][:most]
+    places = {path if path.parent == settings.folder else path.parent: _resolved(path) for path in files}
+    return sorted(
+        place
+        for place, there in places.items()
+        if root is not None and there is not None and there.is_relative_to(root) and place.resolve() not in real
+    )

@@ -151,3 +151,10 @@ def test_what_is_said_of_a_table_is_taken_from_its_diagonals():
     assert str(learned.PreviousWeights((0.58, 0.04))) == (
         "Mean weight on the previous token, head by head: 0.58, 0.04."
     )
+
+
+def test_a_few_huge_values_leave_the_others_their_colours():
+    vectors = np.full((10, 20), 0.1)
+    assert str(learned.vector_scale(vectors)) == "Colours of the vectors end at ±0.10, the largest value."
+    vectors[3, 4] = -1.9
+    assert str(learned.vector_scale(vectors)) == "Colours of the vectors end at ±0.10; the largest value is 1.90."

@@ -81,6 +81,11 @@ def test_folders_that_are_known_may_have_spaces(monkeypatch):
     assert said == "cannot write x.json now"
 
 
+def test_the_name_of_a_relative_folder_is_a_word(monkeypatch):
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", "models")
+    assert sentences.without_paths("no file in the folder for models") == "no file in the folder for models"
+
+
 @pytest.mark.parametrize("said", KEPT)
 def test_what_is_no_path_stays(said):
     assert sentences.without_paths(said) == said

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.embedding_table import principal_components
+from tfcore.analysis.statistics import colour_end
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
@@ -25,6 +26,7 @@ LR = 6e-3  # at the first step; it falls to 0
 STEPS = 200
 EVERY = 10  # steps between two looks
 TABLE_ROWS = 16  # of random tokens, over which the attention of a trained model is averaged
+DIMENSIONS = 128  # of a table that are shown
 COMPONENTS = 3  # principal components of a table that are kept
 
 
@@ -203,6 +205,11 @@ class PositionTable:
     waves: Float[ndarray, "position 3"]
     explained: Float[ndarray, " 3"]
 
+    @property
+    def shown(self) -> Float[ndarray, "n dimension"]:
+        """The vectors that a picture shows, up to their first dimensions."""
+        return self.table[:, :DIMENSIONS]
+
     def back(self, head: int) -> Float[ndarray, " distance"]:
         """Mean weight that a head gives to the token this far back, 0 being itself."""
         return np.array([np.diagonal(self.patterns[head], -k).mean() for k in range(len(self.table))])
@@ -284,6 +291,30 @@ def table_attention(table: PositionTable, head: int) -> TableAttention:
     n = len(table.table)
     back = tuple(table.back(head)[:4].tolist())
     return TableAttention(n, n // 2, _cosine(table.similarity, 1), _cosine(table.similarity, n // 2), head, back)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScale(Finding):
+    """Where the colours of position vectors end.
+
+    Args:
+        end: the largest absolute value that has a colour of its own.
+        largest: of all that are shown.
+    """
+
+    end: float
+    largest: float
+
+    @property
+    def sentence(self) -> str:
+        if self.end >= self.largest:
+            return f"Colours of the vectors end at ±{self.end:.2f}, the largest value."
+        return f"Colours of the vectors end at ±{self.end:.2f}; the largest value is {self.largest:.2f}."
+
+
+def vector_scale(vectors: Float[ndarray, "n dimension"]) -> VectorScale:
+    """The scale of a picture of these vectors."""
+    return VectorScale(colour_end(vectors), float(np.abs(vectors).max()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.statistics import colour_end
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -113,8 +114,6 @@ def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Fl
     return logits.float()
 
 
-QUANTILE = 0.97  # of the absolute values, at which the scale may end
-FAR = 2.0  # times the value at that quantile: where no value is larger, the scale ends at the largest
 NAMED = 4  # values beyond the scale that a sentence names
 
 
@@ -147,9 +146,6 @@ def scale_end(values: Float[ndarray, "row column"], names: Sequence[Sequence[str
         least: the scale never ends below.
     """
     size = np.abs(np.nan_to_num(values))
-    known = size[~np.isnan(values)]
-    largest = float(known.max(initial=0.0))
-    quantile = float(np.quantile(known, QUANTILE)) if known.size else 0.0
-    end = max(least, largest if largest <= FAR * quantile else quantile)
+    end = max(least, colour_end(values))
     places = sorted(np.argwhere(size > end).tolist(), key=lambda place: -size[tuple(place)])
     return ScaleEnd(end, tuple((names[row][column], float(values[row, column])) for row, column in places))

@@ -5,11 +5,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable
+from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable, vector_scale
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import Panel, heatmap, hundredths, line, side_by_side
 
-DIMENSIONS = 128  # of a table that are shown
 COLOURS = ("@cat0", "@cat1", "@cat2")  # of the principal components
 
 
@@ -21,9 +20,9 @@ def learned_figure(result: LearnedPositions, look: int, height: int = 330) -> go
 
 def position_table_figure(result: PositionTable, head: int, height: int = 330) -> go.Figure:
     """The same of a trained model: its first dimensions, and attention averaged over rows of random tokens."""
-    table = result.table[:, :DIMENSIONS]
+    end = vector_scale(result.shown).end
     brightest = float(result.patterns[head][1:].max())  # the first token can look at itself alone
-    return _panels(table, float(np.abs(table).max()), result.similarity, result.patterns[head], brightest, height)
+    return _panels(result.shown, end, result.similarity, result.patterns[head], brightest, height)
 
 
 def _panels(
@@ -37,7 +36,11 @@ def _panels(
     """Heatmaps in whole hundredths, one byte a cell."""
     seq, d_model = table.shape
     vectors = heatmap(
-        hundredths(table / scale), "@signed", -100, 100, f"position %{{y}}, dimension %{{x}}: %{{z}} % of {scale:.2f}"
+        hundredths(np.clip(table / scale, -1, 1)),
+        "@signed",
+        -100,
+        100,
+        f"position %{{y}}, dimension %{{x}}: %{{z}} % of {scale:.2f}",
     )
     cosines = heatmap(
         hundredths(similarity), "@signed", -100, 100, "cosine of positions %{y} and %{x}: %{z} hundredths"

@@ -135,7 +135,7 @@ def plan(
         others = f" and {len(missing) - 1} more" if missing[1:] else ""
         raise CheckpointError(f"{where} lacks {min(missing)}{others}")
     if extra := [name for name in theirs if name not in known]:
-        raise CheckpointError(f"{where} holds {min(extra)}, which the model of config.json does not have")
+        raise CheckpointError(f"{where} holds {min(extra)}, which a model of its config does not have")
     return found
 
 

@@ -225,8 +225,12 @@ def test_folders_are_listed_as_far_as_they_may_be_loaded(say, tmp_path):
         if name != "no model":
             (tmp_path / name / "config.json").touch()
     (tmp_path / "no model" / "one.gguf").touch()
-    (tmp_path / "three.gguf").touch()
+    for name in ("three.gguf", "four (1).gguf"):
+        (tmp_path / name).touch()
+    (tmp_path / "away.gguf").symlink_to("/dev/null")
     everything = ["./no model", "./one", "./three.gguf", "./two"]
     assert settings.folders(say(MODELS="any", MODEL_FOLDER=str(tmp_path))) == everything
     assert settings.folders(say(MODELS="./two")) == ["./two"]
     assert settings.folders(say(MODELS="off")) == []
+    assert settings.misnamed(say(MODELS="any")) == ["four (1).gguf", "odd\nname"]
+    assert settings.misnamed(say(MODELS="./two")) == []
