@@ -38,6 +38,7 @@ def token_heatmap(
     hover: str = ATTENDS,
     blocked_hover: str = MAY_NOT,
     bar: bool = True,
+    most_keys: int = MOST_LABELS,
     height: int = 420,
 ) -> go.Figure:
     """One matrix, query down and key across, a token at each row and column.
@@ -51,6 +52,7 @@ def token_heatmap(
         hover: sentence for a cell; %{y} is the query's token with its position, %{x} the key's, %{z} the value.
         blocked_hover: sentence for a blocked cell.
         bar: show the colour bar.
+        most_keys: labels written under the matrix; fewer where it is narrow.
         height: in pixels.
     """
     keys = queries if keys is None else keys
@@ -90,10 +92,10 @@ def token_heatmap(
             "showlegend": False,
         },
     ]
-    return theme.build(data, _layout(queries, keys, height))
+    return theme.build(data, _layout(queries, keys, most_keys, height))
 
 
-def _layout(queries: Sequence[str], keys: Sequence[str], height: int) -> dict[str, Any]:
+def _layout(queries: Sequence[str], keys: Sequence[str], most_keys: int, height: int) -> dict[str, Any]:
     """Two axes a side: the lower one knows every token, for the hover sentence, the upper writes as many as fit."""
     left, below = label_room(queries), label_room(keys, SLANT)
     across, down = [-0.5, len(keys) - 0.5], [len(queries) - 0.5, -0.5]
@@ -105,7 +107,7 @@ def _layout(queries: Sequence[str], keys: Sequence[str], height: int) -> dict[st
         yaxis={**axis, **hover_ticks(queries), "range": down},
         xaxis2={
             **axis,
-            **ticks(keys),
+            **ticks(keys, most_keys),
             "range": across,
             "overlaying": "x",
             "anchor": "y2",

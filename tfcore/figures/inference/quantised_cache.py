@@ -10,6 +10,7 @@ from tfcore.figures.theme import base_layout, build
 from tfcore.figures.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
 
 TOP, BOTTOM = 12, 44  # pixels around the map of channels
+MOST_KEYS = 12  # labels under the map of weights, which is about 170 pixels wide beside the other
 
 
 def channels_map(effect: CacheEffect, labels: Sequence[str], what: str, height: int) -> go.Figure:
@@ -61,5 +62,6 @@ def moved_figure(effect: CacheEffect, labels: Sequence[str], height: int) -> go.
         zmin=-most,
         zmax=most,
         hover="%{y} attends to %{x} with %{z:+.3f} more than before",
+        most_keys=MOST_KEYS,
         height=height,
     )
