@@ -8,7 +8,6 @@ from tfcore.analysis.foundations.learned_positions import (
     PositionTable,
     learning,
     table_attention,
-    vector_scale,
 )
 from tfcore.analysis.foundations.position_effects import (
     LengthLosses,
@@ -52,7 +51,7 @@ def learned(run: LearnedPositions, step: int) -> Shown:
 
 def position_vectors(table: PositionTable, head: int) -> Shown:
     """Learned positions: the table of a trained model, and where it makes a head of the first layer look."""
-    findings = (table_attention(table, head), vector_scale(table.shown))
+    findings = (table_attention(table, head), table.scale)
     return Shown(position_table_figure(table, head, 360), findings)
 
 

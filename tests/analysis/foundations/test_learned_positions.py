@@ -155,6 +155,8 @@ def test_what_is_said_of_a_table_is_taken_from_its_diagonals():
 
 def test_a_few_huge_values_leave_the_others_their_colours():
     vectors = np.full((10, 20), 0.1)
-    assert str(learned.vector_scale(vectors)) == "Colours of the vectors end at ±0.10, the largest value."
+    others = np.zeros((10, 10)), np.zeros((1, 10, 10)), np.zeros((10, 3)), np.zeros(3)
+    table = learned.PositionTable(vectors, *others)
+    assert str(table.scale) == "Colours of the vectors end at ±0.10, the largest value."
     vectors[3, 4] = -1.9
-    assert str(learned.vector_scale(vectors)) == "Colours of the vectors end at ±0.10; the largest value is 1.90."
+    assert str(table.scale) == "Colours of the vectors end at ±0.10; the largest value is 1.90."

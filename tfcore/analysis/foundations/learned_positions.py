@@ -187,6 +187,25 @@ def _cosine(similarity: Float[ndarray, "seq seq"], apart: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorScale(Finding):
+    """Where the colours of position vectors end.
+
+    Args:
+        end: the largest absolute value that has a colour of its own.
+        largest: of all that are shown.
+    """
+
+    end: float
+    largest: float
+
+    @property
+    def sentence(self) -> str:
+        if self.end >= self.largest:
+            return f"Colours of the vectors end at ±{self.end:.2f}, the largest value."
+        return f"Colours of the vectors end at ±{self.end:.2f}; the largest value is {self.largest:.2f}."
+
+
+@dataclass(frozen=True, slots=True)
 class PositionTable:
     """The first n position vectors of a model, and all of them on their principal components.
 
@@ -209,6 +228,11 @@ class PositionTable:
     def shown(self) -> Float[ndarray, "n dimension"]:
         """The vectors that a picture shows, up to their first dimensions."""
         return self.table[:, :DIMENSIONS]
+
+    @property
+    def scale(self) -> VectorScale:
+        """Of the colours of that picture."""
+        return VectorScale(colour_end(self.shown), float(np.abs(self.shown).max()))
 
     def back(self, head: int) -> Float[ndarray, " distance"]:
         """Mean weight that a head gives to the token this far back, 0 being itself."""
@@ -291,30 +315,6 @@ def table_attention(table: PositionTable, head: int) -> TableAttention:
     n = len(table.table)
     back = tuple(table.back(head)[:4].tolist())
     return TableAttention(n, n // 2, _cosine(table.similarity, 1), _cosine(table.similarity, n // 2), head, back)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorScale(Finding):
-    """Where the colours of position vectors end.
-
-    Args:
-        end: the largest absolute value that has a colour of its own.
-        largest: of all that are shown.
-    """
-
-    end: float
-    largest: float
-
-    @property
-    def sentence(self) -> str:
-        if self.end >= self.largest:
-            return f"Colours of the vectors end at ±{self.end:.2f}, the largest value."
-        return f"Colours of the vectors end at ±{self.end:.2f}; the largest value is {self.largest:.2f}."
-
-
-def vector_scale(vectors: Float[ndarray, "n dimension"]) -> VectorScale:
-    """The scale of a picture of these vectors."""
-    return VectorScale(colour_end(vectors), float(np.abs(vectors).max()))
 
 
 @dataclass(frozen=True, slots=True)

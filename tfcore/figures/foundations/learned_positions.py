@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable, vector_scale
+from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import Panel, heatmap, hundredths, line, side_by_side
 
@@ -20,7 +20,7 @@ def learned_figure(result: LearnedPositions, look: int, height: int = 330) -> go
 
 def position_table_figure(result: PositionTable, head: int, height: int = 330) -> go.Figure:
     """The same of a trained model: its first dimensions, and attention averaged over rows of random tokens."""
-    end = vector_scale(result.shown).end
+    end = result.scale.end
     brightest = float(result.patterns[head][1:].max())  # the first token can look at itself alone
     return _panels(result.shown, end, result.similarity, result.patterns[head], brightest, height)
 
