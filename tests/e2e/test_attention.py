@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 from pages.ui.components import planes
 from tests.e2e.test_keyboard import tab_to
 from tests.e2e.visitor import Visitor
-from tests.nightly import often
+from tests.nightly import nightly
 from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
 
 NUMBERS = """([plot, wanted]) => plot._fullData.every((trace, m) => trace.z.every((row, i) =>
@@ -141,6 +141,7 @@ def test_back_undoes_a_drag_and_examples_move_the_points(visitor):
     expect(handle(visitor, "query of sat")).to_have_attribute("aria-valuetext", "x 1.80, y −0.30")
 
 
+@nightly
 def test_points_do_not_leave_the_plane(visitor):
     visitor.open("/attention")
     x, y = middle(handle(visitor, "key of up"))
@@ -153,7 +154,8 @@ def test_points_do_not_leave_the_plane(visitor):
     expect_numbers(visitor, computed(told(visitor)))
 
 
-@pytest.mark.parametrize("look", often(["words", "scale", "gradient", "temperature"], ["gradient"]))
+@nightly
+@pytest.mark.parametrize("look", ["words", "scale", "gradient", "temperature"])
 def test_every_panel_is_drawn(visitor, look):
     visitor.open(f"/attention?look={look}")
     assert visitor.names()

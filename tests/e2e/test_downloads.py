@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.checks import truth
 from tests.e2e.visitor import DRAWN
+from tests.nightly import nightly
 
 TEXT = "One two, one two."
 
@@ -41,6 +42,7 @@ def test_png_is_a_sharp_picture(save, visitor):
     assert len(data) > 5_000, "an empty picture"
 
 
+@nightly
 def test_svg_has_the_tokens_as_words(save):
     svg = ElementTree.parse(save("SVG")).getroot()
     assert svg.tag.endswith("svg")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.visitor import DRAWN, LAST
+from tests.nightly import nightly
 
 ADDRESS = re.compile(r'<iframe src="([^"]+)" title="([^"]+)" width="100%" height="(\d+)"')
 # Everything on the screen that is no figure and has words of its own.
@@ -60,6 +61,7 @@ def test_a_click_in_a_frame_reaches_the_page(visitor):
     assert visitor.page.evaluate(OTHERS) == []
 
 
+@nightly
 def test_an_unknown_figure_shows_the_whole_page_without_navigation_and_its_link_is_whole(visit, server):
     phone = visit(server, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     phone.open("/masks?embed=true&figure=nothing&window=5&kind=sliding+window", LAST["/masks"])

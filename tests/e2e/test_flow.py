@@ -93,6 +93,7 @@ def test_by_keys_alone(river):
     expect(river.bar(1)).to_have_attribute("aria-pressed", "true")
 
 
+@nightly
 def test_a_ribbon_leads_to_its_head(river):
     river.drawn()
     ribbon = river.page.locator('path[data-key^="r1.1:"]').first
@@ -103,6 +104,7 @@ def test_a_ribbon_leads_to_its_head(river):
     expect(river.visitor.box()).to_have_value(TEXT)
 
 
+@nightly
 def test_what_leads_to_a_stream_is_seen_alone(river):
     river.drawn()
     river.page.locator('path[data-key="n2:11"]').hover(position={"x": 5, "y": 2})
@@ -114,6 +116,7 @@ def test_what_leads_to_a_stream_is_seen_alone(river):
     expect(river.svg).not_to_have_class("tf-dim")
 
 
+@nightly
 def test_nothing_moves_for_who_wants_no_motion(visit, server):
     still = River(visit(server, reduced_motion="reduce").open("/flow"))
     expect(still.page.locator(".tf-river-buttons button").first).to_have_text("Play")
@@ -135,6 +138,7 @@ def test_layers_run_down_on_a_phone(visit, server):
     assert top.count() == bottom.count() == 0  # all open: nothing to fold
 
 
+@nightly
 def test_the_front_page_has_it_and_runs_what_is_typed(visitor):
     visitor.open("/")
     river = River(visitor)

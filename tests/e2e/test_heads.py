@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
 from tests.e2e.visitor import LAST
+from tests.nightly import nightly
 
 TEXT = "The little dog lost the red ball. The little dog"
 FIGURES = ("mosaic", "closer", "one-token")
@@ -34,6 +35,7 @@ def test_a_pasted_text_is_seen_everywhere_and_with_the_models_own_weights(visito
     np.testing.assert_allclose(weights(visitor), truth.patterns(TEXT)[layer, head], atol=1e-5)
 
 
+@nightly
 def test_a_click_on_a_head_looks_closer_at_it(visitor):
     visitor.open("/heads")
     before, (layer, head) = visitor.drawn("closer"), other_head(visitor)
@@ -46,6 +48,7 @@ def test_a_click_on_a_head_looks_closer_at_it(visitor):
     np.testing.assert_allclose(weights(visitor), truth.patterns(visitor.box().input_value())[layer, head], atol=1e-5)
 
 
+@nightly
 def test_a_click_on_a_token_asks_where_it_looks(visitor):
     visitor.open("/heads")
     before = visitor.drawn("one-token")
@@ -73,6 +76,7 @@ def test_a_dragged_slider_draws_into_the_same_plot(visitor):
         assert visitor.plot(name).evaluate("(now, then) => now === then", node), f"{name} was thrown away"
 
 
+@nightly
 def test_lines_and_orders(visitor):
     visitor.open("/heads")
     before = {name: visitor.drawn(name) for name in FIGURES}
@@ -94,6 +98,7 @@ def test_the_pointer_reads_a_sentence(visitor):
     expect(visitor.figure("closer").locator(".tf-cursor").first).to_be_visible()
 
 
+@nightly
 def test_an_arrow_key_held_down_does_not_overtake_the_page(visitor):
     """Runs come faster than their answers; what the browser was sent by name must still be there."""
     visitor.open("/heads")

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from pages.ui.components import bars
 from tests.e2e.test_attention import handle, middle
 from tests.e2e.visitor import Visitor
+from tests.nightly import nightly
 from tfcore.analysis.training.entropy import compare
 
 
@@ -65,6 +66,7 @@ def test_keys_move_a_bar_to_its_ends_and_give_back_what_they_took(visitor):
     assert "tf-column" in visitor.focused(), "the focus stays where it was"
 
 
+@nightly
 def test_examples_move_the_bars_and_a_cell_of_a_table_is_dragged(visitor):
     visitor.open("/information")
     visitor.page.get_by_role("button", name="fair coin", exact=True).click()

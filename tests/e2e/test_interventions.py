@@ -1,8 +1,11 @@
 """Two people at once on one server: each edits the model that both share, and neither sees the other's edits."""
 
+from tests.nightly import nightly
+
 PLAIN = "/interventions?parts="
 
 
+@nightly
 def test_edits_of_one_window_are_not_seen_in_another(visitor, stranger, visit, server):
     other = stranger.open(PLAIN)
     plain = other.drawn("prediction")

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from tests.nightly import nightly
+
 STOPS = 80  # so many presses of Tab at most; the navigation alone takes 30
 
 
@@ -37,6 +39,7 @@ def test_a_head_and_a_token_are_chosen_with_keys_alone(visitor):
     assert "chip" in visitor.focused()
 
 
+@nightly
 def test_the_row_of_tokens_is_one_stop(visitor):
     visitor.open("/heads?text=One+two+three+four+five")
     tab_to(visitor, "chip")

@@ -103,11 +103,12 @@ def set_at_random(visitor, random: Random) -> None:
 
 # On the first page, options of a choice change their words while the choice stays: it must show the new ones. All pages
 # take a quarter of an hour; without a browser they are all set at random in tests/pages/test_every_link.py.
-SET = [("/stream", 1), *(pytest.param(path, path, marks=nightly) for path in ("/masks", "/parameters"))]
+SET: list[tuple[str, object]] = [("/stream", 1), ("/masks", "/masks"), ("/parameters", "/parameters")]
 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly":
     SET += [(path, f"{path} {i}") for path in LAST if path not in WITHOUT_FIGURES for i in range(2)]
 
 
+@nightly
 @pytest.mark.parametrize(("path", "seed"), SET)
 def test_whatever_is_set_travels_and_is_accessible(visitor, stranger, path, seed):
     visitor.open(path)
@@ -148,7 +149,8 @@ def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visi
     visitor.wait_for_address(model="induction", layer="0", head="3")
 
 
-@pytest.mark.parametrize("path", often(["/positions", "/masks"], ["/masks"]))
+@nightly
+@pytest.mark.parametrize("path", ["/positions", "/masks"])
 def test_a_moved_slider_travels(visitor, stranger, path):
     visitor.open(path)
     slider = visitor.page.get_by_role("slider").first
@@ -162,6 +164,7 @@ def test_a_moved_slider_travels(visitor, stranger, path):
     same_picture(visitor, other)
 
 
+@nightly
 def test_a_text_too_long_to_be_read_in_an_address_travels_packed(visitor, stranger):
     text = "Ünï çödé. " * 190
     visitor.open("/heads")
@@ -174,9 +177,10 @@ def test_a_text_too_long_to_be_read_in_an_address_travels_packed(visitor, strang
     same_picture(visitor, other)
 
 
-@pytest.mark.parametrize(
-    "path", ["/heads?layer=99&head=-3&token=x", "/masks?layer=99&kind=nothing", "/positions?k=nan"]
-)
+IMPOSSIBLE = ("/heads?layer=99&head=-3&token=x", "/masks?layer=99&kind=nothing", "/positions?k=nan")
+
+
+@pytest.mark.parametrize("path", often(IMPOSSIBLE, IMPOSSIBLE[:1]))
 def test_an_impossible_link_is_corrected_with_a_quiet_word(visitor, path):
     visitor.open(path)
     expect(visitor.page.get_by_text("Corrected from the link")).to_be_visible()

@@ -78,6 +78,7 @@ def test_what_nginx_adds_and_what_it_leaves(site):
     assert get(site.address, "/_stcore/metrics")[0].status == 404
 
 
+@nightly
 def test_a_visitor_gets_one_cookie_and_keeps_it(site):
     def given(**headers: str) -> list[str]:
         response, _ = get(site.address, "/", **headers)

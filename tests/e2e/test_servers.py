@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, UVICORN, get, serve
-from tests.nightly import often
+from tests.nightly import nightly, often
 
 TEXT = "A red cat & a red dog: 100% <b>friends</b> + $x$"
 
@@ -63,6 +63,7 @@ def elsewhere():
         site.shutdown()
 
 
+@nightly
 def test_other_sites_may_show_the_app_only_where_that_is_switched_on(browser, server, elsewhere):
     with browser.new_context() as context, serve(*PYTHON_APP, TFCORE_EMBED=elsewhere) as address:
         page = context.new_page()

@@ -4,7 +4,10 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.nightly import nightly
 
+
+@nightly
 def test_a_run_survives_a_reload_and_is_paused_there(visitor):
     visitor.open("/lab?task=copy&steps=16000&rows=4&width=16&length=4")
     bar = visitor.page.get_by_test_id("stProgress")

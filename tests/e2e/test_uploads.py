@@ -7,6 +7,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.nightly import nightly
+
 
 def picture(side: int) -> bytes:
     """Pixels drawn at random, which no format makes smaller."""
@@ -37,11 +39,13 @@ def test_a_picture_takes_the_place_of_the_example(give, visitor):
     assert visitor.names() == before
 
 
+@nightly
 def test_what_is_no_picture_is_refused_in_a_sentence(give, visitor):
     give(b"no picture at all")
     expect(visitor.page.get_by_role("alert").filter(has_text="Until then, the example is shown")).to_be_visible()
 
 
+@nightly
 def test_what_is_too_large_is_refused_before_it_is_sent(give, visitor):
     give(picture(1_700))
     expect(visitor.page.get_by_text("File must be 8.0MB or smaller")).to_be_visible()
