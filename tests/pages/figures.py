@@ -25,6 +25,11 @@ def figures(test: AppTest) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     return {head["name"]: (head, json.loads(spec)) for head, spec, _ in _sent(test)}
 
 
+def heads(test: AppTest) -> dict[str, dict[str, Any]]:
+    """Name of the figure -> what figure.py says about it."""
+    return {head["name"]: head for head, *_ in _sent(test)}
+
+
 def tables(test: AppTest) -> dict[str, pd.DataFrame]:
     """Name of the figure -> the numbers behind it, of those whose CSV file was sent along."""
     files = {head["name"]: csv for head, _, csv in _sent(test) if head["file"]}

@@ -21,7 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.pages.figures import Everything, array, figures, tables
+from tests.pages.figures import Everything, array, figures, heads, tables
 
 FOLDER = Path(__file__).parent / "records"
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
@@ -37,23 +37,27 @@ CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "ch
 
 def record(test: AppTest) -> dict[str, Any]:
     """What a page says, what its controls are and could be set to, and what its figures draw."""
-    said = [element.value for kind in WORDS for element in getattr(test, kind)]
-    said += [f"{metric.label}: {metric.value} {metric.delta}".strip() for metric in test.metric]
-    drawn = {}
-    for name, (head, spec) in figures(test).items():
-        said += [head["alt"], head["caption"]]
-        drawn[name] = [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
-    said += _texts(test)
-    elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
-    controls = {str(element.key): _control(element) for element in elements}
-    return {
-        "words": said,
-        "controls": controls,
-        "figures": drawn,
+    return said_and_set(test) | {
+        "figures": {
+            name: [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
+            for name, (_, spec) in figures(test).items()
+        },
         "components": _components(test),
         "tables": {k: _table(v) for k, v in tables(test).items()},
         "lists": [_table(element.value) for element in test.dataframe],
     }
+
+
+def said_and_set(test: AppTest) -> dict[str, Any]:
+    """What a page says, and what its controls are and could be set to."""
+    said = [element.value for kind in WORDS for element in getattr(test, kind)]
+    said += [f"{metric.label}: {metric.value} {metric.delta}".strip() for metric in test.metric]
+    for head in heads(test).values():
+        said += [head["alt"], head["caption"]]
+    said += _texts(test)
+    elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
+    controls = {str(element.key): _control(element) for element in elements}
+    return {"words": said, "controls": controls}
 
 
 def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,11 +109,17 @@ def _control(element: Any) -> str:
 def _summary(node: Any) -> list[float]:
     """A part of a figure in a few numbers: its words as a checksum, without digits; of each array of numbers its
     length, mean, spread and centre of mass."""
-    texts, arrays = list[str](), list[np.ndarray]()
+    texts, arrays = list[str](), list[np.ndarray | float]()
     for leaf in _leaves(node):
-        (arrays if isinstance(leaf, np.ndarray) else texts).append(leaf)
+        if isinstance(leaf, str):
+            texts.append(leaf)
+        else:
+            arrays.append(leaf)
     found = [float(crc32(NUMBER.sub("#", "|".join(texts)).encode()))]
     for values in arrays:
+        if isinstance(values, float):  # an array of one, and there are many
+            found += [1.0, float(f"{values:.5g}"), 0.0, 0.0] if np.isfinite(values) else [0.0] * 4
+            continue
         flat = values.ravel().astype(float)
         flat = flat[np.isfinite(flat)]
         place = np.arange(len(flat))
@@ -121,7 +131,7 @@ def _summary(node: Any) -> list[float]:
 
 
 def _leaves(node: Any) -> Iterator[Any]:
-    """The strings and arrays of a figure, single numbers among the arrays."""
+    """The strings, arrays and single numbers of a figure."""
     if isinstance(node, np.ndarray):
         yield node
     elif isinstance(node, dict) and "bdata" in node:
@@ -136,7 +146,7 @@ def _leaves(node: Any) -> Iterator[Any]:
         for part in node:
             yield from _leaves(part)
     elif isinstance(node, int | float) and not isinstance(node, bool):
-        yield np.array([node], dtype=float)
+        yield float(node)
     else:
         yield str(node)
 

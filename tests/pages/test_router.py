@@ -1,15 +1,18 @@
 """The list of pages and the files are the same thing."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 
-def listed() -> list[tuple[str, str, str, str]]:
+@cache
+def listed() -> tuple[tuple[str, str, str, str], ...]:
+    """File, title, icon and address of every page."""
     tree = ast.parse((PAGES / "router.py").read_text())
     value = next(n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "PAGES")
-    return [entry for chapter in ast.literal_eval(value).values() for entry in chapter]
+    return tuple(entry for chapter in ast.literal_eval(value).values() for entry in chapter)
 
 
 def test_every_page_on_the_list_is_a_file_and_every_file_is_on_the_list():

@@ -67,7 +67,7 @@ def in_fragments(walker: Walker) -> list[Control]:
 
 
 # Controls in fragments, of every kind; the others each night
-OFTEN = ("/heads", "/masks", "/positions", "/residuals", "/generation", "/stream")
+OFTEN = ("/heads", "/positions", "/generation")
 
 
 @pytest.mark.parametrize("path", often(ADDRESSES, OFTEN))

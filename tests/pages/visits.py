@@ -13,8 +13,8 @@ ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 def opened(file: str, **address: str) -> AppTest:
     """The page of this file as a fresh visitor meets it at this address."""
     test = _fresh()
-    test._registered_pages = _addresses()  # an address is no file's name, and AppTest learns them from a first run
-    test.switch_page(file)
+    test._registered_pages = _addresses()
+    test._page_hash = _name_of(file)
     test.query_params.update(address)
     return run(test)
 
@@ -31,6 +31,14 @@ def _components() -> BidiComponentManager:
     manager = BidiComponentManager()
     manager.discover_and_register_components(start_file_watching=False)
     return manager
+
+
+@cache
+def _name_of(file: str) -> str:
+    """What a session calls the page of this file; AppTest looks through all files to find it."""
+    test = _fresh()
+    test._registered_pages = _addresses()  # an address is no file's name, and AppTest learns them from a first run
+    return test.switch_page(file)._page_hash
 
 
 @cache

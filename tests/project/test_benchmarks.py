@@ -27,6 +27,7 @@ from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.loading import gguf_files
+from tests.nightly import nightly
 from tests.small import config, difference
 from tfcore import linear
 from tfcore.generation.generate import generate
@@ -83,6 +84,7 @@ def test_effects_are_measured_over_a_pass():
     assert "| all 300 effects exact | " in effects.table(results.stamped([asdict(row) for row in rows]))
 
 
+@nightly
 def test_both_open_the_file_and_come_to_the_same(tmp_path):
     """A small model; SmolLM2 itself is compared in tests/parity."""
     file = tmp_path / "model.gguf"

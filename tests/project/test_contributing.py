@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.nightly import nightly
 from tests.pages.recorded import ANEW
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,10 +40,12 @@ def changed(tmp_path_factory):
     return tree
 
 
-def test_there_is_one_for_each_kind_of_change():
+def test_there_is_one_for_each_kind_of_change_and_it_can_be_applied(changed):
     assert len(PATCHES) == 3
+    assert (changed / "pages/foundations/temperature/page.py").is_file()
 
 
+@nightly
 def test_every_change_passes_the_tests_it_brings(changed):
     files = [file for file, _ in NEW.values()]
     words = " or ".join(word for _, word in NEW.values())

@@ -70,15 +70,15 @@ def test_tests_that_do_not_run_are_no_kill(planted):
 
 
 def test_a_seed_gives_the_same_sample_and_no_mutant_twice():
-    first = list(itertools.islice(mutants.sampled(3), 6))
-    assert first == list(itertools.islice(mutants.sampled(3), 6))
-    assert len(set(first)) == 6
+    first = list(itertools.islice(mutants.sampled(3), 3))
+    assert first == list(itertools.islice(mutants.sampled(3), 3))
+    assert len(set(first)) == 3
     for mutant in first:
         assert mutants.tests_of(mutant.path), mutant.path
 
 
 def test_the_tests_that_are_run_exist():
-    modules = {mutant.path for mutant in itertools.islice(mutants.sampled(0), 20)}
+    modules = {mutant.path for mutant in itertools.islice(mutants.sampled(0), 6)}
     for module in {"pages/router.py", "pages/reference/views.py", *modules}:
         named = mutants.tests_of(module)
         assert named

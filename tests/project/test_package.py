@@ -13,6 +13,7 @@ import pytest
 import tfcore
 from pages.foundations.heads import experiments as heads
 from pages.ui.program import made, program, script
+from tests.nightly import nightly
 from tfcore.analysis.foundations.attention_maps import read_attention
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +91,7 @@ def test_it_works_from_another_folder(installed, tmp_path):
     assert second == " time,"
 
 
+@nightly
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
     reading = made(read_attention, "stories", "Once upon a time", None)
     values = {"reading": reading, "layer": 1, "head": 2, "token": 3, "view": "map", "window": (0, 4), "log": True}

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.nightly import often
+from tests.nightly import nightly
 from tests.small import difference, ids, model
 from tests.training import tiny_run
 from tfcore.analysis.experts.text_routing import load_over_texts
@@ -114,7 +114,8 @@ def under_torchrun(request, corpus, tmp_path_factory):
     return {name: (found, out / name) for name, found in steps.items()}
 
 
-@pytest.mark.parametrize("name", often(ONE_OF_EACH.values(), ["stories", "ladder-scaling"]))
+@nightly
+@pytest.mark.parametrize("name", ONE_OF_EACH.values())
 def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, under_torchrun, tmp_path, name):
     expected, folder = whole(corpus, tmp_path, 0.0, name)
     found, folder_of_two = under_torchrun[name]

@@ -122,7 +122,7 @@ async def health(address: str, waits: list[float]) -> None:
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("kind", often(FLOODS, ["load_git_info", "reruns"]))
+@pytest.mark.parametrize("kind", often(FLOODS, ["reruns"]))
 def test_a_flood_is_nobody_elses_trouble(server, kind):
     alone: list[float] = []
     beside: list[float] = []

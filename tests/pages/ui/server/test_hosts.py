@@ -12,6 +12,7 @@ import app as server
 from pages.ui.server import hosts
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, serve
 from tests.e2e.test_servers import free_port
+from tests.nightly import nightly
 
 EVIL = "evil.example"
 PATHS = ["/", "/heads", "/healthz", "/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/previews/masks.png"]
@@ -99,6 +100,7 @@ def test_a_server_for_others_answers_to_any_name_or_to_those_it_is_given():
             assert ask(address, Host=host)[0].status == status
 
 
+@nightly
 def test_on_streamlits_cloud_the_proxy_names_the_host(monkeypatch):
     """There `streamlit run app.py` is told no address, and listens for all."""
     monkeypatch.setattr(config, "_server_mode", "starlette-app")
