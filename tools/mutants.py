@@ -35,6 +35,7 @@ COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streaml
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
+CONSTANTS = "tests/project/test_constants.py::test_its_constants_are_as_recorded"
 CHOICES = "tests/pages/test_every_page.py::test_every_choice_and_the_sliders_that_come_with_it_at_both_ends"
 LONGEST = 600  # seconds for the tests of one mutant; more is a loop that does not end
 SWAPS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul")
@@ -93,6 +94,11 @@ class _Positions(Visitor):
         return node
 
 
+def _is_size(target: ast.expr) -> bool:
+    """Whether what is assigned here is a size on the screen."""
+    return isinstance(target, ast.Name) and (target.id in {*SIZES, "wide"} or "HEIGHT" in target.id)
+
+
 def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Ranges of a module, from (line, column) to (line, column), in which a fault would say nothing: annotations,
     decorators, SIZES, LAYOUT and numbers beyond LARGEST."""
@@ -117,8 +123,15 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in LAYOUT:
                 parts += [*node.args, *(keyword.value for keyword in node.keywords)]
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and "HEIGHT" in node.targets[0].id:
-            parts.append(node.value)
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = [*zip(target.elts, node.value.elts, strict=False)]
+            else:
+                pairs = [(target, node.value)]
+            parts += [value for place, value in pairs if _is_size(place)]
+        if isinstance(node, ast.comprehension) and _is_size(node.target):
+            parts.append(node.iter)
         ranges += [((p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for p in parts if p is not None]  # type: ignore[attr-defined]
     return ranges
 
@@ -194,7 +207,11 @@ def tests_of(path: str) -> list[str]:
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
     every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
     tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
-    return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]  # the slowest last
+    constants = (
+        [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith(("/page.py", "/__main__.py")) else []
+    )
+    # the slowest last
+    return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]
 
 
 def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:

@@ -53,13 +53,20 @@ def slider(
     help: str | None = None,
     format: str | None = None,
 ) -> Number:
-    """A slider from `low` to `high`; integers in, integer out."""
+    """A slider from `low` to `high`; integers in, integer out.
+
+    Raises:
+        ValueError: the default is none of the slider's values.
+    """
     whole = all(isinstance(bound, int) for bound in (low, high, default, step or 1))
     step = step or cast("Number", 1 if whole else (high - low) / 100 or 1.0)
     if low >= high:  # nothing to choose: keep the place, so that nothing jumps
         st.slider(label, low, low + step, low, step, key=f"{key}_fixed", disabled=True, help=help)
         return low
-    default, _ = _nearest(default, low, high, step, whole, low)
+    point, reached = _nearest(default, low, high, step, whole, low)
+    if not reached:
+        raise ValueError(f"the slider {key!r} cannot begin at {default}: from {low} by {step} to {high}")
+    default = point
     draw = partial(st.slider, label, low, high, default, step, format, key, help, bind="query-params")
     return _bound(key, default, lambda value: _nearest(value, low, high, step, whole, default), draw)
 
@@ -179,6 +186,8 @@ def _choice(
     reached the browser: it still means what it meant.
     """
     names = {option: (labels or {}).get(option, str(option)) for option in options}
+    if default not in names:
+        raise ValueError(f"{key!r} cannot begin with {default!r}, which is none of {list(options)}")
     name, meant = partial(_name, names), links.visit().meant.setdefault(key, {})
 
     def clean(value: object) -> tuple[Any, bool]:

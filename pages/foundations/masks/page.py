@@ -140,7 +140,7 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
 def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], latest: page.Latest) -> None:
     """Change one token and measure the change of the outputs before it."""
     n = len(tokens)
-    position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
+    position = controls.slider("Position of the token to change", "position", 1, n - 1, min(20, n - 1))
     name = NAMES[config.kind]
     masked, free = (leak(model_name, pasted, mask, position) for mask in (config, FREE))
     tokenizer = cache.model(model_name)[1]

@@ -41,7 +41,7 @@ def panel() -> None:
         with page.more_settings():
             model_name = settings.choose_model()
             config = cache.model(model_name)[0].config
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, LAYER)
+            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(LAYER, config.n_layers - 1))
             rest = st.container()
         with places[2]:
             kinds = kinds_of(config)

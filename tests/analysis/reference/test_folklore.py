@@ -1,9 +1,12 @@
 """Every claim is computed again here by another way: a formula by hand, or torch itself."""
 
 import inspect
+import json
 import math
 import re
 from functools import cache
+from os import environ
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfcore
+from tests.pages.recorded import ANEW, differences
 from tfcore.analysis.reference.folklore import CHAPTERS, CLAIMS
 from tfcore.analysis.reference.folklore import claim as rules
 from tfcore.analysis.reference.folklore.claim import compare
@@ -29,6 +33,14 @@ def shipped():
 @cache
 def found(key):
     return CLAIMS[key].check(*shipped())
+
+
+def test_what_was_found_is_what_was_recorded():
+    """Of every claim the words and numbers in which it is judged, those of the examples too."""
+    file, words = Path(__file__).with_name("folklore.json"), {key: found(key).found for key in CLAIMS}
+    if ANEW in environ:
+        file.write_text(json.dumps(words, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    assert differences(words, json.loads(file.read_text("utf-8"))) == []
 
 
 def ratios(key):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from pages.ui import former_labels
+from pages.ui import controls, former_labels
 
 
 def app():
@@ -270,3 +270,14 @@ def test_a_label_of_an_earlier_release_means_what_it_meant(monkeypatch):
     test = opened(kind="turned")
     assert values(test)["kind"] == "rope"
     assert not test.session_state["said"]
+
+
+@pytest.mark.parametrize(("default", "step"), [(-1, 1), (9, 1), (3, 2)])
+def test_a_slider_that_could_not_begin_there_is_an_error_of_the_page(default, step):
+    with pytest.raises(ValueError, match=rf"'of_three' cannot begin at {default}: from 0 by {step} to 8"):
+        controls.slider("Of three", "of_three", 0, 8, default, step)
+
+
+def test_a_choice_begins_with_one_of_its_options():
+    with pytest.raises(ValueError, match="'side' cannot begin with 'top'"):
+        controls.segmented("Side", "side", ["left", "right"], "top")

@@ -1,0 +1,86 @@
+"""The numbers in tables and constants are those that were recorded: no other test can say of a published figure, an
+example or a default that it is another now. Words are not recorded, nor is what is computed from a model.
+
+TFCORE_RECORD=yes python -m pytest tests/project/test_constants.py writes the record anew.
+"""
+
+import ast
+import dataclasses
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from os import environ
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.architecture.sources import ROOT, module_name
+from tests.nightly import nightly
+from tests.pages.recorded import ANEW
+
+RECORD = Path(__file__).with_name("constants.json")
+MOST = 400  # numbers of a constant: more are data
+PATHS = [
+    path
+    for folder in ("tfcore/analysis", "pages")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if path.name not in ("__init__.py", "__main__.py", "page.py") and ROOT / "pages" / "ui" not in path.parents
+]
+MODULES = [module_name(path) for path in PATHS if path.parent != ROOT / "pages"]
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """The numbers in a value, in their order."""
+    if isinstance(value, bool | int | float):
+        yield value
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from numbers(pair)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from numbers(part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield from numbers([getattr(value, field.name) for field in dataclasses.fields(value)])
+
+
+def constants(name: str) -> dict[str, list[float]]:
+    """Of each constant of a module, and of each default of its dataclasses, the numbers in it."""
+    module = import_module(name)
+    found: dict[str, Any] = {}
+    for node in ast.parse(Path(module.__file__ or "").read_text("utf-8")).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+            found |= {one: getattr(module, one) for one in names if one.isupper()}
+        elif isinstance(node, ast.ClassDef) and dataclasses.is_dataclass(kind := getattr(module, node.name)):
+            found |= {f"{node.name}.{field.name}": field.default for field in dataclasses.fields(kind)}
+    listed = {key: list(numbers(value)) for key, value in found.items()}
+    return {key: values for key, values in listed.items() if 0 < len(values) <= MOST}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, dict[str, list[float]]]:
+    if ANEW in environ:
+        found = {name: values for name in MODULES if (values := constants(name))}
+        lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(values)}" for name, values in found.items())
+        RECORD.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    return dict(json.loads(RECORD.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_its_constants_are_as_recorded(recorded, name):
+    """Those that are new are not asked for before the night."""
+    known, found = recorded.get(name, {}), constants(name)
+    assert {key: values for key, values in found.items() if key in known} == known
+
+
+@nightly
+def test_all_are_recorded(recorded):
+    assert {name: list(values) for name in MODULES if (values := constants(name))} == {
+        name: list(values) for name, values in recorded.items()
+    }
+
+
+def test_words_are_no_numbers_and_what_is_nested_is_found():
+    assert list(numbers({"a": (1, [2.5, True]), 3: "4"})) == [1, 2.5, True, 3]
