@@ -29,7 +29,6 @@ AS_THEY_ARE = ("", "glossary", README)  # pages without a figure, and the whole 
 WINDOW: ViewportSize = {"width": 1440, "height": 1288}
 CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
 SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide
-PATIENCE = 25_000  # milliseconds for pages that train before one looks
 # The component of the first figure, under a title, over everything else; it is made larger or smaller, or cut off.
 COMPOSE = """([title, site, app]) => {
   const river = document.querySelector(".tf-river"), figure = river || document.querySelector(".tf-figure")
@@ -69,7 +68,7 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     if url not in AS_THEY_ARE:
         page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg, .tf-river path", state="attached")
         if page.locator(streamlit_internals.PROGRESS).count():
-            page.wait_for_timeout(PATIENCE)
+            visitor.wait_until_still()  # a training has ended
         visitor.settle()
         page.evaluate(COMPOSE, [previews.pages()[url].title, previews.site(), streamlit_internals.APP])
     page.wait_for_timeout(2000)  # the figure finds its new width, and the fonts are there

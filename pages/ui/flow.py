@@ -24,7 +24,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 TOKENS = 40
 NEXT = 7  # next tokens at the mouth
-LEAST = 0.005  # of the state: routes below are pooled
+LEAST = 0.01  # of the state: routes below are pooled
 ALL_OPEN = 9  # layers of a model that are all drawn wide
 OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
@@ -234,10 +234,15 @@ def _bar(key: Hashable, job: jobs.Job, layers: int, begun: bool) -> None:
     live.bar(key, job, done, layers, {}, work="measurement", step="layer", fresh="")
 
 
-def write(drawn: Drawn, temperature: float) -> None:
-    """A button that draws the next token, which joins the text."""
+def write(drawn: Drawn) -> None:
+    """A button that draws the next token, which joins the text, and how it is drawn."""
+    button = st.container(width="content")
+    with st.popover("Sampling"):
+        temperature = controls.slider(
+            "Temperature of what is written", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable"
+        )
     full = drawn.passage.total >= TOKENS
-    st.button(
+    button.button(
         "Write the next token",
         key="write",
         on_click=_write,

@@ -10,12 +10,20 @@ type Send = (name: string, value: unknown) => void
 
 // ---- figure.js: bytes, of which the first line is this as JSON ----
 
-interface FigureHead {
+// Of what can be embedded in another page.
+interface FrameHead {
+  key: string
+  v: string
+  alt: string
+  alone: boolean // in a frame already
+  open: boolean // other sites may show it
+}
+
+interface FigureHead extends FrameHead {
   height: number
   size: number // bytes of the figure as JSON, which follows; after it a CSV, if one was asked for
   hash: number
   name: string
-  alt: string
   caption: string
   minWidth: number
   at: number | null
@@ -24,10 +32,6 @@ interface FigureHead {
   file: boolean
   click: boolean
   hover: boolean
-  key: string
-  v: string
-  alone: boolean
-  open: boolean
 }
 
 // ---- bars.js ----
@@ -156,6 +160,7 @@ interface RiverData {
   choosing: boolean // whether a click on a token is told of
   story: string
   label: string
+  head: FrameHead
 }
 
 // ---- chips.js, copy_link.js, player.js: sent along with every change, so their types are here and not there ----

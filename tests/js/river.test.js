@@ -32,6 +32,7 @@ const DATA = {
   choosing: false,
   story: "b comes from a",
   label: "The flow",
+  head: { key: "river", v: "2", alt: "b comes from a", alone: false, open: true },
 }
 globalThis.cancelAnimationFrame = window.cancelAnimationFrame.bind(window)
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`)
@@ -167,4 +168,46 @@ test("what is no longer there goes, what comes grows", async () => {
   assert.equal(old.length, 1) // still shrinking
   await new Promise(done => setTimeout(done, 400))
   assert.equal(find('path[data-key="r0.1:0-2"]').length, 0)
+})
+
+test("a bar and a dot spring to their new values, and words that look alike have a bar each", async () => {
+  const next = [["·c", 0.8], ["·b", 0.1], ["·b", 0.05]]
+  const { find, show } = shown({ ...DATA, next: [["·b", 0.9], ["·c", 0.1], ["·b", 0.05]] })
+  const width = number => Number(find('[aria-label$=": explain it"]')[number].querySelector("rect[rx]").getAttribute("width"))
+  const radius = () => Number(find('[aria-label^="head 0.1,"] circle')[1].getAttribute("r"))
+  const before = [width(0), width(1), radius()]
+  show({ ...DATA, next, effects: [[2, 0.1], [0, 0], [0, 0], [0, 0]] })
+  near(width(0), before[1]) // where the bar of this word was
+  near(width(1), before[0])
+  near(radius(), before[2])
+  await new Promise(done => setTimeout(done, 400))
+  assert.ok(width(0) > 5 * width(1) && width(1) > width(2) && radius() < before[2] / 1.5)
+})
+
+test("the Tab key goes from left to right, also where a layer was opened later", () => {
+  const { find, show } = shown()
+  show({ ...DATA, columns: [...DATA.columns.slice(0, 1), { first: 1, last: 1, open: true, ribbons: [] }, { first: 2, last: 3, open: false, ribbons: [] }] })
+  const names = find("[tabindex]").map(one => one.getAttribute("aria-label")).filter(name => /^(layer|head)/.test(name))
+  assert.deepEqual(names.map(name => name.split(/[:,]/)[0]), [
+    "layer 0", "layer 1", "layer 2 to layer 3", "head 0.0", "head 0.1", "head 1.0", "head 1.1",
+  ])
+})
+
+test("a narrow page has the guesses too, beside the stream that they are read from", () => {
+  const { guesses } = lay(DATA, 390)
+  assert.deepEqual(guesses.map(({ words, anchor }) => [words, anchor]), [["·b 40 %", "end"]])
+  assert.ok(guesses[0].x < 390)
+  assert.equal(lay({ ...DATA, target: 0 }, 390).guesses[0].anchor, "start")
+})
+
+test("the picture can be embedded, but not where it stands alone in a frame", async () => {
+  const copied = []
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => copied.push(text) }, configurable: true })
+  const { find, show } = shown()
+  const embed = find("button").find(one => one.textContent === "Embed")
+  embed.click()
+  await new Promise(done => setTimeout(done, 20))
+  assert.match(copied[0], /embed=true&#38;figure=river" title="b comes from a"/)
+  show({ ...DATA, head: { ...DATA.head, alone: true } })
+  assert.ok(embed.hidden)
 })

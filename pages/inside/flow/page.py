@@ -226,7 +226,7 @@ if not pasted.strip() or not usual.ids:
     fragments.stop()
 opened = river.asked_layers(model)
 stage = st.container()
-row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
 with row, page.more_settings():
     threshold = controls.slider(
         "Follow routes of at least (% of a sum)",
@@ -238,14 +238,11 @@ with row, page.more_settings():
         help="0 follows everything, and the streams of every layer add up to 1; arXiv:2403.00824 prunes routes",
     )
     choice = choose_token(usual)
-    temperature = controls.slider(
-        "Temperature of what is written", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable"
-    )
 with row:
     drawn = river.read(model, pasted, choice, threshold / 100)
     explained = choose_explained(drawn)
     if cache.model(model)[0].config.architecture == "decoder":
-        river.write(drawn, temperature)
+        river.write(drawn)
     river.restore(drawn)
 shown = experiments.routes(*cache.model(model), pasted, TOKENS, choice, drawn.flow, drawn.guesses, drawn.heads)
 with stage:

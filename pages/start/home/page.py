@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.start.home import map as model_map
 from pages.start.home import stage
-from pages.ui import links, page, places, recent, tour
+from pages.ui import links, page, places, recent
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -194,8 +194,8 @@ ANSWERS = {
 }
 # title: (address, view, what happens there)
 DOORS: dict[str, tuple[str, dict[str, str], str]] = {
-    "Follow one word": ("walkthrough", {}, "From its characters to the next token, with every number on the way."),
-    "Break it": ("interventions", {}, "Switch a part of the model off, and see what the prediction depended on."),
+    "Follow one word": ("walkthrough", {}, "From its characters to the next token, number by number."),
+    "Break it": ("interventions", {}, "Switch a part off, and see what the prediction needs."),
     "Train one now": ("lab", {}, "A small model, live, on a task or a text of your own."),
 }
 PICTURES = Path(__file__).parents[3] / "assets" / "previews"
@@ -211,6 +211,10 @@ CHAPTER_PICTURES = {
     "Reference": "history",
 }
 
+SMALL = 112  # pixels across of a picture
+# Of a picture that was taken for previews of links, only what is below its title is shown.
+CUT = f"""<style>img[alt^="A figure of the page"] {{
+  clip-path: inset(25% 0 2% 0); margin-block: -{0.25 * SMALL * 0.525:.0f}px -1px; }}</style>"""
 # The pictures were taken in the light theme. In the dark one black and white change places, and hues stay.
 DARK = '<style>img[alt^="A figure of the page"] { filter: invert(0.9) hue-rotate(180deg); }</style>'
 
@@ -219,27 +223,33 @@ CLAIM = (
     "ribbons between them, and at the end are the next words. Click a dot to switch that head off."
 )
 
+
+def picture(url: str) -> None:
+    """A small figure of a page."""
+    st.image(PICTURES / f"{url}.png", width=SMALL, alt=f"A figure of the page {places.place(url).title}")
+
+
 page.begin("See where the next word comes from", CLAIM)
 model = stage.show()
+st.html(CUT)
 if st.context.theme.type == "dark":
     st.html(DARK)
 for column, (title, (url, view, words)) in zip(st.columns(len(DOORS), gap="medium"), DOORS.items(), strict=True):
-    with column, st.container(border=True, height="stretch"):
-        st.image(PICTURES / f"{url}.png", alt=f"A figure of the page {places.place(url).title}")
-        links.to(places.place(url).file, view, f"**{title}**", ":material/arrow_forward:")
-        st.caption(words)
-with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-    tour.begin()
-recent.show()
-for chapter, entries in CHAPTERS.items():
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"chapter {chapter}"):
-        shown = CHAPTER_PICTURES[chapter]
-        st.image(PICTURES / f"{shown}.png", width=112, alt=f"A figure of the page {places.place(shown).title}")
+    with column, st.container(border=True, height="stretch", horizontal=True, wrap=False, gap="small"):
+        picture(url)
         with st.container(gap="xxsmall", width="stretch"):
-            st.markdown(f"**{chapter}.** {ANSWERS[chapter]}")
-            with st.container(horizontal=True, gap="small"):
-                for title, (file, answer) in entries.items():
-                    st.page_link(file, label=title, help=answer, width="content")
+            links.to(places.place(url).file, view, f"**{title}**", ":material/arrow_forward:")
+            st.caption(words)
+recent.show()
+with st.container(gap="xxsmall"):
+    for chapter, entries in CHAPTERS.items():
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"chapter {chapter}"):
+            picture(CHAPTER_PICTURES[chapter])
+            with st.container(gap="xxsmall", width="stretch"):
+                st.markdown(f"**{chapter}.** {ANSWERS[chapter]}")
+                with st.container(horizontal=True, gap="small"):
+                    for title, (file, answer) in entries.items():
+                        st.page_link(file, label=title, help=answer, width="content")
 with st.expander("A map of the model: every part leads to the page about it"):
     model_map.show(model)
 st.caption(

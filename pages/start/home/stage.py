@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, links, page
+from pages.ui import cache, controls, flow, links, page, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from tfcore.analysis.inside.quantities import Quantity
@@ -29,21 +29,30 @@ def show() -> str:
         "he or she?": {**NONE, "model": models.DEFAULT, "text": TEXT},
         "a red ball again": {**NONE, "text": BALL},
     }
-    page.try_this({**shipped, **(real if REAL in models.fitting("decoder", why_not=models.silent) else {})})
+    page.try_this({**(real if REAL in models.fitting("decoder", why_not=models.silent) else {}), **shipped})
     network, tokenizer = cache.model(model)
+    place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
     if network.config.architecture != "decoder" or models.silent(network.config, tokenizer):
-        st.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
-        return model
-    if not flow.read_text(model, pasted, flow.TOKENS).ids:
-        st.info("There is no text yet: type or paste some above, or pick an example.")
-        return model
+        place.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
+    elif not flow.read_text(model, pasted, flow.TOKENS).ids:
+        place.info("There is no text yet: type or paste some above, or pick an example.")
+    else:
+        with place:
+            drawn = draw(model, pasted)
+        with below:
+            flow.write(drawn)
+            flow.restore(drawn)
+            view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted)}
+            links.to(PAGE, view, "The same on its own page", ":material/waves:")
+    with below:
+        tour.begin()
+    return model
+
+
+def draw(model: str, pasted: str) -> flow.Drawn:
+    """The river of a text."""
     opened, rank = flow.asked_layers(model), flow.asked_rank()
     drawn = flow.read(model, pasted)
     explained = Quantity("prediction", drawn.ranked[rank])
     flow.show(drawn, opened, explained, str(drawn.story), lambda place: controls.set_values(measured=str(place)))
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        flow.write(drawn, temperature=0.0)
-        flow.restore(drawn)
-        view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted)}
-        links.to(PAGE, view, "The same on its own page, with settings and explanation", ":material/waves:")
-    return model
+    return drawn

@@ -26,6 +26,7 @@ import themes from "./theme.js"
  * @property {number} [noted]
  */
 /** @typedef {View & { plot: PlotlyElement }} Drawn a view whose picture is there */
+/** @typedef {{ frame: HTMLElement, note: HTMLElement, noted?: number, head: FrameHead }} Framed what can be embedded */
 
 /** @type {WeakMap<HTMLElement, View>} */
 const instances = new WeakMap()
@@ -348,7 +349,7 @@ function menu(view, foot) {
 }
 
 // The address of this figure alone in a frame, or of the view it is from.
-/** @param {View} view @param {boolean} framed */
+/** @param {Framed} view @param {boolean} framed */
 function address(view, framed) {
   const url = new URL(location.href)
   url.hash = ""
@@ -363,8 +364,8 @@ function address(view, framed) {
 const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
 
 // Copies a frame that shows this figure, live, in another page; where the browser refuses, shows it ready for Ctrl+C.
-/** @param {View} view */
-async function embed(view) {
+/** @param {Framed} view */
+export async function embed(view) {
   const high = Math.ceil(view.frame.getBoundingClientRect().height) + 24
   const code = `<iframe src="${safe(address(view, true))}" title="${safe(view.head.alt)}" width="100%" height="${high}" style="border:0" loading="lazy"></iframe>`
   const where = view.head.open ? "" : " For now only pages of this server may show it; its setting TFCORE_EMBED lets others in."

@@ -1,6 +1,6 @@
 // The browser's half of river.py: streams of tokens through the layers, ribbons between them, heads that can be changed.
 import { answered, begun, ended, follow, post } from "./dragging.js"
-import { palette, tint } from "./figure.js"
+import { embed, palette, tint } from "./figure.js"
 import { styled } from "./styles.js"
 import { edges, lay, reached } from "./river_layout.js"
 
@@ -13,13 +13,15 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
 
 /** @typedef {import("./river_layout.js").Shape} Shape */
 /** @typedef {import("./river_layout.js").Scene} Scene */
+/** @typedef {{ from: number[], now: number[], to: number[], put: (at: number[]) => void }} Spring */
 /** @typedef {{ node: SVGPathElement, shape: Shape, now: number[], from: number[], to: number[], gone: boolean }} Drawn */
 /**
  * @typedef {import("./dragging.js").Dragged & {
  *   root: HTMLElement, svg: SVGSVGElement, clip: SVGRectElement, bands: SVGGElement, marks: SVGGElement,
- *   play: HTMLButtonElement, speed: HTMLButtonElement, told: HTMLElement, observer: ResizeObserver,
+ *   play: HTMLButtonElement, speed: HTMLButtonElement, frame: HTMLElement, note: HTMLElement, noted?: number,
+ *   head: FrameHead, embed: HTMLButtonElement, told: HTMLElement, observer: ResizeObserver,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
- *   kept: Map<string, SVGGElement>, began: number, frame: number, wave: number, waved: number, paused: boolean,
+ *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
  *   rate: number, frames: number, stamp: string, size: number
  * }} View
  */
@@ -33,6 +35,8 @@ export function render({ data, parentElement, setTriggerValue }) {
   view.send = setTriggerValue
   view.data = data
   if (answered(view, data.seq)) view.factors = { ...data.factors }
+  view.head = data.head
+  view.embed.hidden = data.head.alone
   view.told.textContent = data.story
   view.svg.setAttribute("aria-label", data.label)
   arrange(view)
@@ -43,7 +47,7 @@ export function render({ data, parentElement, setTriggerValue }) {
 /** @param {HTMLElement} parent @param {View} view */
 function remove(parent, view) {
   ended(view)
-  cancelAnimationFrame(view.frame)
+  cancelAnimationFrame(view.asked)
   view.observer.disconnect()
   if (views.get(parent) === view) views.delete(parent)
   view.root.remove()
@@ -65,8 +69,8 @@ function create(parent, data) {
   const marks = /** @type {SVGGElement} */ (make("g", {}, svg))
   const foot = html("div", "tf-river-foot", root)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
-    ...begun(data.seq), root, svg, clip, bands, marks, data, drawn: new Map(), kept: new Map(), factors: {}, frame: 0,
-    began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
+    ...begun(data.seq), root, svg, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
+    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
   }))
   view.told = html("p", "tf-river-story", foot)
   view.told.setAttribute("aria-live", "polite")
@@ -80,6 +84,10 @@ function create(parent, data) {
   button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
   button(buttons, "PNG", () => void bitmap(view))
   button(buttons, "HTML", () => save(new Blob([standalone(view)], { type: "text/html" }), "flow.html"))
+  view.frame = root
+  view.note = html("div", "tf-note", foot)
+  view.note.setAttribute("role", "status")
+  view.embed = button(buttons, "Embed", () => void embed(view))
   view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
   view.observer.observe(scroll)
   views.set(parent, view)
@@ -140,7 +148,7 @@ function arrange(view) {
   view.began = performance.now()
   view.frames = 0
   delete view.root.dataset.fps
-  cancelAnimationFrame(view.frame)
+  cancelAnimationFrame(view.asked)
   tick(view, view.began)
 }
 
@@ -174,8 +182,11 @@ function dress(view, one) {
 function tick(view, now) {
   const t = still() ? 1 : Math.min((now - view.began) / SPRING, 1)
   const eased = t >= 1 ? 1 : 1 - (1 + 7 * t) * Math.exp(-7 * t) // critically damped
+  /** @param {{ from: number[], to: number[] }} one */
+  const between = ({ from, to }) => (t >= 1 ? to : from.map((before, i) => before + (to[i] - before) * eased))
+  for (const one of view.springs.values()) one.put((one.now = between(one)))
   for (const [key, one] of view.drawn) {
-    one.now = t >= 1 ? one.to : one.from.map((from, i) => from + (one.to[i] - from) * eased)
+    one.now = between(one)
     one.node.setAttribute("d", drawing(one.shape, one.now, view.scene.down))
     if (one.gone && t >= 1) {
       one.node.remove()
@@ -190,7 +201,7 @@ function tick(view, now) {
   set(view.clip, down ? { width, height: height * view.wave } : { width: width * view.wave })
   view.play.textContent = view.wave >= 1 ? "Play" : view.paused ? "Go on" : "Pause"
   view.frames += 1
-  if (t < 1 || (view.wave < 1 && !view.paused)) view.frame = requestAnimationFrame(() => tick(view, performance.now()))
+  if (t < 1 || (view.wave < 1 && !view.paused)) view.asked = requestAnimationFrame(() => tick(view, performance.now()))
   else view.root.dataset.fps = ((1000 * view.frames) / Math.max(now - view.began, 1)).toFixed(0) // all is at rest
 }
 
@@ -199,7 +210,7 @@ function play(view) {
   if (view.wave >= 1) view.wave = still() ? 1 : 0
   else view.paused = !view.paused
   view.waved = 0
-  cancelAnimationFrame(view.frame)
+  cancelAnimationFrame(view.asked)
   tick(view, performance.now())
 }
 
@@ -223,11 +234,20 @@ function light(view, keys) {
 
 // ---- words, heads and bars ----
 
+// Numbers of a mark that go from where they are to where they are to be.
+/** @param {View} view @param {string} key @param {number[]} to @param {(at: number[]) => void} put @param {View["springs"]} [before] */
+function spring(view, key, to, put, before = view.springs) {
+  const now = before.get(key)?.now ?? to
+  view.springs.set(key, { from: now, now, to, put })
+  put(now)
+}
+
 /** @param {View} view */
 function mark(view) {
   const { data, scene, colours } = view
   const { roles } = colours
-  const seen = new Set()
+  const seen = new Set(), before = view.springs
+  view.springs = new Map()
   /** @param {string} key @param {Record<string, string | number>} said */
   const group = (key, said) => {
     seen.add(key)
@@ -265,10 +285,13 @@ function mark(view) {
     make("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? first : words)
     pressed(node, data.foldable ? () => view.send("open", head.index) : null)
   }
-  for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot)
+  for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot, before)
   for (const guess of scene.guesses) {
     const node = group("guess" + guess.layer, { role: "img", "aria-label": `after ${data.layers[guess.layer]}: ${guess.words}` })
-    make("text", { x: guess.x, y: guess.y, fill: roles.ink, "font-size": 11.5, "font-weight": 600, "text-anchor": "middle" }, node, guess.words)
+    make("text", {
+      x: guess.x, y: guess.y, fill: roles.ink, "font-size": 11.5, "font-weight": 600, "text-anchor": guess.anchor,
+      stroke: roles.paper, "stroke-width": 4, "paint-order": "stroke",
+    }, node, guess.words)
   }
   for (const bar of scene.bars) {
     const chosen = bar.index === data.word
@@ -276,14 +299,32 @@ function mark(view) {
     make("title", {}, node, "Measure the heads on this token")
     make("rect", { x: bar.x - 96, y: bar.y - 10, width: 210, height: 21, fill: "transparent" }, node)
     make("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
-    make("rect", { x: bar.x, y: bar.y - 7, width: Math.max(1, bar.width), height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : 0.45 }, node)
-    make("text", { x: bar.x + bar.width + 5, y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
+    const length = make("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : 0.45 }, node)
+    const number = make("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
+    const twin = scene.bars.filter(({ index, token }) => index < bar.index && token === bar.token).length
+    spring(view, `bar${twin} ${bar.token}`, [bar.width, bar.y], ([width, y]) => {
+      set(length, { width: Math.max(1, width) })
+      set(number, { x: bar.x + width + 5 })
+      set(node, { transform: `translate(0 ${y - bar.y})` })
+    }, before)
     pressed(node, () => view.send("word", bar.index))
   }
   for (const [key, node] of view.kept) {
     if (seen.has(key)) continue
     node.remove()
     view.kept.delete(key)
+  }
+  inOrder(view, seen)
+}
+
+// The Tab key goes through the marks as they stand: what is new goes to its place, what has the focus is not touched.
+/** @param {View} view @param {Set<string>} keys */
+function inOrder(view, keys) {
+  let next = view.marks.firstChild
+  for (const key of keys) {
+    const node = /** @type {SVGGElement} */ (view.kept.get(key))
+    if (node === next) next = node.nextSibling
+    else view.marks.insertBefore(node, next)
   }
 }
 
@@ -304,8 +345,8 @@ const shortened = layer => layer.replace(/^layer /, "")
 /** @param {number} share */
 const percent = share => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`
 
-/** @param {View} view @param {SVGGElement} node @param {import("./river_layout.js").Dot} dot */
-function headDot(view, node, dot) {
+/** @param {View} view @param {SVGGElement} node @param {import("./river_layout.js").Dot} dot @param {View["springs"]} [before] */
+function headDot(view, node, dot, before) {
   const { roles } = view.colours
   const factor = view.factors[dot.name] ?? 1
   const colour = tint(dot.colour, view.colours)
@@ -315,7 +356,8 @@ function headDot(view, node, dot) {
   })
   make("title", {}, node, `head ${dot.label}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
   make("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
-  make("circle", { cx: dot.x, cy: dot.y, r: dot.r, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
+  const round = make("circle", { cx: dot.x, cy: dot.y, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
+  spring(view, "dot" + dot.name, [dot.r], ([r]) => set(round, { r }), before)
   if (factor !== 1) make("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
   let touched = false
   node.onpointerdown = event => {

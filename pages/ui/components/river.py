@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui import embedding, links
 from pages.ui.components import assets, dragging
 from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
@@ -18,6 +19,7 @@ from tfcore.analysis.inside.flow_shares import Factors
 from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
 from tfcore.figures.foundations.head_map import kind_colour
 
+KEY = "river"  # of the picture, for a frame of another site
 LONGEST = 2_000  # characters of all heads that are changed
 LOUDER = {"broad": "@muted/0.75", "local": "@head6/0.75"}  # than where heads are cells of a map
 _component = assets.component("tf_river", "river.js")
@@ -115,15 +117,16 @@ def show(
         if (place := target({"to": heard("token")}, 0, n - 1)) is not None:
             on_token(place)
 
-    chosen = _component(
-        key=state,
-        data=_data(river, factors, foldable, dragging.answered(state)),
-        on_moved_change=moved,
-        on_word_change=word,
-        on_open_change=column,
-        on_token_change=token,
-        on_ribbon_change=lambda: None,
-    )
+    with embedding.box(KEY):
+        chosen = _component(
+            key=state,
+            data=_data(river, factors, foldable, dragging.answered(state)),
+            on_moved_change=moved,
+            on_word_change=word,
+            on_open_change=column,
+            on_token_change=token,
+            on_ribbon_change=lambda: None,
+        )
     match chosen.get("ribbon"):
         case [int(layer), int(head), int(query), int(place)]:
             if 0 <= layer < n_layers and 0 <= head < n_heads and 0 <= query < n and 0 <= place < n:
@@ -161,6 +164,13 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "linked": river.linked,
         "choosing": river.choosing,
         "story": river.story,
+        "head": {
+            "key": KEY,
+            "v": links.VERSION,
+            "alt": river.story,
+            "alone": embedding.is_alone(KEY),
+            "open": embedding.is_allowed(),
+        },
         "label": f"The flow of information through {n_word(len(river.tokens))} and {n_layers} layers",
     }
 

@@ -34,7 +34,7 @@ const NARROWEST = 70 // pixels along of an open layer
  * @property {{ row: number, x: number, y: number, turn: boolean, share: number }[]} rows
  * @property {{ index: number, first: number, last: number, open: boolean, roomy: boolean, x: number, y: number }[]} columns
  * @property {Dot[]} dots
- * @property {{ layer: number, words: string, x: number, y: number }[]} guesses
+ * @property {{ layer: number, words: string, x: number, y: number, anchor: "start" | "middle" | "end" }[]} guesses
  * @property {{ index: number, token: string, percent: string, x: number, y: number, width: number }[]} bars
  */
 
@@ -71,9 +71,11 @@ export function lay(data, size) {
     scene.dots.push(...dots(data, one, down ? { x: left, y: a0 + 8, along: size - left } : { x: a0, y: 40, along: b1 - a0 }))
     const guess = data.guesses[one.first]
     if (!guess) return
-    const [word, probability] = guess
-    const x = Math.min(b1 + 4, a1 - 20)
-    if (!down) scene.guesses.push({ layer: one.first, words: fitting(word, `${Math.round(100 * probability)} %`, a1 - a0), x, y: c[data.target] + full / 2 + 17 })
+    const [word, probability] = guess, number = `${Math.round(100 * probability)} %`
+    const at = c[data.target], isRight = at > size / 2
+    scene.guesses.push(down
+      ? { layer: one.first, words: fitting(word, number, size / 2), x: at + (isRight ? -1 : 1) * (full / 2 + 3), y: a1 - 8, anchor: isRight ? "end" : "start" }
+      : { layer: one.first, words: fitting(word, number, a1 - a0), x: Math.min(b1 + 4, a1 - 20), y: at + full / 2 + 17, anchor: "middle" })
   })
   bars(data, scene, c, full, a, down)
   return scene
@@ -100,7 +102,7 @@ function widest(data) {
 
 /** @param {RiverData} data @param {number[]} rows @param {number} full @param {number} start @param {number} pitch */
 function across(data, rows, full, start, pitch) {
-  const least = pitch || Math.max(15, Math.min(30, 560 / rows.length))
+  const least = pitch || Math.max(15, Math.min(26, 560 / rows.length))
   /** @type {Record<number, number>} */
   const c = {}
   let at = start, before = 0
