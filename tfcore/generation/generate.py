@@ -104,12 +104,26 @@ def stream(
     generator = torch.Generator().manual_seed(seed)
 
     def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, Step]:
-        stages = sampling.stages(logits, previous)
-        u = uniform(generator)
-        token = pick(stages[-1].probabilities, u)
-        return token, Step(token, u, stages)
+        step = one_step(logits, previous, sampling, generator)
+        return step.token, step
 
     return _continue(reader, sampling, choose, stop_ids)
+
+
+def one_step(
+    logits: Float[Tensor, " vocab"],
+    previous: Int[Tensor, " seq"] | None,
+    sampling: Sampling,
+    generator: torch.Generator,
+) -> Step:
+    """One token drawn from the logits of a place.
+
+    Args:
+        previous: ids that the repetition penalty counts; None where it is off.
+    """
+    stages = sampling.stages(logits, previous)
+    u = uniform(generator)
+    return Step(pick(stages[-1].probabilities, u), u, stages)
 
 
 def _continue(

@@ -11,7 +11,7 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.program import made
-from tfcore.analysis.inference.next_token import FILTERS, NextToken, entropies
+from tfcore.analysis.inference.next_token import FILTERS, NextToken, entropies, first_token, logits_after
 from tfcore.figures.inference.next_token import SHOWN
 from tfcore.generation import sampling as library
 
@@ -27,7 +27,19 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-sampled = cache.of_model(max_entries=128)(experiments.sampled)
+later = cache.of_model(max_entries=128)(experiments.sampled)
+
+
+@cache.shared(max_entries=32)
+def after(model: str, ids: tuple[int, ...]) -> Any:
+    """The logits after a text: all but the slider of what was drawn leave them as they are."""
+    return logits_after(cache.model(model)[0], ids)
+
+
+@cache.data(max_entries=128)
+def first(model: str, ids: tuple[int, ...], sampling: library.Sampling, seed: int) -> NextToken:
+    """The first token after a text."""
+    return first_token(cache.model(model)[1], ids, after(model, ids), sampling, seed)
 
 
 def show(prompt: Prompt) -> None:
@@ -43,7 +55,7 @@ def show(prompt: Prompt) -> None:
         drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")
     given = prompt.model, prompt.pasted, TOKENS, sampling, chosen_seed, drawn
-    result = sampled(*given)
+    result = later(*given) if drawn else first(prompt.model, prompt.ids, sampling, chosen_seed)
     with right:
         _bars(prompt, result)
     with writing:

@@ -57,7 +57,8 @@ METRICS = {
 
 costs = cache.of_model(max_entries=64)(text_bits.text_bits)
 plain_peers = cache.data(max_entries=64)(compression.peers)
-predicted = cache.of_model(max_entries=256)(text_bits.predict_token)
+window_of = cache.of_model(max_entries=256)(text_bits.window_of)
+predicted = cache.of_model(max_entries=16)(text_bits.predict_window)  # a pass tells them all
 
 
 def panel() -> None:
@@ -175,7 +176,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int, latest: page.La
         )
         return
     asked = model_name, pasted, at, GUESSES
-    prediction = predicted(*asked)
+    prediction = predicted(model_name, pasted, window_of(*asked[:3]), GUESSES)[at]
     shown = experiments.surprise(found, prediction, at)
     left, right = st.columns([2, 3], gap="large")
     with left:

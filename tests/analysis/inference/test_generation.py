@@ -44,6 +44,18 @@ def test_a_token_is_that_of_generate_and_its_rows_are_the_filters():
     assert found.entropy[0] == pytest.approx(-(p * np.log2(p)).sum(), abs=1e-4)
 
 
+@pytest.mark.parametrize("settings", [{}, FILTERS])
+def test_the_first_token_needs_the_logits_of_the_text_alone(settings):
+    model, sampling = small(), Sampling(**settings)
+    logits = next_token.logits_after(model, IDS)
+    torch.testing.assert_close(logits, model(torch.tensor([IDS])).logits[0, -1])
+    for seed in range(3):
+        found = next_token.first_token(BYTES, IDS, logits, sampling, seed)
+        same = next_token.next_token(model, BYTES, IDS, sampling, seed, 0)
+        assert (found.token, found.u, found.names, found.is_on) == (same.token, same.u, same.names, same.is_on)
+        np.testing.assert_array_equal(found.probabilities, same.probabilities)
+
+
 def test_filters_that_are_off_change_nothing():
     found = next_token.next_token(small(), BYTES, IDS, Sampling(), 0, 0)
     assert found.is_on == (True, False, False, False, False, False)

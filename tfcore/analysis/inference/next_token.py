@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import visible
-from tfcore.generation.generate import stream
+from tfcore.generation.generate import Reader, Step, one_step, stream
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -84,6 +86,29 @@ def next_token(
     steps = list(stream(model, ids, max_new_tokens=drawn + 1, seed=seed, **asdict(sampling)))
     if len(steps) <= drawn:
         raise ValueError(f"token {drawn} does not fit behind {len(ids)} tokens; give fewer")
+    return _told(tokenizer, sampling, steps)
+
+
+def logits_after(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
+    """What the model makes of a text, from which its next token is drawn; no sampling changes it.
+
+    Raises:
+        ValueError: as tfcore.generate.
+    """
+    reader = Reader(model, ids, max_new_tokens=1)
+    return reader.read(torch.tensor([reader.prompt]))[0, -1].clone()  # of the last token alone
+
+
+def first_token(
+    tokenizer: Tokenizer, ids: Sequence[int], logits: Float[Tensor, " vocab"], sampling: Sampling, seed: int
+) -> NextToken:
+    """Token number 0 of the same continuation, from `logits_after` the text: without another pass of the model."""
+    previous = torch.tensor(ids) if sampling.repetition_penalty != 1 else None
+    return _told(tokenizer, sampling, [one_step(logits, previous, sampling, torch.Generator().manual_seed(seed))])
+
+
+def _told(tokenizer: Tokenizer, sampling: Sampling, steps: Sequence[Step]) -> NextToken:
+    """The last of these steps."""
     last = steps[-1]
     found = {stage.name: stage.probabilities.numpy() for stage in last.filters}
     rows = [found["softmax"]]

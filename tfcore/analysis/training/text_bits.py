@@ -20,6 +20,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 LN2 = math.log(2)
 UNIFORM = 8.0  # bits per byte of a uniform guess
 SENTENCE = "The little girl went to the park with her mother, and there she saw a big dog."
+ROWS = 64  # places whose logits are there at a time
 WINDOW = 1_024  # tokens read at once at most, whatever the context: attention of 4,096 needs 16 times the memory
 
 
@@ -121,7 +122,6 @@ class Prediction:
     rank: int
 
 
-@torch.no_grad()
 def predict_token(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
     """What a model predicts in the place of token `at`, from the tokens before it.
 
@@ -130,16 +130,41 @@ def predict_token(model: Transformer, tokenizer: Tokenizer, text: str, at: int, 
     Raises:
         ValueError: there is no such token, or nothing before it.
     """
+    return predict_window(model, tokenizer, text, window_of(model, tokenizer, text, at), count)[at]
+
+
+def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> int:
+    """Where the window begins from which token `at` is predicted.
+
+    Raises:
+        ValueError: there is no such token, or nothing before it.
+    """
     read = framed(tokenizer, text)
-    ids = [*read.before, *read.ids]
     place = at + len(read.before)
-    if not 0 < place < len(ids):
+    if not (0 <= at < len(read.ids) and place):
         raise ValueError(f"token {at} has nothing before it, or is none of the {len(read.ids)} tokens")
-    start = window_start(place, min(model.config.max_seq_len, WINDOW))
-    logits = model(one_text(model, ids[start:place])).logits[0, -1]
-    found = likeliest(logits, count)
-    rank = int((logits > logits[ids[place]]).sum()) + 1
-    return Prediction(tuple(tokenizer.tokens(found.ids.tolist())), found.probabilities, rank)
+    return window_start(place, min(model.config.max_seq_len, WINDOW))
+
+
+@torch.no_grad()
+def predict_window(
+    model: Transformer, tokenizer: Tokenizer, text: str, start: int, count: int
+) -> dict[int, Prediction]:
+    """What a model predicts in the place of every token of a window that begins at `start`, in one pass: token ->
+    prediction."""
+    read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
+    ids = [*read.before, *read.ids][start : start + context + 1]
+    hidden = model(one_text(model, ids[:-1])).hidden[0]
+    found: dict[int, Prediction] = {}
+    for first in range(0, len(hidden), ROWS):  # the logits of 1,024 tokens would take 200 MB
+        logits = model.to_logits(hidden[first : first + ROWS])
+        assert logits is not None
+        actual = torch.tensor(ids[first + 1 : first + 1 + len(logits)], device=logits.device)
+        ranks = (logits > logits.gather(-1, actual[:, None])).sum(-1) + 1
+        for i, (row, rank) in enumerate(zip(logits, ranks.tolist(), strict=True), start + first + 1 - len(read.before)):
+            best = likeliest(row, count)
+            found[i] = Prediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank)
+    return found
 
 
 def window_start(place: int, context: int) -> int:
