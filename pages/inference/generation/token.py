@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters
+from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters, joined
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
@@ -58,6 +58,9 @@ def show(prompt: Prompt) -> None:
     result = later(*given) if drawn else first(prompt.model, prompt.ids, sampling, chosen_seed)
     with right:
         _bars(prompt, result)
+        new = [*result.before, result.token]
+        count = "1 token" if len(new) == 1 else f"{len(new)} tokens"
+        st.markdown(f"**{count.capitalize()} drawn:** {text.escape(joined(prompt, new))}")
     with writing:
         _written(prompt, result)
     _line(result)
