@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev real run test nightly oracles lint js check next e2e mutants bench load pictures docs train clean
+.PHONY: setup setup-dev real run test nightly oracles lint lint-python js check next e2e mutants bench load pictures docs train clean
 
 setup: $(VENV)/.installed real
 setup-dev: $(VENV)/.installed-dev real
@@ -48,11 +48,13 @@ run: setup
 	TFCORE_MODEL_GB=$${TFCORE_MODEL_GB-16} TFCORE_DOWNLOAD_GB=$${TFCORE_DOWNLOAD_GB-16} \
 	PORT=$(PORT) $(BIN)/python app.py
 
-# In parallel, one thread each; the tests in the browser afterwards, two at a time, each with a server of its own. What
-# looks at the same lines a second time (tests/nightly.py) is left to `make nightly`.
+# The linters beside the downloads. Then the tests in parallel, one thread each; those in the browser afterwards, two at
+# a time, each with a server of its own. What looks at the same lines a second time (tests/nightly.py) is left to
+# `make nightly`.
 test: LEFT_OUT := and not nightly
 nightly: oracles
-test nightly: setup-dev lint
+test nightly:
+	@$(MAKE) --no-print-directory -j3 setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --failed-first -m "not e2e $(LEFT_OUT)"
 	$(BIN)/python -m pytest -n 2 --dist loadscope --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
 
@@ -63,7 +65,9 @@ $(VENV)/.installed-oracles: requirements-oracles.txt $(VENV)/.installed-dev
 	--constraint requirements.txt --constraint requirements-dev.txt
 	touch $@
 
-lint: setup-dev js
+lint: lint-python js
+
+lint-python: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers auto
