@@ -59,6 +59,14 @@ def push(test: AppTest, end: str) -> AppTest:
     return run(test)
 
 
+def beginnings(visits: list[tuple[dict[str, str], dict[str, Any]]]) -> dict[str, str]:
+    """What each control begins with where it is not in the address; `visits` are addresses and what was seen there."""
+    found: dict[str, str] = {}
+    for address, sight in visits:
+        found |= {key: said for key, said in sight["controls"].items() if key not in {*found, *address}}
+    return found
+
+
 def together(sights: list[dict[str, Any]], live: bool) -> dict[str, Any]:
     """What was seen in many visits to a page: its controls, and its words where they are no measurements."""
     keys = dict.fromkeys(key for sight in sights for key in sight["controls"])
@@ -73,6 +81,7 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
     begin: dict[str, str] = STEPS.get(file, {})
     test = opened(file, **begin)
     seen, sights = {frozenset(slider.key for slider in test.slider)}, [said_and_set(test)]
+    visits = [(begin, sights[0])]
     assert file not in TEACHING or faults(test, file) == []
     sights += [said_and_set(push(test, end)) for end in ("min", "max")]
     todo, done = [(key, value, begin) for key, values in choices(test).items() for value in values], set()
@@ -85,12 +94,14 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
         sights.append(said_and_set(test))
+        visits.append((address, sights[-1]))
         assert file not in TEACHING or faults(test, file) == [], address
         if (sliders := frozenset(slider.key for slider in test.slider)) not in seen:
             seen.add(sliders)
             sights += [said_and_set(push(test, end)) for end in ("min", "max")]
         todo += [(new, option, address) for new, options in choices(test).items() for option in options]
     if file != "reference/check/page.py":  # every round has other questions
+        assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(visits)) == []
         assert (
             compare(
                 f"every choice of {file.removesuffix('/page.py')}",

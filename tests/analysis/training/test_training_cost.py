@@ -50,6 +50,8 @@ def test_twice_the_accelerators_take_half_the_time_and_the_same_money():
         ({"pue": 0.9}, "pue=0.9"),
         ({"n": 0}, "n=0"),
         ({"count": 0}, "count=0"),
+        ({"mfu": 0.0}, "mfu=0"),
+        ({"price": -0.1}, "price=-0.1"),
     ],
 )
 def test_plans_that_cannot_be(change, words):

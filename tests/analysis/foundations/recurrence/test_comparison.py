@@ -134,6 +134,12 @@ def test_what_the_page_says_of_one_letter():
     assert found.last.seconds[2] > max(found.last.seconds[:2])  # a step of the Transformer takes longer
 
 
+def test_tokens_that_a_network_reads_are_those_of_a_row():
+    for task in TASKS:
+        config = replace(BEGIN, task=task) if not isinstance(BEGIN, dict) else BEGIN[task]
+        assert config.seq == {"copy": 2 * config.length, "addition": 4}.get(task, config.length)
+
+
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
