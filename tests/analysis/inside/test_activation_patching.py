@@ -49,6 +49,7 @@ def shares_of(model, both, kind):
     return all_shares(list(patch_each(model, both, kind)), len(both.target))
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
 def test_every_patch_is_one_of_a_loop_over_positions(kind, values):

@@ -61,6 +61,7 @@ def taken_out(model, edge, baseline, share=1.0):
     return Edit.replace(f"blocks.{layer}.attn.{kind[0]}", value[:, [receiver]], heads=[receiver])
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @named
 @pytest.mark.parametrize("values", WIRINGS.values(), ids=WIRINGS)
 def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline):
@@ -73,6 +74,7 @@ def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline
         assert found[edge] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @named
 @pytest.mark.parametrize("values", WIRINGS.values(), ids=WIRINGS)
 def test_the_estimate_is_the_slope_of_a_small_step(values, baseline):

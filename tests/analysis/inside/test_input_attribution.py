@@ -44,6 +44,7 @@ def embedded(model, ids):
     return model(torch.tensor([list(ids)]), capture=("embed",)).activations["embed"][0]
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", [OTHER, None], ids=["another text", "zero"])
@@ -90,6 +91,7 @@ def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     assert not found.integrated[same].any()
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 def test_they_are_the_integral_by_a_plain_riemann_sum():
     """Equation 3 of the paper, 400 points, one run for each; whatever the size of a pass."""
     model = small.model(init_std=0.1)

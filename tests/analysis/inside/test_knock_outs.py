@@ -42,6 +42,7 @@ def alone(part, action) -> Edit:
     return edit(name, heads=None if part.head is None else [part.head])
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
 def test_every_part_is_knocked_out_as_in_a_full_run(values):
     model = small.model(**values)
