@@ -303,3 +303,13 @@ def test_what_is_said_of_a_stage_is_of_its_head_and_stands_under_its_pictures():
 def test_the_ends_of_the_sliders():
     sliders = {slider.key: (slider.min, slider.max) for slider in opened(stage="softmax").slider}
     assert sliders == {"layer": (0, 3), "head": (0, 5)}
+
+
+def test_of_the_norms_of_a_post_norm_model_the_first_alone_has_other_words():
+    pre, post = (small.config(norm_placement=placement) for placement in ("pre", "post"))
+    apart = [
+        stage
+        for stage in ("norm-1", "norm-2", "qkv", "add-1")
+        if words(pre, stage, 0, "a") != words(post, stage, 0, "a")
+    ]
+    assert apart == ["norm-1"]
