@@ -204,7 +204,7 @@ def written(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    words = "comes_to_the_numbers or thing_to_try or every_choice"
+    words = "comes_to_the_numbers or thing_to_try or every_choice or recorded"
     run = [
         sys.executable,
         "-m",
@@ -212,7 +212,11 @@ if __name__ == "__main__":
         "-q",
         "-n",
         "2",
+        "--dist",
+        "loadscope",
         "tests/pages/test_experiments.py",
         "tests/pages/test_every_page.py",
+        "tests/project/test_constants.py",
+        "tests/analysis/reference/test_folklore.py",
     ]
     sys.exit(subprocess.run([*run, "-k", words], env=environ | {ANEW: "yes"}, check=False).returncode)
