@@ -48,8 +48,8 @@ STOPS = (
         "flow",
         ".tf-river svg",
         "Each golden stream is a token on its way through the layers, and each ribbon is what a head carries from one "
-        "token to another. At the right are the next tokens.",
-        "Click a dot above a layer: that head is off.",
+        "token to another. At the end are the next tokens.",
+        "Click one of the dots at a layer: that head is off.",
         {"model": "stories", "heads": ""},
     ),
     Stop(
@@ -89,14 +89,14 @@ STOPS = (
         ".st-key-board-figure",
         "Each field is a head or a feed-forward layer, and its number is what the prediction loses without it. Many do "
         "next to nothing on one text, and a few decide.",
-        "Click a field with a strong colour, and read the bars beside it.",
+        "Click a field with a strong colour, and read the bars of the next token.",
         {"show": "Ablate and scale", "model": "stories", "action": "zero ablation"},
     ),
     Stop(
         "flow",
         ".st-key-write",
-        "The river again: the parts that decide have the largest dots, and the words under the lowest stream are the "
-        "logit lens. A text is written by doing all this once for each token.",
+        "The river again: the heads that decide have the largest dots, and the words along the stream of the last token "
+        "are the logit lens. A text is written by doing all this once for each token.",
         "Press the button three times, and watch the river flow on.",
         {"model": "stories", "heads": ""},
     ),

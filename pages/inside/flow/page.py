@@ -56,18 +56,18 @@ TRY_REAL: dict[str, dict[str, dict[str, Any]]] = {
 
 
 HEADS = (
-    "Each dot above a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
+    "Each dot at a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
     "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
     "all depends on."
 )
 WHAT_TO_SEE: dict[Architecture, str] = {
     "decoder": (
-        "Follow the golden stream at the bottom from the right to the left: it is the state that predicts. Where a "
+        "Follow the golden stream of the last token back from the next tokens: it is the state that predicts. Where a "
         "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
-        f"below the stream are what the model would say if it stopped there (logit lens). {HEADS}"
+        f"along the stream are what the model would say if it stopped there (logit lens). {HEADS}"
     ),
     "encoder": (
-        "Follow the golden stream of the token that is explained from the right to the left: ribbons join it from "
+        "Follow the golden stream of the token that is explained back from the last layer: ribbons join it from "
         "both sides, as every token of an encoder attends to those after it, too. Click another token to explain "
         f"that one. {HEADS}"
     ),

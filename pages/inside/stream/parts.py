@@ -36,9 +36,9 @@ def parts_at(model: str, pasted: str, bos: bool | None, position: int) -> Parts:
 
 
 FORMULA = (
-    r"\begin{gathered} x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big)"
-    r"\\ \mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
-    r"\big(W_U[t] - W_U[ref]\big) \end{gathered}"
+    r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big), \qquad "
+    r"\mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
+    r"\big(W_U[t] - W_U[ref]\big)"
 )
 
 

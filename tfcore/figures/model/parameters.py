@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import ceil
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -75,8 +76,9 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "yref": "paper",
     }
     rest = ", ".join(f"{name} {value / count.total:.2%}" for name, value in small.items())
+    lines = wrap(f"too thin to see: {rest}", 48) if rest else []  # as wide as a phone
     below = {
-        "text": f"too thin to see: {rest}" if rest else "",
+        "text": "<br>".join(lines),
         "showarrow": False,
         "font": {"size": 12, "color": "@muted"},
         "x": 0.5,
@@ -86,7 +88,7 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "xref": "paper",
         "yref": "paper",
     }
-    margin = {"l": 90, "r": 110, "t": 40, "b": 52}
+    margin = {"l": 90, "r": 110, "t": 40, "b": 52 + 16 * max(len(lines) - 1, 0)}
     layout = base_layout(height, showlegend=False, annotations=[note, below], margin=margin)
     del layout["xaxis"], layout["yaxis"]
     return build([trace], layout)
