@@ -21,7 +21,7 @@ from tfcore.analysis.start.walkthrough import WalkStage, walk_stages, walk_text
 from tfcore.config import ModelConfig
 from tfcore.figures.start.walkthrough import stage_height
 
-CHARACTERS = 600
+CHARACTERS = 2_000
 TOKENS = 32
 PERIOD = 2.5  # seconds a stage, when the walk plays
 TEXT = "The little dog lost the red ball. The little"

@@ -174,7 +174,7 @@ def test_no_text_and_too_much():
     assert "no text yet" in run(test).info[0].value
     test.text_area(key="text").set_value("A cat sat. " * 900)
     said = visits.said(run(test), "caption")
-    assert "600" in said
+    assert "2,000" in said
     assert "the last 32 are used" in said
 
 
