@@ -9,6 +9,7 @@ import transformers as hf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.nightly import nightly
 from tests.parity.checkpoints import written
 from tests.parity.comparing import TOLERANCE, assert_patterns, assert_scores, padding, scores
 from tests.small import ids
@@ -160,6 +161,7 @@ def tolerance(expected):
     return TOLERANCE * max(1.0, float(scores(expected).abs().max()) / 10)
 
 
+@nightly
 @given(st.one_of(decoders(), gpt2s()), st.integers(0, 6))
 def test_any_decoder(drawn, pad):
     ours, theirs = pair(*drawn)
@@ -176,6 +178,7 @@ def test_any_decoder(drawn, pad):
         assert generate(ours, prompt[0].tolist(), max_new_tokens=8, temperature=0) == text[0, 5:].tolist()
 
 
+@nightly
 @given(berts(), st.integers(0, 6))
 def test_any_encoder(drawn, pad):
     ours, theirs = pair(*drawn)
@@ -188,6 +191,7 @@ def test_any_encoder(drawn, pad):
     assert_patterns(output.activations, "blocks.{}.attn.pattern", expected.attentions, real)
 
 
+@nightly
 @given(t5s(), st.integers(0, 6))
 def test_any_encoder_decoder(drawn, pad):
     ours, theirs = pair(*drawn)

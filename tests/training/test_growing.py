@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tfcore.analysis.inside.circuits import composition
 from tfcore.analysis.inside.phase_change import Moment, heads_form, in_context_score, loss_fall, places
 from tfcore.loading.checkpoint_history import load_history
@@ -62,6 +63,7 @@ def test_the_same_seed_grows_the_same():
     assert first.second_loss != list(grow(GrowConfig(steps=12, vocab_size=16, seq=24, rows=4, seed=1)))[-1].second_loss
 
 
+@nightly
 def test_heads_appear_and_one_layer_cannot():
     """Smaller than on the page, and just long enough."""
     shape = {"steps": 450, "vocab_size": 32, "seq": 32}

@@ -63,6 +63,7 @@ def uninterrupted(corpus, tmp_path_factory):
     return whole(corpus, tmp_path_factory.mktemp("whole"), DROPOUT)
 
 
+@nightly
 def test_a_killed_run_goes_on_with_exactly_the_same_losses(corpus, uninterrupted, tmp_path):
     expected, folder = uninterrupted
     with command("stories", corpus, tmp_path, DROPOUT, 5, hash_seed=2) as process:

@@ -22,7 +22,7 @@ def offered(test) -> list[str]:
     return [button.label for button in test.button if button.label.startswith("Open this text in")]
 
 
-@pytest.mark.parametrize("file", often(PAGES, ["foundations/heads/page.py", "training/information/page.py"]))
+@pytest.mark.parametrize("file", often(PAGES, ["training/information/page.py"]))
 def test_one_click_opens_the_text_in_the_real_model(file, real_models):
     test = opened(file, model="stories", text=NEWS, **PAGES[file])
     assert offered(test) == ["Open this text in smollm2"]

@@ -17,6 +17,7 @@ from pages.ui.work import run_settings, workers
 from pages.ui.work.run_records import Limits, RefusedError
 from pages.ui.work.runs import Runs
 from pages.ui.work.workers import Workers
+from tests.nightly import nightly
 from tests.pages.waiting import SOON, until
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
@@ -288,6 +289,7 @@ def test_a_worker_killed_while_it_sends_a_result_is_noticed():
     local.close()
 
 
+@nightly
 def test_ten_runs_abandoned_and_a_killed_worker_leave_nothing_behind():
     threads, others = set(threading.enumerate()), children()
     settings = run_settings.RunSettings(1, 1, "")
