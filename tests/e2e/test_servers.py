@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, UVICORN, get, serve
-from tests.nightly import nightly, often
+from tests.nightly import nightly
 
 TEXT = "A red cat & a red dog: 100% <b>friends</b> + $x$"
 
@@ -26,7 +26,8 @@ def free_port() -> str:
 COMMANDS = {"python": PYTHON_APP, "uvicorn": UVICORN, "streamlit": STREAMLIT}
 
 
-@pytest.mark.parametrize("name", often(COMMANDS, ["uvicorn"]))
+@nightly
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_deep_link_is_the_very_first_request(visit, name):
     command = COMMANDS[name]
     with serve(*command, *([free_port()] if command == STREAMLIT else [])) as address:

@@ -79,6 +79,7 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server
     visitor.wait_for_address(from_layer="29")
 
 
+@nightly
 def test_a_conversation_is_continued(visit, real_server):
     visitor = visit(real_server)
     visitor.open("/generation?show=Conversation&model=smollm2&answer=10&temperature=0.0&said=What+is+2+%2B+2%3F")
