@@ -211,7 +211,7 @@ class AnswerEnd(Finding):
     @property
     def sentence(self) -> str:
         count = f"{self.tokens:,} token{'s' if self.tokens != 1 else ''}"
-        end = f"ended by {self.ended}" if self.ended else "cut off there: a longer answer is allowed below"
+        end = f"ended by {self.ended}" if self.ended else "cut off at the limit that was set"
         if not self.tokens:
             return f"The answer is empty, {end}."
         return f"The last answer has {count}, each of probability {self.probability:.2f} in the mean, {end}."
