@@ -178,8 +178,9 @@ def _first_ids(model: Transformer, tokenizer: Tokenizer, text: str, tokens: int)
 
 def cuts(split: HeadSplit) -> Shown:
     """One width cut into more or fewer heads: the same queries and keys, reshaped (arXiv:1706.03762, section 3.2.2)."""
-    rows = -(-split.n_heads // 8)
-    return Shown(split_figure(split.patterns, split.d_head, 190 * rows + 40), (split_maps(split),))
+    found = split_maps(split)
+    height = 190 * -(-found.drawn // 8) + 40
+    return Shown(split_figure(split.patterns[: found.drawn], split.d_head, height), (found,))
 
 
 def take_apart(

@@ -103,6 +103,8 @@ def test_the_maps_of_a_split_say_how_it_was_trained():
         "largest weight of a query token is 0.72 on average."
     )
     assert SplitMaps(0, 6, 4, 6, 0.5).trained == "as it was trained"
+    assert str(SplitMaps(0, 32, 4, 6, 0.5)).endswith("0.50 on average.")
+    assert str(SplitMaps(0, 64, 4, 6, 0.5)).endswith("0.50 on average. Drawn: the first 32.")
 
 
 @pytest.mark.parametrize("kv_heads", [6, 2])

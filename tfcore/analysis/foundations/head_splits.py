@@ -19,6 +19,7 @@ from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 
 MOST_HEADS = 16  # that a width is split into
+MOST_DRAWN = 32  # maps of one picture, eight in a row
 LARGEST_SHARED = 30_000_000  # parameters of a model that is copied for every number of KV heads
 
 
@@ -72,6 +73,11 @@ class SplitMaps(Finding):
     largest: float
 
     @property
+    def drawn(self) -> int:
+        """How many of the heads a picture shows, which is no higher than a window then."""
+        return min(self.n_heads, MOST_DRAWN)
+
+    @property
     def trained(self) -> str:
         if self.n_heads == self.trained_heads:
             return "as it was trained"
@@ -82,6 +88,7 @@ class SplitMaps(Finding):
         return (
             f"softmax(q kᵀ / √{self.d_head}) of layer {self.layer}, cut into {self.n_heads}: {self.trained}. The same "
             f"queries and keys every time; the largest weight of a query token is {self.largest:.2f} on average."
+            + (f" Drawn: the first {self.drawn}." if self.drawn < self.n_heads else "")
         )
 
 
