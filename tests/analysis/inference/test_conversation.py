@@ -105,4 +105,4 @@ def test_the_words():
     assert str(AnswerEnd(2, "<|end|>", 0.5)) == (
         "The last answer has 2 tokens, each of probability 0.50 in the mean, ended by <|end|>."
     )
-    assert "cut off there" in str(AnswerEnd(1, "", 0.5))
+    assert "cut off at the limit" in str(AnswerEnd(1, "", 0.5))
