@@ -95,8 +95,8 @@ STOPS = (
     Stop(
         "flow",
         ".st-key-write",
-        "The river again: the heads that decide have the largest dots, and the words along the stream of the last token "
-        "are the logit lens. A text is written by doing all this once for each token.",
+        "The river again: the heads that decide have the largest dots, and the words along the stream of the last "
+        "token are the logit lens. A text is written by doing all this once for each token.",
         "Press the button three times, and watch the river flow on.",
         {"model": "stories", "heads": ""},
     ),
