@@ -26,6 +26,7 @@ from tfcore.figures.foundations import masks as figures
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
 CHARACTERS = 2_000
+COLUMN = 13  # pixels of a token under the leak, at least
 TOKENS = 64  # of the text that are used
 LONG = 1_024  # tokens for which the pairs are counted as well
 FREE = MaskConfig(kind="bidirectional")
@@ -165,7 +166,7 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
         key="leak",
         alt=shown.alt,
         height=360,
-        min_width=350,
+        min_width=max(350, 90 + COLUMN * n),
         caption=f"{shown.caption} Largest absolute difference of a logit at each of {n} positions; shaded: before the "
         "changed token.",
         table=lambda: pd.DataFrame({"token": tokens, name: masked.difference, "no mask": free.difference}),
