@@ -11,6 +11,8 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
+from tfcore.analysis.inside.attribution_graphs.influence import EDGES, NODES
+from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, draw_traced, trace_text
 from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.circuits import composition, patch_paths
 from tfcore.analysis.inside.induction_heads import (
@@ -42,8 +44,14 @@ WHAT = {
     "attention": "every patch of an attention layer",
     "skip": "each half block skipped",
     "set": "a set of 12 prompts: ten parts ablated, all outputs patched",
+    "graph": "stories: an attribution graph of 12 tokens, drawn",
+    "longer": "stories: an attribution graph of 24 tokens, drawn",
 }
-ASKED = {"circuit": 10, "lens": 3, "stream": 10, "attention": 5, "skip": 4}  # seconds, on two cores
+ASKED = {  # seconds, on two cores
+    **{"estimated": 2, "exact": 15, "induction": 4, "circuit": 10, "lens": 3, "stream": 10, "attention": 5, "skip": 4},
+    **{"graph": 1.2, "longer": 4.5},
+}
+STORY = "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red"
 PROMPTS = 12  # of the set, of half as many tokens
 
 
@@ -79,6 +87,8 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "attention": partial(patches, model, ids[0].tolist(), "attention"),
         "skip": lambda: list(skip_each(model, ids[0].tolist())),
         "set": partial(prompts, model, ids[0].tolist()),
+        "graph": partial(graph, 12),
+        "longer": partial(graph, 24),
         "one": partial(model, ids),
     }
     with torch.no_grad():
@@ -121,6 +131,13 @@ def prompts(model: Transformer, ids: list[int]) -> list[object]:
     n, quantity = TOKENS // 2, Quantity("difference", 100, 200)
     texts = [tuple((ids * 2)[start : start + n]) for start in range(PROMPTS)]
     return list(measure_set(model, [Encoded(one, one[::-1], quantity) for one in texts]))
+
+
+def graph(tokens: int) -> Drawn:
+    """Of a story by the model whose transcoders ship, for the logit of any one token."""
+    model, tokenizer = tfcore.load("stories")
+    traced = trace_text(model, tokenizer, "stories", STORY, tokens, token=100, against=None)
+    return draw_traced(model, tokenizer, "stories", traced, NODES, EDGES, grouped=True)
 
 
 def table(result: Mapping[str, Any]) -> str:
