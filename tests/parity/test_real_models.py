@@ -8,7 +8,6 @@ import torch
 import transformers as hf
 
 import tfcore
-from tests.nightly import nightly
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import Message, conversation
@@ -25,7 +24,6 @@ def _real(real_models):
     return real_models
 
 
-@nightly
 def test_smollm2(real_models):
     folder, file = real_models / "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
     model, tokenizer = tfcore.load("smollm2", device="cpu")
