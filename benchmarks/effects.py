@@ -136,6 +136,7 @@ def prompts(model: Transformer, ids: list[int]) -> list[object]:
 def graph(tokens: int) -> Drawn:
     """Of a story by the model whose transcoders ship, for the logit of any one token."""
     model, tokenizer = tfcore.load("stories")
+    assert tokenizer is not None
     traced = trace_text(model, tokenizer, "stories", STORY, tokens, token=100, against=None)
     return draw_traced(model, tokenizer, "stories", traced, NODES, EDGES, grouped=True)
 
