@@ -62,7 +62,7 @@ def acceptance_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Fi
             "showarrow": True,
             "arrowhead": 0,
             "ay": -18,
-            "ax": 24,
+            "ax": 24 if i < len(order) / 2 else -24,  # towards the middle: at the edge the words would be cut
             "arrowcolor": "@ink",
             "font": {"size": 12, "color": "@ink"},
         }
