@@ -15,7 +15,7 @@ from tests.nightly import nightly
 UVICORN = (sys.executable, "-m", "uvicorn", "--port", "0", "--ws", "websockets-sansio")
 CONSTANTS = [internals.APP + internals.AT_REST, internals.BLOCK, internals.COLUMN, internals.PROGRESS]
 WRAPPED = f"{internals.WRAPPER}:has(> [class*=st-key-walk-])"
-RULES = re.findall(r"^([^/{}\n]+?) \{", internals.STYLE.read_text("utf-8"), re.MULTILINE)
+RULES = re.findall(r"^ *([^/@{}\n ][^/{}\n]*?) \{", internals.STYLE.read_text("utf-8"), re.MULTILINE)
 
 
 def each(selector: str) -> list[str]:
@@ -45,7 +45,7 @@ def test_streamlits_page_has_the_element(elements, selector):
 
 
 def test_the_styles_are_read():
-    assert len(RULES) == 12
+    assert len(RULES) == 14
     assert each("a:is(.b, .c) d") == ["a.b d", "a.c d"]
 
 
