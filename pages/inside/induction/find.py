@@ -81,7 +81,8 @@ def choose(model_name: str, kind: str, more: Any) -> tuple[str, str, int, int]:
     config = cache.model(model_name)[0].config
     most = min(TOKENS, config.max_seq_len)
     if kind == "random":
-        length = controls.slider("Random tokens, repeated", "length", 4, min(most // 2, config.vocab_size), LENGTH)
+        longest = min(most // 2, config.vocab_size)
+        length = controls.slider("Random tokens, repeated", "length", 4, longest, min(LENGTH, longest))
         with more:
             return kind, "", length, controls.slider("Draw", "draw", 0, 99, 0)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
