@@ -138,7 +138,6 @@ def test_layers_run_down_on_a_phone(visit, server):
     assert top.count() == bottom.count() == 0  # all open: nothing to fold
 
 
-@nightly
 def test_the_front_page_has_it_and_runs_what_is_typed(visitor):
     visitor.open("/")
     river = River(visitor)

@@ -26,7 +26,6 @@ def drawn(visitor: Visitor) -> np.ndarray:
     return np.array(next(t["z"] for t in visitor.traces("closer")[::-1] if t["type"] == "heatmap"), dtype=np.float32)
 
 
-@nightly
 def test_a_head_is_chosen_found_and_seen_without_the_sink(visit, real_server, patterns):
     visitor = visit(real_server)
     visitor.open("/heads?model=smollm2")

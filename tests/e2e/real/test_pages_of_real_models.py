@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 import tfcore
 from tests.e2e.checks.overlap import overlapping
 from tests.e2e.visitor import Visitor
-from tests.nightly import nightly, often
+from tests.nightly import often
 from tfcore.inspection.edits import Edit
 
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -31,7 +31,6 @@ def fields(visitor: Visitor) -> list[dict]:
     return [trace for trace in visitor.traces("board") if trace["type"] == "heatmap"]
 
 
-@nightly
 def test_effects_are_estimated_and_then_exact(visit, real_server):
     few = "John gave a drink to"  # all 300 effects are exact in a few seconds
 
@@ -54,7 +53,6 @@ def test_effects_are_estimated_and_then_exact(visit, real_server):
     visitor.wait_until("part => new URL(location.href).searchParams.get('parts')?.includes(part)", "20.1")
 
 
-@nightly
 def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server):
     visitor = visit(real_server)
     visitor.open(f"/stream?token=another+token&own=+Mary&against=another+token&own_against=+John&{TEXT}")
@@ -79,7 +77,6 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server
     visitor.wait_for_address(from_layer="29")
 
 
-@nightly
 def test_a_conversation_is_continued(visit, real_server):
     visitor = visit(real_server)
     visitor.open("/generation?show=Conversation&model=smollm2&answer=10&temperature=0.0&said=What+is+2+%2B+2%3F")
