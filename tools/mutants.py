@@ -207,9 +207,7 @@ def tests_of(path: str) -> list[str]:
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
     every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
     tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
-    constants = (
-        [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith(("/page.py", "/__main__.py")) else []
-    )
+    constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("/__main__.py") else []
     # the slowest last
     return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]
 

@@ -25,7 +25,7 @@ PATHS = [
     path
     for folder in ("tfcore/analysis", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("__init__.py", "__main__.py", "page.py") and ROOT / "pages" / "ui" not in path.parents
+    if path.name not in ("__init__.py", "__main__.py") and ROOT / "pages" / "ui" not in path.parents
 ]
 MODULES = [module_name(path) for path in PATHS if path.parent != ROOT / "pages"]
 
@@ -46,6 +46,8 @@ def numbers(value: Any) -> Iterator[float]:
 
 def constants(name: str) -> dict[str, list[float]]:
     """Of each constant of a module, and of each default of its dataclasses, the numbers in it."""
+    if name.endswith(".page"):
+        return written(ROOT / f"{name.replace('.', '/')}.py")
     module = import_module(name)
     found: dict[str, Any] = {}
     for node in ast.parse(Path(module.__file__ or "").read_text("utf-8")).body:
@@ -57,6 +59,16 @@ def constants(name: str) -> dict[str, list[float]]:
             found |= {f"{node.name}.{field.name}": field.default for field in dataclasses.fields(kind)}
     listed = {key: list(numbers(value)) for key, value in found.items()}
     return {key: values for key, values in listed.items() if 0 < len(values) <= MOST}
+
+
+def written(path: Path) -> dict[str, list[float]]:
+    """The same of a page, which runs when it is imported: the numbers that are written there."""
+    found = {}
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            parts = [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+            found[node.targets[0].id] = list(numbers(parts))
+    return {key: values for key, values in found.items() if values}
 
 
 @pytest.fixture(scope="module")
