@@ -15,7 +15,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, fragments, links, notices, text
 from pages.ui.loading import model_settings, own_models, run_models
-from pages.ui.loading.own_models import Own, Refused
+from pages.ui.loading.own_models import Refused
 from pages.ui.session import session
 from pages.ui.work import jobs, live
 from tfcore import available
@@ -50,18 +50,20 @@ def choose(
             A shipped one is then not on the list; a visitor's own is, and the page says why.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
-    asked = model_settings.named(_wanted(key))
-    mine = remember(asked)
+    said = _wanted(key)
+    mine = remember(model_settings.named(said))
     own_names = {name: name for name in mine}
     listed = {**(options or {name: name for name in fitting(*architectures, why_not=why_not)}), **own_names}
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
+        if said in available() and said not in listed and (problem := _misfit(str(said), architectures, why_not)):
+            notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
         return name
     own = own_models.get(name)
     if own is None:
         offer(name)
         fragments.stop()
-    problem = _unfit(own, architectures) or (why_not(own.model.config, own.tokenizer) if why_not else None)
+    problem = _unfit(own.model.config, architectures) or (why_not(own.model.config, own.tokenizer) if why_not else None)
     if problem is None:
         return name
     st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {default}.")
@@ -109,7 +111,10 @@ def only(name: str, reason: str) -> None:
 def names(*architectures: Architecture) -> list[str]:
     """Names of the models that are there at once: those of the server, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
-    return [*available(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
+    return [
+        *available(*architectures),
+        *(own.name for own in loaded if _unfit(own.model.config, architectures) is None),
+    ]
 
 
 def remember(name: str | None) -> list[str]:
@@ -128,8 +133,14 @@ def _wanted(key: str) -> object:
     return links.wanted(key, None, links.asked)[0]
 
 
-def _unfit(own: Own, architectures: tuple[Architecture, ...]) -> str | None:
-    kind = own.model.config.architecture
+def _misfit(name: str, architectures: tuple[Architecture, ...], why_not: WhyNot | None) -> str | None:
+    """Why a model of this server is not on the list, or None."""
+    config, tokenizer = checkpoints.described(name)
+    return _unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
+
+
+def _unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:
+    kind = config.architecture
     if not architectures or kind in architectures:
         return None
     return f"this is {KINDS[kind]}, and what is shown here needs {' or '.join(KINDS[a] for a in architectures)}."

@@ -194,6 +194,14 @@ def test_so_does_a_link_that_names_another(allowed, model, words):
     assert words in captions if words else "This part shows" not in captions
 
 
+def test_a_link_with_a_model_of_ours_that_does_not_fit_says_why():
+    words = said(opened("inside/stream/page.py", model="fill"), "caption")
+    assert "fill does not fit here: this is an encoder, and what is shown here needs a decoder" in words
+    assert "Shown instead: stories" in words
+    assert "Corrected from the link" not in words
+    assert "does not fit" not in said(opened("inside/stream/page.py", model="induction"), "caption")
+
+
 @pytest.mark.parametrize(
     ("file", "address"),
     [
