@@ -48,8 +48,16 @@ WHAT = {
     "longer": "stories: an attribution graph of 24 tokens, drawn",
 }
 ASKED = {  # seconds, on two cores
-    **{"estimated": 2, "exact": 15, "induction": 4, "circuit": 10, "lens": 3, "stream": 10, "attention": 5, "skip": 4},
-    **{"graph": 1.2, "longer": 4.5},
+    "estimated": 2,
+    "exact": 15,
+    "induction": 4,
+    "circuit": 10,
+    "lens": 3,
+    "stream": 10,
+    "attention": 5,
+    "skip": 4,
+    "graph": 1.2,
+    "longer": 4.5,
 }
 STORY = "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red"
 PROMPTS = 12  # of the set, of half as many tokens
