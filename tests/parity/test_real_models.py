@@ -8,6 +8,7 @@ import torch
 import transformers as hf
 
 import tfcore
+from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import Message, conversation
@@ -26,7 +27,7 @@ def _real(real_models):
 
 def test_smollm2(real_models):
     folder, file = real_models / "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    model, tokenizer = real("smollm2")
     theirs = hf.AutoModelForCausalLM.from_pretrained(
         folder, gguf_file=file, dtype=torch.float32, attn_implementation="eager"
     ).eval()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.foundations.test_heads import random_patterns, scores_of
+from tests.real import real
 from tests.small import model
 from tfcore import load
 from tfcore.analysis.foundations.attention_maps import read_attention
@@ -133,7 +134,7 @@ def test_a_model_of_symbols_has_no_standard_kinds():
 
 
 def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sink_is_hidden(real_models):
-    network, tokenizer = load("smollm2", device="cpu")
+    network, tokenizer = real("smollm2")
     counted = dict(kinds_of_heads(standard_kinds(network, tokenizer)).counts)
     assert counted.get("first token", 0) <= 2
     text = "When Mary and John went to the store, John gave a drink to"
@@ -145,9 +146,7 @@ def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sin
 
 def test_in_real_models_the_heads_that_go_from_it_to_animal_are_found(real_models):
     for name, word, place, weight in (("smollm2", "tired", (13, 8), 0.75), ("minilm", "tired", (3, 1), 0.68)):
-        reading = read_attention(
-            *load(name, device="cpu"), f"The animal didn't cross the street because it was too {word}."
-        )
+        reading = read_attention(*real(name), f"The animal didn't cross the street because it was too {word}.")
         query, key = ([token.strip() for token in reading.keys].index(one) for one in ("it", "animal"))
         ranking = rank_heads(reading.found.patterns, reading.found.heads, reading.found.heads, PAIR, query, key)
         assert ranking.order[0] == place

@@ -9,6 +9,7 @@ import torch
 
 import tfcore
 from tests import small
+from tests.real import real
 from tfcore.analysis.foundations.score_findings import (
     largest_pairs,
     parts_table,
@@ -109,7 +110,7 @@ def test_and_those_of_each_part_of_a_translator(part):
 
 
 def test_a_real_model_too(real_models):
-    model, tokenizer = tfcore.load("smollm2")
+    model, tokenizer = real("smollm2")
     run = stream_pass(model, tokenizer, "The animal didn't cross the street because it was too tired.")
     recorded = model(torch.tensor([run.text.ids]), capture=["blocks.13.attn.scores"]).activations
     found = score_parts(model, run, 13, 8, 8, 1, 6)

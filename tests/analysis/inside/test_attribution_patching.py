@@ -6,12 +6,12 @@ import torch
 
 from tests import small
 from tests.nightly import nightly
+from tests.real import real
 from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
 from tfcore.analysis.inside.interventions import parts_of
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import load
 from tfcore.norms import NoNorm
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -103,7 +103,7 @@ def test_the_comparison_is_that_of_a_loop():
 def test_smollm2_has_the_effects_of_full_runs_and_estimates_near_them(real_models):
     """The example of Mary and John. A few of the 300 exact effects in a pass of their own; estimates over all heads, as
     three feed-forward layers are far from linear, see the page."""
-    model, tokenizer = load("smollm2", device="cpu")
+    model, tokenizer = real("smollm2")
     ids = tokenizer.encode("When Mary and John went to the store, John gave a drink to")
     mary, john = (tokenizer.encode(name)[0] for name in (" Mary", " John"))
     quantity = Quantity("difference", mary, john)

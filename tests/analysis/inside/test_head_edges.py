@@ -6,6 +6,7 @@ import torch
 
 from tests import small
 from tests.analysis.foundations.test_heads import wired
+from tests.real import real
 from tfcore.analysis.inside.head_circuits import circuits_alone
 from tfcore.analysis.inside.head_edges import INPUTS, Edge, cut_each, effect_of, estimate_edges, strongest_edges
 from tfcore.analysis.inside.induction_heads import head_kinds, random_rows
@@ -222,7 +223,7 @@ def test_nothing_stays_on_the_model():
 
 def test_smollm2_copies_the_name_through_the_queries_of_its_name_movers(real_models):
     """Mary or John: 23.3 moves the name, and 20.0 tells its layer by Q which of the two came twice."""
-    model, tokenizer = load("smollm2", device="cpu")
+    model, tokenizer = real("smollm2")
     john, mary = (
         tuple(tokenizer.encode(f"When Mary and John went to the store, {name} gave a drink to"))
         for name in ("John", "Mary")

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from tests import small
 from tests.analysis.foundations.test_heads import wired
+from tests.real import real
 from tfcore.analysis.foundations import heads
 from tfcore.analysis.inside.induction_heads import (
     ROWS,
@@ -228,7 +229,7 @@ def test_a_large_model_is_measured_on_fewer_rows():
 
 @pytest.mark.usefixtures("real_models")
 def test_induction_heads_of_a_model_of_many_layers():
-    model = load("smollm2", device="cpu")[0]
+    model = real("smollm2")[0]
     found = head_kinds(model)
     scores = copying(model, twice(random_rows(49_152, 32, 2, 0)), 32).scores["induction"]
     assert scores[found.best] == scores.max() == pytest.approx(found.score)

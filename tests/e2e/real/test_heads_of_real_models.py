@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-import tfcore
 from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
 from tests.e2e.visitor import Visitor
 from tests.nightly import nightly
+from tests.real import real
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.attention_sink import without_keys
 
@@ -17,7 +17,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 
 @pytest.fixture
 def patterns(real_models):
-    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    model, tokenizer = real("smollm2")
     return attention_maps(model, tokenizer.encode(TIRED)).patterns
 
 

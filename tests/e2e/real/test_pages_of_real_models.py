@@ -5,10 +5,10 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-import tfcore
 from tests.e2e.checks.overlap import overlapping
 from tests.e2e.visitor import Visitor
 from tests.nightly import often
+from tests.real import real
 from tfcore.inspection.edits import Edit
 
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("real_models")
 
 def lead(*edits: Edit, text: str = MARY) -> float:
     """By how much the logit of Mary is above that of John."""
-    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    model, tokenizer = real("smollm2")
     (mary,), (john,) = tokenizer.encode(" Mary"), tokenizer.encode(" John")
     logits = model(torch.tensor([tokenizer.encode(text)]), edits=edits).logits[0, -1]
     return float(logits[mary] - logits[john])
