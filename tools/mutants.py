@@ -149,6 +149,15 @@ def mutants(path: Path) -> Iterator[Mutant]:
                 yield Mutant(path.relative_to(ROOT).as_posix(), name, occurrence, start[0])
 
 
+def is_another(text: str, right: str) -> bool:
+    """Whether a mutant's text is a program that differs from the right one: not 1e+19 for 1e19, nor {*a, 1: b} for
+    {**a, 1: b}, which nobody could run."""
+    try:
+        return ast.dump(ast.parse(text)) != ast.dump(ast.parse(right))
+    except SyntaxError:
+        return False
+
+
 def sampled(seed: int) -> Iterator[Mutant]:
     """Mutants in random order, every module as often as it is long."""
     rng = random.Random(seed)
@@ -163,7 +172,7 @@ def sampled(seed: int) -> Iterator[Mutant]:
             known[path] = list(mutants(path))
         if known[path] and (mutant := rng.choice(known[path])) not in done:
             done.add(mutant)
-            if ast.dump(ast.parse(mutant.code())) != ast.dump(ast.parse(path.read_text("utf-8"))):  # not 1e19 as 1e+19
+            if is_another(mutant.code(), path.read_text("utf-8")):
                 yield mutant
 
 

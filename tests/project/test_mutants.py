@@ -87,3 +87,9 @@ def test_the_tests_that_are_run_exist():
             assert (ROOT / file).exists(), name
             if case.startswith("test_every_thing_to_try_works"):
                 assert case.partition("[")[2].removesuffix("]") in TEACHING, name
+
+
+def test_what_is_no_program_or_the_same_one_is_no_mutant():
+    assert not mutants.is_another("{*a, 1: b}", "{**a, 1: b}")
+    assert not mutants.is_another("x = 1e+19", "x = 1e19")
+    assert mutants.is_another("x = 2", "x = 1")
