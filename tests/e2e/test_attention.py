@@ -62,7 +62,7 @@ def wait_for_points(visitor: Visitor, other_than: str | None = None) -> None:
     )
 
 
-def test_a_point_is_dragged_with_the_mouse(visitor):
+def test_a_point_is_dragged_with_the_mouse(visitor, stranger, server):
     visitor.open("/attention")
     point, before, written = handle(visitor, "query of cat"), visitor.drawn("steps"), cells(visitor)
     x, y = middle(point)
@@ -86,6 +86,11 @@ def test_a_point_is_dragged_with_the_mouse(visitor):
         "aria-valuetext", re.compile(rf"x .?{abs(dropped[1][0]):.2f}, y .?{abs(dropped[1][1]):.2f}")
     )
     visitor.wait_for_address(token="cat")  # whose query is dragged, that is looked at
+
+    path = visitor.page.url.removeprefix(server)
+    other = stranger.open(path)
+    other.expect_drawing("steps", same=visitor.drawn("steps"))
+    expect(handle(other, "query of cat")).to_have_attribute("aria-valuetext", point.get_attribute("aria-valuetext"))
 
 
 def test_nothing_can_be_taken_before_it_has_its_place(visitor):
