@@ -8,6 +8,7 @@ import pytest
 from tfcore.analysis.foundations.recurrence import comparison, comparison_findings
 from tfcore.analysis.foundations.recurrence.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
 from tfcore.analysis.foundations.recurrence.networks import KINDS
+from tfcore.training.recurrence import material
 
 
 def look(step, *accuracy):
@@ -136,8 +137,8 @@ def test_what_the_page_says_of_one_letter():
 
 def test_tokens_that_a_network_reads_are_those_of_a_row():
     for task in TASKS:
-        config = replace(BEGIN, task=task) if not isinstance(BEGIN, dict) else BEGIN[task]
-        assert config.seq == {"copy": 2 * config.length, "addition": 4}.get(task, config.length)
+        config = replace(BEGIN[task], rows=2)
+        assert material(config).batch(0).ids.shape == (2, config.seq)
 
 
 @pytest.mark.parametrize(
