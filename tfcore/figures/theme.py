@@ -58,6 +58,7 @@ CATEGORIES: list[tuple[str, str]] = [
 WEIGHTS = (("#2f0b66", "#6b3fc0"), ("#f3eeff", "#8a5cf0"))
 SIGNED = (("#0a4f8f", "#a8260f"), ("#6fb8f2", "#f58a62"))
 STEPS = 9
+HIGHEST = 890  # pixels of a picture of rows that a window shows whole
 DECADES = 3  # of weights that a logarithmic scale tells apart: 0.001 looks like nothing
 
 PLAIN_SCALES = ("@weights", "@logweights", "@signed")
@@ -193,6 +194,16 @@ def base_layout(height: int, **parts: Any) -> dict[str, Any]:
     for name in [n for n in layout if re.fullmatch(r"[xy]axis\d*", n)]:
         layout[name] = _axis(layout[name])
     return layout
+
+
+def row_height(rows: int, full: int, around: int) -> int:
+    """Pixels of one of so many rows; rows move together where the picture would be taller than a window.
+
+    Args:
+        full: of a row where there is room.
+        around: pixels above and below all rows.
+    """
+    return min(full, (HIGHEST - around) // rows)
 
 
 def _axis(axis: Mapping[str, Any]) -> dict[str, Any]:

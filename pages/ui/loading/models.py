@@ -56,14 +56,15 @@ def choose(
     listed = {**(options or {name: name for name in fitting(*architectures, why_not=why_not)}), **own_names}
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
-        if said in available() and said not in listed and (problem := _misfit(str(said), architectures, why_not)):
+        known = said in available() and said not in listed
+        if known and (problem := _misfit(*checkpoints.described(str(said)), architectures, why_not)):
             notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
         return name
     own = own_models.get(name)
     if own is None:
         offer(name)
         fragments.stop()
-    problem = _unfit(own.model.config, architectures) or (why_not(own.model.config, own.tokenizer) if why_not else None)
+    problem = _misfit(own.model.config, own.tokenizer, architectures, why_not)
     if problem is None:
         return name
     st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {default}.")
@@ -133,9 +134,10 @@ def _wanted(key: str) -> object:
     return links.wanted(key, None, links.asked)[0]
 
 
-def _misfit(name: str, architectures: tuple[Architecture, ...], why_not: WhyNot | None) -> str | None:
-    """Why a model of this server is not on the list, or None."""
-    config, tokenizer = checkpoints.described(name)
+def _misfit(
+    config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None
+) -> str | None:
+    """Why a model will not do on a page, or None."""
     return _unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
 
 

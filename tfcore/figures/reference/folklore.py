@@ -9,7 +9,6 @@ from tfcore.analysis.reference.folklore.claim import ROUGH, Checked, Claim, Verd
 from tfcore.figures import theme
 
 ROW, TOP, BOTTOM, LEFT = 20, 54, 56, 204  # pixels
-HIGHEST = 890  # pixels; rows move together in a picture that would be taller, so that a window shows it whole
 LOW, HIGH = 0.2, 5.0  # ratios beyond are drawn at the edge
 # verdict: (colour, symbol)
 LOOKS: dict[Verdict, tuple[str, str]] = {
@@ -24,7 +23,7 @@ TARGETS = [LOW * (HIGH / LOW) ** (i / 12) for i in range(13)]  # so that a click
 
 def row_height(rows: int) -> int:
     """The height of one of so many rows, in pixels."""
-    return min(ROW, (HIGHEST - TOP - BOTTOM) // max(rows, 3))
+    return theme.row_height(max(rows, 3), ROW, TOP + BOTTOM)
 
 
 def height_of(rows: int) -> int:

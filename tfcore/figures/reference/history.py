@@ -11,7 +11,6 @@ from tfcore.analysis.reference.history import FAMILIES, FIELDS, Milestone, Timel
 from tfcore.figures import theme
 
 ROW, TOP, BOTTOM, LEFT, RIGHT = 18, 58, 28, 116, 12  # pixels
-HIGHEST = 890  # pixels; rows move together in a picture that would be taller, so that a window shows it whole
 FIRST, LAST = -0.008, 1.17  # ends of the axis of years: labels need room behind the last one
 # family: (colour, symbol)
 LOOKS = {
@@ -30,7 +29,7 @@ STEPS = 16  # points of a curve
 
 def height_of(layout: Timeline) -> int:
     """The height of a timeline, in pixels."""
-    return TOP + BOTTOM + min(ROW, (HIGHEST - TOP - BOTTOM) // layout.rows) * layout.rows
+    return TOP + BOTTOM + theme.row_height(layout.rows, ROW, TOP + BOTTOM) * layout.rows
 
 
 def place_of(layout: Timeline, key: str, width: int) -> int:
