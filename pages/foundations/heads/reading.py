@@ -13,7 +13,7 @@ from pages.ui.program import made
 from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
 from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, read_attention, some_heads, without_sink
-from tfcore.analysis.foundations.head_ranking import striking_head, strongest_pair
+from tfcore.analysis.foundations.head_ranking import striking_head, strongest_look
 from tfcore.analysis.foundations.heads import HeadScores, Place
 from tfcore.analysis.foundations.part_texts import Part, longest_text, parts
 from tfcore.analysis.one_text import IDS, given_ids
@@ -28,6 +28,7 @@ TEXT = (
 LAYER = 3  # of the first view of the models that ship: “red” attends to the ball, by induction
 HEAD = 0
 TOKEN = 25
+STRONG = 0.5  # of a query's weight: an induction head with less has nothing to look at in this text
 PARTS: dict[Part, str] = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
@@ -135,16 +136,21 @@ class Choice:
 
 
 def first_view(choice: Choice) -> tuple[int, int, int]:
-    """Layer, head and query token to begin with: the model's strongest induction head, say, where it looks hardest.
+    """Layer, head and query token to begin with: the model's strongest induction head, say, where this text gives it a
+    word to look at; else the head with the strongest look of all, from one word at another.
 
     Links to the models that ship leave out what their first view had in the first release, so it stays.
     """
-    found = choice.reading.found
+    reading = choice.reading
+    patterns = reading.found.patterns
     if choice.model_name in shipped():
-        return min(LAYER, len(found.patterns) - 1), HEAD, min(TOKEN, found.patterns.shape[2] - 1)
-    layer, head = striking_head(choice.kinds)
-    pair = strongest_pair(found.patterns[layer : layer + 1, head : head + 1], choice.reading.sink)
-    return layer, head, pair.query
+        return min(LAYER, len(patterns) - 1), HEAD, min(TOKEN, patterns.shape[2] - 1)
+    place = striking_head(choice.kinds)
+    seen = (reading.queries, reading.keys, reading.sink)
+    own, every = strongest_look(patterns[place][None, None], *seen), strongest_look(patterns, *seen)
+    if own is not None and own.weight >= STRONG:
+        return *place, own.query
+    return (*place, patterns.shape[2] - 1) if every is None else (every.layer, every.head, every.query)
 
 
 def model_parts(model_name: str) -> tuple[Part, ...]:

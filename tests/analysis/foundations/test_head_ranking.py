@@ -22,6 +22,7 @@ from tfcore.analysis.foundations.head_ranking import (
     standard_kinds,
     striking_head,
     strongest_heads,
+    strongest_look,
     strongest_of,
     strongest_pair,
 )
@@ -77,6 +78,23 @@ def test_the_strongest_pair_is_neither_neighbours_nor_hidden():
     assert every[found.query, found.key] == max(every.values())
     short = strongest_pair(random_patterns(1, 1, 2), np.array([True, False]))
     assert (short.query, short.key) == (1, 0)
+
+
+def test_the_strongest_look_is_from_one_word_at_another():
+    tokens = ["[CLS]", "it", " 2", ".", "'s", " a", "b", "\n"]
+    hidden = np.arange(N) == 0
+    found = strongest_look(PATTERNS, tokens, tokens, hidden)
+    pairs = [(q, k) for q in (1, 4, 5, 6) for k in (1, 4, 5, 6) if abs(q - k) > 1]
+    every = {
+        (layer, head, *pair): PATTERNS[layer, head][pair] for layer in range(3) for head in range(4) for pair in pairs
+    }
+    assert found is not None
+    best = max(every, key=every.__getitem__)
+    assert (found.layer, found.head, found.query, found.key) == best
+    assert found.weight == pytest.approx(every[best])
+    assert strongest_look(PATTERNS, [*"12345678"], tokens, hidden) is None
+    assert strongest_look(PATTERNS, tokens, [*"12345678"], hidden) is None
+    assert strongest_look(PATTERNS, tokens, tokens, np.ones(N, bool)) is None
 
 
 def test_the_head_to_look_at_first_is_the_strongest_induction_head():

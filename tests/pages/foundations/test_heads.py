@@ -370,3 +370,16 @@ def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
     induction = {place: kinds.score[place] for place in zip(*np.nonzero(kinds.kind == "induction"), strict=True)}
     assert induction[layer, head] == max(induction.values())
     assert figures(test)["map"][0]["alt"].startswith("Kinds of the 270 heads: ")
+
+
+def test_where_nothing_is_repeated_it_begins_with_the_strongest_look_of_the_text(real_models):
+    text = "The bank raised its rate on Thursday, as inflation could stay too high."
+    test = opened(model="smollm2", text=text)
+    layer, head, token = (test.slider(key=key).value for key in ("layer", "head", "token"))
+    reading = read_attention(*cache.model("smollm2"), text)
+    weights = reading.found.patterns[layer, head, token]
+    key = int(weights.argmax())
+    assert 0 < key < token - 1
+    assert weights[key] > 0.8
+    assert reading.keys[key].strip().isalpha()
+    assert reading.queries[token].strip().isalpha()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
@@ -168,13 +168,47 @@ class Pair:
 def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: ndarray) -> Pair:
     """The two tokens with the largest weight of any head between them, neighbours, the tokens themselves and hidden
     keys apart; where there are no others, the last token and the first."""
-    most = patterns.max(axis=(0, 1))  # (query, key)
-    query, key = np.indices(most.shape)
-    far = np.where((abs(query - key) > 1) & ~hidden[None, :], most, -1.0)
+    far = np.where(_apart(patterns, hidden), patterns.max(axis=(0, 1)), -1.0)  # (query, key)
     best = int(far.argmax())
     if far.ravel()[best] <= 0:
-        return Pair(most.shape[0] - 1, 0)
-    return Pair(best // most.shape[1], best % most.shape[1])
+        return Pair(far.shape[0] - 1, 0)
+    return Pair(best // far.shape[1], best % far.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The weight of one head from a query token to a key token."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    weight: float
+
+
+def strongest_look(
+    patterns: Float[ndarray, "layer head query key"], queries: Sequence[str], keys: Sequence[str], hidden: ndarray
+) -> Look | None:
+    """The largest weight of any head between two words: tokens with a letter in them, neighbours, the tokens themselves
+    and hidden keys apart. None where no head has weight on such a pair."""
+    words = np.array([has_letter(token) for token in queries])[:, None] & np.array([has_letter(key) for key in keys])
+    # the largest over heads first: masked maps of all heads would take as much memory as the maps
+    far = np.where(_apart(patterns, hidden) & words, patterns.max(axis=(0, 1)), 0.0)
+    query, key = (int(i) for i in np.unravel_index(far.argmax(), far.shape))
+    heads = patterns[:, :, query, key]
+    layer, head = (int(i) for i in np.unravel_index(heads.argmax(), heads.shape))
+    return Look(layer, head, query, key, float(far[query, key])) if far[query, key] > 0 else None
+
+
+def has_letter(token: str) -> bool:
+    """Whether a token is a word or a part of one, and no number, mark or space."""
+    return any(letter.isalpha() for letter in token)
+
+
+def _apart(patterns: Float[ndarray, "layer head query key"], hidden: ndarray) -> Bool[ndarray, "query key"]:
+    """Which pairs are not neighbours, not a token and itself, and not with a hidden key."""
+    query, key = np.indices(patterns.shape[2:])
+    return (abs(query - key) > 1) & ~hidden[None, :]
 
 
 def strongest_of(kinds: HeadScores, kind: str) -> list[Place]:
