@@ -1,7 +1,7 @@
 """The river of a text in any model, with all that can be done to it: on a page of its own, and on the front page."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -17,6 +17,7 @@ from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import LayerShares
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
+from tfcore.analysis.inside.logit_attribution import is_split
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
@@ -28,6 +29,9 @@ LEAST = 0.01  # of the state: routes below are pooled
 ALL_OPEN = 9  # layers of a model that are all drawn wide
 OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
+STATE, WORD = "state", "word"  # what widths are shares of
+EXPLAINED = ("by", "word", "against", "measured")  # controls that say which tokens are explained
+BEFORE = "flow:before"  # what these were before a click
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,17 @@ class Drawn:
         guess = tokenizer.tokens(first)[0] if first else None
         probability = float(self.guesses.final.max()) if first else 0.0
         factors = information_flow.factors_of(network, self.heads)
-        return information_flow.story(self.flow, self.passage.tokens, guess, probability, factors)
+        return information_flow.story(self.flow, self.passage.tokens, guess, probability, factors, self.toward)
+
+    @property
+    def toward(self) -> list[str]:
+        """The tokens whose logits are traced, as pieces of text; none: the state is."""
+        return list(cache.model(self.model)[1].tokens(self.flow.toward))
+
+    @property
+    def can_trace(self) -> bool:
+        """Whether a logit can be traced."""
+        return is_split(cache.model(self.model)[0].config)
 
 
 def measure(
@@ -95,10 +109,15 @@ def shares(model: str, pasted: str, choice: int | None, heads: str) -> tuple[Lay
 
 
 @cache.data(max_entries=256)
-def traced(model: str, pasted: str, choice: int | None, threshold: float, heads: str) -> Flow:
-    config = cache.model(model)[0].config
-    passage = read_text(model, pasted, TOKENS, choice)
-    return information_flow.follow(config, passage, shares(model, pasted, choice, heads), threshold)
+def traced(
+    model: str, pasted: str, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()
+) -> Flow:
+    network = cache.model(model)[0]
+    passage, found = read_text(model, pasted, TOKENS, choice), shares(model, pasted, choice, heads)
+    if toward:
+        factors = information_flow.factors_of(network, heads)
+        found = flow_shares.logit_shares(network, passage, found, *toward, factors=factors)
+    return information_flow.follow(network.config, passage, found, threshold, toward)
 
 
 def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
@@ -115,12 +134,23 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
     return Drawn(model, pasted, choice, read_text(*given), heads, flow, changed, plain.ranked(NEXT))
 
 
+def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:
+    """The same, with the widths of the token or the two tokens explained, where a click or the address wants that."""
+    wanted = asked_widths()
+    if wanted == STATE or explained is None or explained.kind == "text" or not drawn.can_trace:
+        return drawn
+    tokens = (explained.token, *([explained.against] if explained.kind == "difference" else []))
+    flow = traced(drawn.model, drawn.pasted, drawn.choice, drawn.flow.threshold, drawn.heads, tokens)
+    return replace(drawn, flow=flow)
+
+
 def show(
     drawn: Drawn,
     opened: Sequence[int],
     explained: Quantity | None,
     story: str,
     on_rank: Callable[[int], None],
+    on_against: Callable[[int], None],
     on_token: Callable[[int], None] | None = None,
 ) -> HeadEffects:
     """Draw it, and what is measured behind it; returns the effects of all heads.
@@ -130,6 +160,7 @@ def show(
         explained: what heads are measured on.
         story: what the picture shows, in a sentence.
         on_rank: told the place of the next token that was clicked, among those of the model as it is.
+        on_against: told that of the token that was clicked to be compared with the one explained.
         on_token: told the place of the token of the text that was clicked.
     """
     network, tokenizer = cache.model(drawn.model)
@@ -140,6 +171,7 @@ def show(
     following = drawn.guesses.ranked(NEXT)
     columns = flow_columns.columns(drawn.flow, wide, LEAST)
     token = None if explained is None or explained.kind == "text" else explained.token
+    against = explained.against if explained is not None and explained.kind == "difference" else None
     with stage:
         river.show(
             "heads",
@@ -160,13 +192,19 @@ def show(
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
                 word=following.index(token) if token in following else None,
+                against=following.index(against) if against in following else None,
+                whole=information_flow.whole_of(drawn.toward),
+                traced=bool(drawn.flow.toward),
+                tracing=drawn.can_trace,
                 story=story,
                 linked=_is_linked(drawn.passage),
                 choosing=on_token is not None,
             ),
             information_flow.factors_of(network, drawn.heads),
             foldable=n_layers > ALL_OPEN,
-            on_word=lambda place: _measure(drawn.ranked, following[place], on_rank),
+            on_word=lambda place: _explain(drawn, following[place], on_rank),
+            on_against=lambda place: _compare(drawn, token, following[place], on_against),
+            on_whole=_trace_state,
             on_column=lambda place: _fold(columns[place], wide, drawn.flow),
             on_ribbon=lambda layer, head, query, key: _see(drawn, layer, head, query, key),
             on_token=on_token or (lambda _: None),
@@ -188,13 +226,24 @@ def asked_layers(model: str) -> list[int]:
     return sorted({int(word) for word in dragging.read("open", "", parse, str).split()})
 
 
-def asked_rank() -> int:
-    """The place of the next token on which heads are measured, where no control of the page says it."""
+def asked_ranks() -> list[int]:
+    """The places of one or two next tokens that are explained, where no control of the page says it."""
 
     def parse(said: object) -> tuple[str, bool]:
-        return (str(said), True) if str(said) in map(str, range(NEXT)) else ("0", False)
+        given = str(said).split()[:2]
+        found = [one for one in dict.fromkeys(given) if one in map(str, range(NEXT))]
+        return " ".join(found) or "0", bool(found) and found == str(said).split()
 
-    return int(dragging.read("measured", "0", parse, str))
+    return [int(one) for one in dragging.read("measured", "0", parse, str).split()]
+
+
+def asked_widths() -> str:
+    """What widths are to be shares of: STATE, or WORD, which is what is explained."""
+
+    def parse(said: object) -> tuple[str, bool]:
+        return (str(said), True) if said in (STATE, WORD) else (STATE, False)
+
+    return dragging.read("widths", STATE, parse, str)
 
 
 def kinds(model: str) -> list[list[str]]:
@@ -270,10 +319,34 @@ def _fold(column: Column, opened: Sequence[int], flow: Flow) -> None:
         controls.set_values(open=" ".join(map(str, now)))
 
 
-def _measure(ranked: Sequence[int], token: int, on_rank: Callable[[int], None]) -> None:
-    """A click on a next token."""
-    if token in ranked:
-        on_rank(ranked.index(token))
+def _explain(drawn: Drawn, token: int, on_rank: Callable[[int], None]) -> None:
+    """A click on a next token: widths and heads' effects become those of its logit; a second one: widths are those of
+    the state again."""
+    if drawn.flow.toward[:1] == (token,):
+        _trace_state()
+    elif token in drawn.ranked:
+        if drawn.can_trace:
+            _trace_word(drawn)
+        on_rank(drawn.ranked.index(token))
+
+
+def _compare(drawn: Drawn, token: int | None, against: int, on_against: Callable[[int], None]) -> None:
+    """A click on another next token with the Shift key: the difference of the two is explained."""
+    if against in drawn.ranked and against != token and drawn.can_trace:
+        _trace_word(drawn)
+        on_against(drawn.ranked.index(against))
+
+
+def _trace_word(drawn: Drawn) -> None:
+    if not drawn.flow.toward:
+        st.session_state[BEFORE] = {key: controls.last(key) for key in EXPLAINED}
+    controls.set_values(widths=WORD)
+
+
+def _trace_state() -> None:
+    """Back to the state, and to what heads were measured on before a click traced a token."""
+    before = st.session_state.pop(BEFORE, {})
+    controls.set_values(widths=STATE, **{key: value for key, value in before.items() if value is not None})
 
 
 def _is_linked(passage: Passage) -> bool:

@@ -155,6 +155,10 @@ interface RiverData {
   guesses: ([token: string, probability: number] | null)[] // after each layer
   next: [token: string, probability: number][]
   word: number | null // which of these is explained
+  against: number | null // which of these it is compared with
+  whole: string // what widths are shares of
+  traced: boolean // whether that is the logit of `word`
+  tracing: boolean // whether a click on a next token can make it so
   foldable: boolean
   linked: boolean // whether a click on a ribbon is told of
   choosing: boolean // whether a click on a token is told of

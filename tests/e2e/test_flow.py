@@ -88,9 +88,16 @@ def test_by_keys_alone(river):
     river.page.keyboard.press("Home")
     river.visitor.wait_for_address(heads="2.5*-2")
     river.expect_next("·she, 37.")
+    before = river.drawn()
     river.bar(1).focus()
     river.page.keyboard.press("Enter")
+    river.visitor.wait_for_address(widths="word")
     expect(river.bar(1)).to_have_attribute("aria-pressed", "true")
+    expect(river.page.locator(".tf-river-story")).to_contain_text("Widths are shares of what raises the logit of")
+    assert river.drawn() != before
+    river.page.keyboard.press("Escape")
+    expect(river.bar(1)).to_have_attribute("aria-pressed", "false")
+    river.expect_drawing(before)
 
 
 @nightly

@@ -27,6 +27,10 @@ const DATA = {
   guesses: [["·b", 0.4], ["·b", 0.4], ["·b", 0.4], ["·b", 0.9]],
   next: [["·b", 0.9], ["·c", 0.1]],
   word: 0,
+  against: null,
+  whole: "the state",
+  traced: false,
+  tracing: true,
   foldable: true,
   linked: true,
   choosing: false,
@@ -123,6 +127,30 @@ test("a click on a bar, a column and a ribbon is sent", () => {
   click(find('[aria-label^="layer 1 to layer 3"]')[0])
   click(find('path[data-key="r0.1:0-2"]')[0])
   assert.deepEqual(sent(), [["word", 1], ["open", 1], ["ribbon", [0, 1, 2, 0]]])
+})
+
+test("widths of a token, or of it above another, and back to those of the state", () => {
+  const page = shown(), { find, sent, show } = page
+  const bar = word => find(`[aria-label^="·${word},"][role=button]`)[0]
+  const click = (node, shiftKey = false) => node.dispatchEvent(new window.MouseEvent("click", { bubbles: true, shiftKey }))
+  const whole = () => find("button").find(one => one.textContent === "Whole state")
+  assert.equal(bar("b").getAttribute("aria-pressed"), "false") // heads are measured on it, widths are the state's
+  assert.ok(whole().hidden)
+  press(bar("b"), "Escape")
+  click(bar("c"), true)
+  show({ ...DATA, traced: true, word: 0, against: 1, whole: "what raises b" })
+  assert.equal(bar("b").getAttribute("aria-pressed"), "true")
+  assert.ok(find("title").some(one => one.textContent.startsWith("feed-forward after layer 0 wrote 20.0 % of what raises b")))
+  click(bar("b"), true)
+  press(bar("c"), "Escape")
+  click(whole())
+  assert.deepEqual(sent(), [["against", 1], ["word", 0], ["whole", true], ["whole", true]])
+  const mouth = index => shape(lay({ ...DATA, traced: true }, 1000), "m" + index).at[2]
+  assert.deepEqual([mouth(0), mouth(1)], [56, 0.5]) // all of it flows into that token
+  show({ ...DATA, tracing: false })
+  assert.equal(bar("b").getAttribute("aria-pressed"), "true")
+  click(bar("c"), true)
+  assert.deepEqual(sent().at(-1), ["word", 1])
 })
 
 test("a token is chosen by a click or a key where that is told, and its guesses have room", () => {

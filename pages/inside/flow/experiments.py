@@ -19,10 +19,10 @@ def routes(
     guesses: LayerGuesses,
     heads: str,
 ) -> Shown:
-    """Where the state at a token came from: its shares in the streams of all tokens, layer by layer."""
+    """Where the state at a token, or a logit, came from: its shares in the streams of all tokens, layer by layer."""
     tokens = read_passage(model, tokenizer, text, limit, choice).tokens
     first = guesses.ranked(1)
     guess = tokenizer.tokens(first)[0] if first else None
     probability = float(guesses.final.max()) if first else 0.0
-    told = story(flow, tokens, guess, probability, factors_of(model, heads))
+    told = story(flow, tokens, guess, probability, factors_of(model, heads), tokenizer.tokens(flow.toward))
     return Shown(shares(flow, tick_labels(tokens, 10), shares_height(len(tokens))), (told,))

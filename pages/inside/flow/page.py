@@ -37,7 +37,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 MASKED = "The dog was very ___ because he had lost his bone."
 BOOK = "She gave me a red book yesterday."
 FIRST = {REAL: NAMES, "fill": MASKED, "translate": BOOK, "minilm": TIRED}
-NONE = {"heads": "", "by": "prediction", "word": 0, "open": ""}
+NONE = {"heads": "", "by": "prediction", "word": 0, "open": "", "widths": river.STATE}
 TRY: dict[str, dict[str, Any]] = {
     "he or she?": {**NONE, "model": "stories", "text": PRONOUN},
     "head 2.5 off": {**NONE, "model": "stories", "text": PRONOUN, "heads": "2.5*0"},
@@ -60,11 +60,15 @@ HEADS = (
     "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
     "all depends on."
 )
+WORDS = (
+    "Click one of the next tokens, and widths become shares of what raises its logit (with the Shift key: of what "
+    "raises it above that of a second one); click it again, or press Escape, and they are shares of the state again."
+)
 WHAT_TO_SEE: dict[Architecture, str] = {
     "decoder": (
         "Follow the golden stream of the last token back from the next tokens: it is the state that predicts. Where a "
         "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
-        f"along the stream are what the model would say if it stopped there (logit lens). {HEADS}"
+        f"along the stream are what the model would say if it stopped there (logit lens). {WORDS} {HEADS}"
     ),
     "encoder": (
         "Follow the golden stream of the token that is explained back from the last layer: ribbons join it from "
@@ -132,9 +136,15 @@ def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> p
     return table.sort_values(effect, ascending=False)
 
 
-def explain_word(explained: Quantity | None, place: int) -> None:
+def explain_word(drawn: Drawn, explained: Quantity | None, place: int) -> None:
     """A click on a next token: that one is explained."""
-    controls.set_values(word=place, **({"by": "prediction"} if explained and explained.kind == "text" else {}))
+    alone = explained is None or explained.kind == "text" or drawn.ranked[place] == explained.against
+    controls.set_values(word=place, **({"by": "prediction"} if alone else {}))
+
+
+def compare_with(place: int) -> None:
+    """A click on another with the Shift key: the difference of the two is explained."""
+    controls.set_values(by="difference", against=place)
 
 
 def explain(
@@ -160,7 +170,7 @@ def explain(
         routes.dataframe(table.head(ROWS), hide_index=True)
         if measures is not None:
             heads.dataframe(measures, hide_index=True, height=35 * ROWS)
-    given = drawn.model, drawn.pasted, TOKENS, drawn.choice
+    given, toward = (drawn.model, drawn.pasted, TOKENS, drawn.choice), drawn.flow.toward
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
         "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
@@ -171,7 +181,7 @@ def explain(
         page.experiment(
             experiments.routes,
             *given,
-            made(information_flow.read_flow, *given, threshold, drawn.heads),
+            made(information_flow.read_flow, *given, threshold, drawn.heads, *([toward] if toward else [])),
             made(information_flow.read_guesses, *given, drawn.heads),
             drawn.heads,
         ),
@@ -179,17 +189,21 @@ def explain(
             r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ "
             r"\text{share}(z) = \frac{\max(0,\, "
             r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
-            r"\rVert_1)} \end{gathered}"
+            r"\rVert_1)} \\ "
+            r"\text{share of a logit}(z) = \frac{\max(0,\, \text{LN}(z) \cdot u)}{\sum_{z'} \max(0,\, "
+            r"\text{LN}(z') \cdot u)} \end{gathered}"
         ),
         code=(
             flow_shares.layer_shares,
+            flow_shares.logit_shares,
             information_flow.follow,
             information_flow.layer_guesses,
             head_measures.direct_by_head,
         ),
         papers=(
-            "Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2; direct "
-            "logit attribution: arXiv:2211.00593, section 3.1; estimates of effects: arXiv:2310.10348."
+            "Information flow routes: arXiv:2403.00824, section 2; those of a logit are close to ALTI-Logit: "
+            "arXiv:2305.12535; logit lens: arXiv:2303.08112, section 2; direct logit attribution: arXiv:2211.00593, "
+            "section 3.1; estimates of effects: arXiv:2310.10348."
         ),
     )
 
@@ -244,6 +258,7 @@ with row:
     if cache.model(model)[0].config.architecture == "decoder":
         river.write(drawn)
     river.restore(drawn)
+state, drawn = drawn, river.toward(drawn, explained)
 shown = experiments.routes(*cache.model(model), pasted, TOKENS, choice, drawn.flow, drawn.guesses, drawn.heads)
 with stage:
     effects = river.show(
@@ -251,7 +266,8 @@ with stage:
         opened,
         explained,
         shown.alt,
-        partial(explain_word, explained),
+        partial(explain_word, drawn, explained),
+        compare_with,
         (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
     )
-explain(drawn, shown, threshold / 100, explained, compare(drawn, explained, effects))
+explain(drawn, shown, threshold / 100, explained, compare(state, explained, effects))

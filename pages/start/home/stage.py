@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, links, page, tour
+from pages.ui import cache, controls, flow, links, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from tfcore.analysis.inside.quantities import Quantity
@@ -12,7 +12,7 @@ REAL = "smollm2"
 TEXT = "Sam was a little boy. One day, Sam said that"
 BALL = "Max lost his red ball. One day Max found the red"
 NAMES = "When Mary and John went to the store, John gave a drink to"
-NONE = {"heads": "", "measured": "0", "open": ""}
+NONE = {"heads": "", "measured": "0", "open": "", "widths": flow.STATE}
 PAGE = "inside/flow/page.py"
 
 
@@ -42,17 +42,32 @@ def show() -> str:
         with below:
             flow.write(drawn)
             flow.restore(drawn)
-            view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted)}
+            view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted), **explained(drawn)}
             links.to(PAGE, view, "The same on its own page", ":material/waves:")
     with below:
         tour.begin()
     return model
 
 
+def explained(drawn: flow.Drawn) -> dict[str, str]:
+    """How the address of the page on the flow says what is explained."""
+    pieces = cache.model(drawn.model)[1].tokens(drawn.ranked)
+    words = [f"{rank + 1}: {text.visible(pieces[rank])}" for rank in flow.asked_ranks()]
+    said = dict(zip(("word", "against"), words, strict=False))
+    return {"by": "the next token" if len(words) == 1 else "two tokens", "widths": flow.asked_widths(), **said}
+
+
 def draw(model: str, pasted: str) -> flow.Drawn:
     """The river of a text."""
-    opened, rank = flow.asked_layers(model), flow.asked_rank()
+    opened, (rank, *other) = flow.asked_layers(model), flow.asked_ranks()
     drawn = flow.read(model, pasted)
     explained = Quantity("prediction", drawn.ranked[rank])
-    flow.show(drawn, opened, explained, str(drawn.story), lambda place: controls.set_values(measured=str(place)))
+    if other:
+        explained = Quantity("difference", drawn.ranked[rank], drawn.ranked[other[0]])
+    drawn = flow.toward(drawn, explained)
+
+    def measure(*ranks: int) -> None:
+        controls.set_values(measured=" ".join(map(str, ranks)))
+
+    flow.show(drawn, opened, explained, str(drawn.story), measure, lambda place: measure(rank, place))
     return drawn

@@ -18,7 +18,7 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
 /**
  * @typedef {import("./dragging.js").Dragged & {
  *   root: HTMLElement, svg: SVGSVGElement, clip: SVGRectElement, bands: SVGGElement, marks: SVGGElement,
- *   play: HTMLButtonElement, speed: HTMLButtonElement, frame: HTMLElement, note: HTMLElement, noted?: number,
+ *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, frame: HTMLElement, note: HTMLElement, noted?: number,
  *   head: FrameHead, embed: HTMLButtonElement, told: HTMLElement, observer: ResizeObserver,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
  *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
@@ -37,6 +37,7 @@ export function render({ data, parentElement, setTriggerValue }) {
   if (answered(view, data.seq)) view.factors = { ...data.factors }
   view.head = data.head
   view.embed.hidden = data.head.alone
+  view.whole.hidden = !data.traced
   view.told.textContent = data.story
   view.svg.setAttribute("aria-label", data.label)
   arrange(view)
@@ -81,6 +82,11 @@ function create(parent, data) {
     view.speed.textContent = view.rate + "×"
   })
   view.speed.title = "Speed of the wave"
+  view.whole = button(buttons, "Whole state", () => view.send("whole", true))
+  view.whole.title = "Widths are shares of the state again (Escape)"
+  svg.onkeydown = event => {
+    if (event.key === "Escape" && view.data.traced) view.send("whole", true)
+  }
   button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
   button(buttons, "PNG", () => void bitmap(view))
   button(buttons, "HTML", () => save(new Blob([standalone(view)], { type: "text/html" }), "flow.html"))
@@ -259,7 +265,7 @@ function mark(view) {
     return node
   }
   for (const { row, x, y, turn, share } of scene.rows) {
-    const began = `${data.tokens[row]}: ${percent(share)} of the state began here`
+    const began = `${data.tokens[row]}: ${percent(share)} of ${data.whole} began here`
     const node = group("row" + row, data.choosing
       ? { tabindex: 0, role: "button", "aria-pressed": String(row === data.target), "aria-label": `${began}. Explain this token`, class: "tf-press" }
       : { tabindex: 0, role: "img", "aria-label": began })
@@ -294,12 +300,16 @@ function mark(view) {
     }, node, guess.words)
   }
   for (const bar of scene.bars) {
-    const chosen = bar.index === data.word
-    const node = group("bar" + bar.index, { tabindex: 0, role: "button", "aria-pressed": String(chosen), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press" })
-    make("title", {}, node, "Measure the heads on this token")
+    const chosen = bar.index === data.word, other = bar.index === data.against
+    const does = !data.tracing ? "Measure the heads on this token" : chosen && data.traced ? "Widths for the state again"
+      : `Widths for this token${chosen || data.word === null ? "" : `. With Shift: for ${data.next[data.word][0]} above it`}`
+    const node = group("bar" + bar.index, {
+      tabindex: 0, role: "button", "aria-pressed": String(chosen && (data.traced || !data.tracing)), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press",
+    })
+    make("title", {}, node, does)
     make("rect", { x: bar.x - 96, y: bar.y - 10, width: 210, height: 21, fill: "transparent" }, node)
     make("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
-    const length = make("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : 0.45 }, node)
+    const length = make("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
     const number = make("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
     const twin = scene.bars.filter(({ index, token }) => index < bar.index && token === bar.token).length
     spring(view, `bar${twin} ${bar.token}`, [bar.width, bar.y], ([width, y]) => {
@@ -307,7 +317,7 @@ function mark(view) {
       set(number, { x: bar.x + width + 5 })
       set(node, { transform: `translate(0 ${y - bar.y})` })
     }, before)
-    pressed(node, () => view.send("word", bar.index))
+    pressed(node, event => view.send(event.shiftKey && data.tracing && !chosen ? "against" : "word", bar.index))
   }
   for (const [key, node] of view.kept) {
     if (seen.has(key)) continue
@@ -328,13 +338,13 @@ function inOrder(view, keys) {
   }
 }
 
-/** @param {SVGGElement} node @param {(() => void) | null} act */
+/** @param {SVGGElement} node @param {((event: MouseEvent | KeyboardEvent) => void) | null} act */
 function pressed(node, act) {
   node.onclick = act
   node.onkeydown = event => {
     if (!act || (event.key !== "Enter" && event.key !== " ")) return
     event.preventDefault()
-    act()
+    act(event)
   }
 }
 

@@ -38,7 +38,10 @@ class River:
         kinds: of the heads, by layer and head.
         guesses: after each layer the top prediction and its probability; None where there is none.
         following: the most probable next tokens with their probabilities, the first first.
-        word: the place in `following` of the token that is measured.
+        word, against: the places in `following` of the token that is measured, and of the one it is compared with.
+        whole: what widths are shares of, in words.
+        traced: whether that is the logit of `word`, above that of `against`; the state otherwise.
+        tracing: whether a click on a next token can make it so.
         story: what the picture shows, in a sentence.
         linked: whether a click on a ribbon is told of.
         choosing: whether a click on a token is told of.
@@ -55,6 +58,10 @@ class River:
     following: Sequence[tuple[str, float]]
     word: int | None
     story: str
+    against: int | None = None
+    whole: str = "the state"
+    traced: bool = False
+    tracing: bool = False
     linked: bool = True
     choosing: bool = False
 
@@ -78,6 +85,8 @@ def show(
     *,
     foldable: bool,
     on_word: Callable[[int], None],
+    on_against: Callable[[int], None],
+    on_whole: Callable[[], None],
     on_column: Callable[[int], None],
     on_ribbon: Callable[[int, int, int, int], None],
     on_token: Callable[[int], None],
@@ -89,6 +98,8 @@ def show(
         factors: from `read`.
         foldable: whether a click on a layer's number is told of.
         on_word: told the place of the next token that was clicked.
+        on_against: told the place of the one that it is to be compared with.
+        on_whole: told that widths are to be those of the state.
         on_column: told the place of the column whose number was clicked.
         on_ribbon: told layer, head, query and key of the ribbon that was clicked, while the page runs.
         on_token: told the place of the token that was clicked.
@@ -109,6 +120,14 @@ def show(
         if (place := target({"to": heard("word")}, 0, len(river.following) - 1)) is not None:
             on_word(place)
 
+    def against() -> None:
+        if (place := target({"to": heard("against")}, 0, len(river.following) - 1)) is not None:
+            on_against(place)
+
+    def whole() -> None:
+        if heard("whole") is True:
+            on_whole()
+
     def column() -> None:
         if (place := target({"to": heard("open")}, 0, len(river.columns) - 1)) is not None:
             on_column(place)
@@ -123,6 +142,8 @@ def show(
             data=_data(river, factors, foldable, dragging.answered(state)),
             on_moved_change=moved,
             on_word_change=word,
+            on_against_change=against,
+            on_whole_change=whole,
             on_open_change=column,
             on_token_change=token,
             on_ribbon_change=lambda: None,
@@ -160,6 +181,10 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "guesses": [one and [one[0], round(one[1], 4)] for one in river.guesses],
         "next": [[token, round(probability, 5)] for token, probability in river.following],
         "word": river.word,
+        "against": river.against,
+        "whole": river.whole,
+        "traced": river.traced,
+        "tracing": river.tracing,
         "foldable": foldable,
         "linked": river.linked,
         "choosing": river.choosing,

@@ -129,14 +129,14 @@ function nodes(data, rows, c, full, places) {
     const from = k ? places[k - 1].b1 : places[0].a0, to = k < places.length ? places[k].b0 : places[k - 1].a1 + 4
     for (const row of rows) {
       const share = data.stream[stage][row], h = Math.max(full * share, 0.7)
-      const title = `${data.tokens[row]}: ${(100 * share).toFixed(1)} % of the state`
+      const title = `${data.tokens[row]}: ${(100 * share).toFixed(1)} % of ${data.whole}`
       found.push({ ...said, opacity: share < FAINT ? 0.3 : 0.6, key: `n${stage}:${row}`, kind: "node", at: [from, c[row], h, to, c[row], h], column: k - 1, row, from: row, title })
       const layer = stage - 1, wrote = k && data.columns[k - 1].open ? data.feedforward[layer][row] : 0
       if (wrote < 0.02) continue
       const r = Math.min(3 + 16 * Math.sqrt(wrote / Math.PI), 13), at = (from + to) / 2
       found.push({
         ...said, key: `f${layer}:${row}`, kind: "lozenge", at: [at, c[row], r, at, c[row], r], column: k - 1, row, from: row,
-        colour: "@feedforward", opacity: 0.85, title: `feed-forward after ${data.layers[layer]} wrote ${(100 * wrote).toFixed(1)} % of the state, at ${data.tokens[row]}`,
+        colour: "@feedforward", opacity: 0.85, title: `feed-forward after ${data.layers[layer]} wrote ${(100 * wrote).toFixed(1)} % of ${data.whole}, at ${data.tokens[row]}`,
       })
     }
   }
@@ -165,7 +165,7 @@ function flows(data, is, c, full, places) {
       const at = [b0, starts[i] + (full * share) / 2, h, b1, ends[i] + (full * share) / 2, h]
       const where = { column: k, row: query, from: key, at }
       if (own) return void found.push({ ...where, key: `s${one.first}-${one.last}:${query}`, kind: "stream", colour: "@residual", opacity: share < FAINT ? 0.3 : 0.6, title: `${data.tokens[query]}: its own stream` })
-      const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of the state`
+      const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of ${data.whole}`
       if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
       const kind = data.kinds[one.first][head]
       found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, query, key]) } : {}) })
@@ -217,7 +217,7 @@ function bars(data, scene, c, full, a, down) {
   data.next.forEach(([token, probability], index) => {
     const y = top + pitch * index
     scene.bars.push({ index, token, percent: `${(100 * probability).toFixed(1)} %`, x, y, width: longest * probability })
-    const h = full * probability
+    const h = full * (data.traced ? Number(index === data.word) : probability)
     if (!down) scene.shapes.push({
       key: `m${index}`, kind: "mouth", at: [a + 4, at + h / 2, Math.max(h, 0.5), a + 34, y, Math.max(Math.min(h, 18), 0.5)], colour: "@residual", opacity: 0.25,
       column: data.columns.length, row: data.target, from: data.target, title: "",

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside import flow_shares
 from tfcore.analysis.inside import information_flow as flows
 from tfcore.analysis.inside.flow_shares import Factors, edits_of, shares
 from tfcore.analysis.inside.information_flow import (
@@ -21,6 +22,7 @@ from tfcore.analysis.inside.information_flow import (
     trace,
     written_factors,
 )
+from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import of_ids
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
@@ -36,8 +38,25 @@ def proximities(parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
     return near / near.sum()
 
 
-def slow(model: Transformer, ids: list[int], target: int, threshold: float, factors: Factors) -> dict:
+def raised(model: Transformer, parts: list[np.ndarray], token: int, against: int | None) -> np.ndarray:
+    """Shares in a logit, above that of another token or the mean, through the final norm at a fixed scale."""
+    norm, table = model.decoder.ln_final, model.embed.weight.double().numpy()
+    u = table[token] - (table.mean(0) if against is None else table[against])
+    layernorm = norm.kind == "layernorm"
+    found = [((part - part.mean() * layernorm) * norm.weight.double().numpy()) @ u for part in parts]
+    if max(found) <= 0:  # nothing raises it: all of it to what was there
+        return np.array([0.0] * (len(parts) - 1) + [1.0])
+    return np.maximum(found, 0) / np.maximum(found, 0).sum()
+
+
+def slow(
+    model: Transformer, ids: list[int], target: int, threshold: float, factors: Factors, toward: tuple[int, ...] = ()
+) -> dict:
     """All shares by a loop over tokens, heads and terms, in float64."""
+
+    def split(i: int, parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
+        return raised(model, parts, *(*toward, None)[:2]) if toward and i == target else proximities(parts, summed)
+
     config, n = model.config, len(ids)
     found = model(
         torch.tensor([ids]), capture=list(known_names(config)), edits=edits_of(model.config, factors)
@@ -72,7 +91,7 @@ def slow(model: Transformer, ids: list[int], target: int, threshold: float, fact
                 parts.append(here[at + "mlp_out"][i])
             summed = here[at + "resid_pre"][i] + here[at + "attn_out"][i]
             summed = summed + here[at + "mlp_out"][i] if block.parallel else summed
-            for name, share in zip(names, proximities(parts, summed), strict=True):
+            for name, share in zip(names, split(i, parts, summed), strict=True):
                 if name in ("stream", "mlp"):
                     straight[layer, i] += came * share
                     stream[layer, i] += came * share
@@ -84,7 +103,7 @@ def slow(model: Transformer, ids: list[int], target: int, threshold: float, fact
                     faint[layer, i] += came * share
             if block.has_mlp and not block.parallel:
                 mid, out = here[at + "resid_mid"][i], here[at + "mlp_out"][i]
-                written[layer, i] = came * proximities([mid, out], mid + out)[1]
+                written[layer, i] = came * split(i, [out, mid], mid + out)[0]
     return {"stream": stream, "straight": straight, "feedforward": written, "faint": faint, "routes": routes}
 
 
@@ -101,6 +120,43 @@ def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
         assert share == pytest.approx(expected["routes"][place], abs=2e-5)
     assert [one.share for one in fast.routes] == sorted(said.values(), reverse=True)
     assert (fast.target, fast.threshold) == (7, threshold)
+
+
+@pytest.mark.parametrize(
+    ("values", "toward", "factors"),
+    [
+        ({}, (3,), {}),
+        ({"norm": "rmsnorm", "parallel": True}, (3, 11), {(0, 1): -1.5}),
+        ({"norm_placement": "sandwich", "n_kv_heads": 2}, (7,), {(1, 2): 0.0}),
+    ],
+)
+def test_shares_of_a_logit_are_those_of_a_slow_loop(values, toward, factors):
+    model = small.model(**values)
+    fast = trace(model, of_ids(TEXT, 8), 0.0, factors, toward)
+    expected = slow(model, TEXT, 8, 0.0, factors, toward)
+    for name in ("stream", "straight", "feedforward"):
+        np.testing.assert_allclose(getattr(fast, name), expected[name], atol=2e-5, err_msg=name)
+    for route in fast.routes:
+        place = route.layer, route.head, route.query, route.key
+        assert route.share == pytest.approx(expected["routes"][place], abs=2e-5)
+    assert fast.toward == toward
+    np.testing.assert_allclose(fast.stream.sum(1), 1.0, atol=1e-3)
+    assert abs(fast.stream - trace(model, of_ids(TEXT, 8), 0.0, factors).stream).max() > 0.01
+
+
+def test_what_raises_a_logit_adds_up_to_it():
+    """Heads' and feed-forward layers' parts in the direction are those of direct logit attribution."""
+    model, target = small.model(), len(TEXT) - 1
+    parts = stream_parts(model, TEXT, target)
+    expected = contributions(model, parts, 3, 11)
+    toward = flow_shares.stream_direction(model, 3, 11) / parts.scale
+    np.testing.assert_allclose(parts.heads @ toward, expected.heads, atol=1e-6)
+    np.testing.assert_allclose(parts.feedforward @ toward, expected.feedforward, atol=1e-6)
+
+
+def test_the_logit_of_a_post_norm_model_is_not_split():
+    with pytest.raises(ValueError, match="norm_placement='post'"):
+        trace(small.model(norm_placement="post"), of_ids(TEXT, 8), toward=(3,))
 
 
 @pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
@@ -233,6 +289,9 @@ def test_head_2_5_of_stories_carries_the_pronoun():
     ids = tokenizer.encode(PRONOUN)
     expected = trace(model, of_ids(ids, len(ids) - 1))
     np.testing.assert_array_equal(traced.stream, expected.stream)
+    word = read_flow(model, tokenizer, PRONOUN, 40, toward=(he,))
+    first = next(route for route in word.routes if route.key != route.query)
+    assert (word.head(first.layer, first.head), tokenizer.tokens([ids[first.key]])) == ("2.5", [" boy"])
     without = read_flow(model, tokenizer, PRONOUN, 5, None, 0.03, "2.5*0")
     assert without.target == 4
     assert not [one for one in without.routes if (one.layer, one.head) == (2, 5)]
@@ -289,6 +348,18 @@ def test_the_story_of_a_state():
 def test_the_story_of_a_state_that_predicts_nothing():
     told = story(trace(small.model(), of_ids(TEXT, 4)), [f" {letter}" for letter in "abcdefghi"], None, 0.0, {})
     assert str(told).startswith("The state at '·e': the widest ribbon comes from '")
+
+
+def test_the_story_of_a_logit():
+    found = trace(small.model(), of_ids(TEXT, 8), toward=(3, 11))
+    widest = max((one for one in found.routes if one.key != one.query), key=lambda one: one.share)
+    tokens = [f" {letter}" for letter in "abcdefghi"]
+    said = str(story(found, tokens, " ball", 0.694, {}, (" he", " she")))
+    assert said.startswith(
+        f"'·ball', 69%. Widths are shares of what raises the logit of '·he' above that of '·she': the widest ribbon "
+        f"comes from '·{'abcdefghi'[widest.key]}' through head {widest.layer}.{widest.head}, {widest.share:.1%}. Traced"
+    )
+    assert "what raises the logit of '·he':" in str(story(found, tokens, " ball", 0.694, {}, (" he",)))
 
 
 def test_the_story_without_a_threshold_or_ribbons():

@@ -91,6 +91,49 @@ def test_heads_are_measured_on_the_difference_of_two_tokens():
     assert river(opened(against="1: ·he"))["measure"].startswith("log-probability")  # of itself: nothing
 
 
+def test_widths_of_a_token_and_of_two():
+    network = cache.model("stories")[0]
+    passage = of_ids(ids(), len(ids()) - 1)
+    test = opened(word="2: ·his", widths="word")
+    said = river(test)
+    expected = trace(network, passage, toward=(token("his"),))
+    np.testing.assert_allclose(said["stream"], expected.stream, atol=1e-4)
+    assert (said["word"], said["traced"], said["tracing"]) == (1, True, True)
+    assert said["whole"] == "what raises the logit of '·his'"
+    assert "Widths are shares of what raises the logit of '·his': the widest" in said["story"]
+    assert visits.address(test, "widths") == "word"
+    assert "carries most of the state" in visits.said(test, "markdown")  # the three measures are those of the state
+    two = river(opened(against="2: ·his", widths="word"))
+    expected = trace(network, passage, toward=(token("he"), token("his")))
+    np.testing.assert_allclose(two["stream"], expected.stream, atol=1e-4)
+    assert (two["word"], two["against"]) == (0, 1)
+    for address in ({"widths": "nonsense"}, {"by": "the whole text", "widths": "word"}):
+        assert not river(opened(**address))["traced"]
+    other = river(opened(model="fill", widths="word"))
+    assert (other["traced"], other["tracing"], other["whole"]) == (False, False, "the state")
+
+
+def test_a_click_on_a_next_token_traces_it_and_a_second_one_the_state(monkeypatch):
+    """And what heads were measured on before comes back, too."""
+    now = {"by": "difference", "word": 0, "against": 3}
+    monkeypatch.setattr(flow.st, "session_state", now)
+    monkeypatch.setattr(flow.controls, "set_values", lambda **values: now.update(values))
+    drawn = flow.read("stories", TEXT)
+    he, _, the = drawn.ranked[:3]
+    flow._explain(drawn, the, lambda rank: now.update(word=rank, by="prediction"))
+    assert (now["widths"], now["word"], now["by"]) == ("word", 2, "prediction")
+    drawn = flow.toward(drawn, Quantity("prediction", the))
+    assert drawn.flow.toward == (the,)
+    flow._compare(drawn, the, he, lambda rank: now.update(against=rank, by="difference"))
+    assert (now["widths"], now["word"], now["against"]) == ("word", 2, 0)
+    drawn = flow.toward(drawn, Quantity("difference", the, he))
+    assert drawn.flow.toward == (the, he)
+    flow._explain(drawn, the, lambda _: pytest.fail("the second click"))
+    assert [now[key] for key in ("by", "word", "against", "widths")] == ["difference", 0, 3, "state"]
+    flow._compare(drawn, the, the, lambda _: pytest.fail("of a token with itself"))
+    flow._explain(drawn, -1, lambda _: pytest.fail("no token that was offered"))
+
+
 def test_an_encoder_explains_a_masked_token_and_any_other(monkeypatch):
     test = opened(model="fill")
     said = river(test)
@@ -154,6 +197,9 @@ def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
         ({"token": 1}, "token", 1),
         ({"token": 99}, "token", 0),
         ({"word": "x"}, "word", 0),
+        ({"against": 1}, "word", 0),
+        ({"whole": True}, "widths", "state"),
+        ({"whole": "x"}, "widths", ""),
         ({"moved": {"heads": "2.5*0", "seq": 1, "final": True}}, "heads", "2.5*0"),
         ({"moved": {"heads": "7.7*0", "seq": 1, "final": True}}, "heads", ""),
         ({"moved": {"heads": None, "seq": 1, "final": True}}, "heads", ""),
@@ -173,7 +219,7 @@ def test_what_a_browser_sends(event, key, value, monkeypatch):
     monkeypatch.setattr(flow.river.st, "session_state", {"heads:river": event})
     moved = event.get("moved")
     monkeypatch.setattr(flow.river.dragging, "heard", lambda *_: moved if isinstance(moved, dict) else None)
-    for name in ("moved", "word", "open", "token"):
+    for name in ("moved", "word", "against", "whole", "open", "token"):
         handlers[f"on_{name}_change"]()
     expected = [(key, value)] if (value or "heads" in str(event.get("moved"))) else []
     assert sent == expected

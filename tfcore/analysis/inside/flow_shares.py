@@ -10,12 +10,13 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.logit_attribution import frozen_norm
+from tfcore.analysis.inside.logit_attribution import check_model, frozen_norm, logit_direction
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
+from tfcore.norms import Norm
 
 NEEDED = ("attn.v", "attn.pattern", "attn_out", "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out", "_post.scale")
 AT_ONCE = 16_000_000  # numbers of what heads write that are in memory together
@@ -58,24 +59,97 @@ def layer_shares(model: Transformer, passage: Passage, factors: Factors | None =
     Args:
         factors: heads whose output is multiplied.
     """
-    config, factors = model.config, factors or {}
-    layers = attention_layers(config)
-    starts = {layer.prefix for layer in layers}
-    names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
-    here = {name: value[0] for name, value in passage.run(model, names, edits_of(config, factors)).activations.items()}
-    found = []
-    for k, layer in enumerate(layers):
-        block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
-        mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
-        by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
-        rows, keys = passage.places(layer)
-        forward = None
-        if layer.is_last and block.has_mlp and not block.parallel:
-            before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
-            parts = torch.stack([before, mine["mlp_out"]])  # (part, row, d_model)
-            forward = shares(parts, parts.sum(0))[1]
-        found.append(LayerShares(rows, keys, *attended(layer, model, mine, range(len(rows)), by), forward))
-    return tuple(found)
+    here, factors = recorded(model, passage, factors), factors or {}
+    return tuple(
+        one_layer(model, passage, k, here, range(len(passage.places(layer)[0])), factors)
+        for k, layer in enumerate(attention_layers(model.config))
+    )
+
+
+@torch.no_grad()
+def logit_shares(
+    model: Transformer,
+    passage: Passage,
+    found: Sequence[LayerShares],
+    token: int,
+    against: int | None = None,
+    factors: Factors | None = None,
+) -> tuple[LayerShares, ...]:
+    """The same shares, but in the stream of the token that predicts those in the logit of a next token, above that of
+    another token or (None) above the mean of all logits.
+
+    There a term z adds FrozenNorm(z) . u to the logit (see `contributions`), and its share is what it adds over the sum
+    of all that add something: terms that lower the logit have none. Where the logit's parts come from, in the streams
+    of the other tokens, shares stay those in the states there, as in ALTI-Logit (arXiv:2305.12535), which keeps the
+    sign of a part and takes an upper layer's mixture of tokens for that of all its heads.
+
+    Args:
+        found: from layer_shares.
+        factors: heads whose output is multiplied, as in `found`.
+
+    Raises:
+        ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
+    """
+    check_model(model)
+    here, factors, toward = recorded(model, passage, factors), factors or {}, stream_direction(model, token, against)
+    changed = []
+    for k, one in enumerate(found):
+        row = one_layer(model, passage, k, here, [passage.row], factors, toward)
+        heads, kept = one.heads.copy(), one.kept.copy()
+        heads[passage.row], kept[passage.row] = row.heads[0], row.kept[0]
+        forward = one.feedforward
+        if forward is not None and row.feedforward is not None:
+            forward = forward.copy()
+            forward[passage.row] = row.feedforward[0]
+        changed.append(one._replace(heads=heads, kept=kept, feedforward=forward))
+    return tuple(changed)
+
+
+def stream_direction(model: Transformer, token: int, against: int | None = None) -> Float[Tensor, " d_model"]:
+    """The direction along which the stream before the final norm is read for a logit, but for the norm's scale."""
+    norm = model.decoder.ln_final
+    u = logit_direction(model, token, "mean" if against is None else against)
+    if not isinstance(norm, Norm):
+        return u
+    u = u * norm.weight.double()
+    return u - u.mean() if norm.kind == "layernorm" else u
+
+
+def recorded(model: Transformer, passage: Passage, factors: Factors | None = None) -> dict[str, Tensor]:
+    """The activations of one pass that shares are computed from, without the row of the batch."""
+    starts = {layer.prefix for layer in attention_layers(model.config)}
+    names = [name for name in known_names(model.config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
+    output = passage.run(model, names, edits_of(model.config, factors or {}))
+    return {name: value[0] for name, value in output.activations.items()}
+
+
+def one_layer(
+    model: Transformer,
+    passage: Passage,
+    k: int,
+    here: Mapping[str, Tensor],
+    rows: Sequence[int],
+    factors: Factors,
+    toward: Float[Tensor, " d_model"] | None = None,
+) -> LayerShares:
+    """The shares in the sums of an attention layer at some of its tokens.
+
+    Args:
+        k: number of the attention layer.
+        here: from recorded.
+        rows: places of the tokens in the stack of the layer.
+        toward: the direction in which terms are measured; None: by proximity to their sum.
+    """
+    config, layer = model.config, attention_layers(model.config)[k]
+    block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
+    mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
+    by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
+    forward = None
+    if layer.is_last and block.has_mlp and not block.parallel:
+        before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
+        parts = torch.stack([mine["mlp_out"], before])[:, list(rows)]  # (part, row, d_model)
+        forward = shares(parts, parts.sum(0), toward)[0]
+    return LayerShares(*passage.places(layer), *attended(layer, model, mine, rows, by, toward), forward)
 
 
 def attended(
@@ -84,6 +158,7 @@ def attended(
     here: Mapping[str, Tensor],
     rows: Sequence[int],
     by: Float[Tensor, " head"],
+    toward: Float[Tensor, " d_model"] | None = None,
 ) -> tuple[Float[ndarray, "row head key"], Float[ndarray, "row part"]]:
     """Shares of what each head brings from each token in the sum after attention, and of what was there: the stream,
     and in a parallel block what its feed-forward layer writes.
@@ -92,6 +167,7 @@ def attended(
         here: activations of this layer's block, without the row of the batch.
         rows: tokens whose sums these are.
         by: what each head's output is multiplied by.
+        toward: see one_layer.
     """
     block = layer.of(model)
     attention, norm = (block.cross_attn, block.ln_cross_post) if layer.is_cross else (block.attn, block.ln1_post)
@@ -111,17 +187,23 @@ def attended(
         if scale is not None:
             written = frozen_norm(norm, written, scale[at][:, None, None]).to(values)
         parts = torch.cat([written.flatten(1, 2), torch.stack(terms, 1)[at]], dim=1)  # (row, part, d_model)
-        share = shares(parts.transpose(0, 1), summed[at]).T  # (row, part)
+        share = shares(parts.transpose(0, 1), summed[at], toward).T  # (row, part)
         found.append(share[:, : n_heads * n].reshape(len(at), n_heads, n))
         kept.append(share[:, n_heads * n :])
     return np.concatenate(found), np.concatenate(kept)
 
 
 def shares(
-    parts: Float[Tensor, "part row d_model"], summed: Float[Tensor, "row d_model"]
+    parts: Float[Tensor, "part row d_model"],
+    summed: Float[Tensor, "row d_model"],
+    toward: Float[Tensor, " d_model"] | None = None,
 ) -> Float[ndarray, "part row"]:
-    """The share of each part in a sum: max(0, |sum|_1 - |part - sum|_1), over that of all parts."""
-    apart = torch.cdist(parts.transpose(0, 1).contiguous(), summed[:, None], p=1)[..., 0]  # (row, part)
-    near = (summed.abs().sum(-1, keepdim=True) - apart).clamp_min(0).double()
-    near[:, -1] += near.sum(-1) == 0  # nothing points where the sum does: all of it to what was there
+    """The share of each part in a sum: of max(0, |sum|_1 - |part - sum|_1), or of max(0, part . toward), over all
+    parts. Where that is 0 of all parts, the last has all."""
+    if toward is None:
+        apart = torch.cdist(parts.transpose(0, 1).contiguous(), summed[:, None], p=1)[..., 0]  # (row, part)
+        near = (summed.abs().sum(-1, keepdim=True) - apart).clamp_min(0).double()
+    else:
+        near = (parts.double() @ toward).T.clamp_min(0)
+    near[:, -1] += near.sum(-1) == 0
     return (near / near.sum(-1, keepdim=True)).T.cpu().numpy()

@@ -12,7 +12,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.flow_shares import Factors, LayerShares, edits_of, layer_shares
+from tfcore.analysis.inside.flow_shares import Factors, LayerShares, edits_of, layer_shares, logit_shares
 from tfcore.analysis.inside.passages import Passage, attention_layers, read_passage
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -38,7 +38,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The state at one token after the last layer, traced back: every share is of that state, which is 1.
+    """The state at one token after the last layer, or a logit read from it, traced back: every share is of that, which
+    is 1.
 
     A layer is an attention layer with what follows it up to the next; see `attention_layers`. In an encoder-decoder the
     encoder's tokens come first, and stay as they are through the decoder's layers, which take from them.
@@ -54,6 +55,7 @@ class Flow:
         carried: share that each layer's attention brought from other tokens.
         moved: of the state at each token after a layer's attention, the share that came from each token before it.
         routes: of all heads, those of at least SMALLEST, the largest share first.
+        toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
     """
 
     layers: tuple[str, ...]
@@ -66,6 +68,7 @@ class Flow:
     carried: Float[ndarray, " layer"]
     moved: Float[ndarray, "layer seq seq"]
     routes: tuple[Route, ...]
+    toward: tuple[int, ...] = ()
 
     @property
     def followed(self) -> float:
@@ -77,18 +80,34 @@ class Flow:
         return f"{self.layers[layer]}.{head}"
 
 
-def trace(model: Transformer, passage: Passage, threshold: float = 0.0, factors: Factors | None = None) -> Flow:
-    """Trace the state at a token back through the model, from one pass; see layer_shares and follow."""
-    return follow(model.config, passage, layer_shares(model, passage, factors), threshold)
+def trace(
+    model: Transformer,
+    passage: Passage,
+    threshold: float = 0.0,
+    factors: Factors | None = None,
+    toward: tuple[int, ...] = (),
+) -> Flow:
+    """Trace the state at a token, or a logit, back through the model; see layer_shares, logit_shares and follow."""
+    found = layer_shares(model, passage, factors)
+    if toward:
+        found = logit_shares(model, passage, found, *toward, factors=factors)
+    return follow(model.config, passage, found, threshold, toward)
 
 
-def follow(config: ModelConfig, passage: Passage, found: Sequence[LayerShares], threshold: float = 0.0) -> Flow:
-    """Trace the state at a token back: shares multiply along a route.
+def follow(
+    config: ModelConfig,
+    passage: Passage,
+    found: Sequence[LayerShares],
+    threshold: float = 0.0,
+    toward: tuple[int, ...] = (),
+) -> Flow:
+    """Trace the state at a token, or a logit, back: shares multiply along a route.
 
     Args:
         passage: the text, and the token whose last state is explained.
-        found: from layer_shares.
+        found: from layer_shares, or from logit_shares.
         threshold: at each token, heads' contributions below this share are not followed.
+        toward: the tokens of logit_shares.
     """
     layers = attention_layers(config)
     n_layers, n = len(layers), len(passage.tokens)
@@ -124,7 +143,9 @@ def follow(config: ModelConfig, passage: Passage, found: Sequence[LayerShares], 
             routes.append(Route(k, int(head), reached[row], int(j), float(followed[row, head, j])))
     routes.sort(key=lambda route: -route.share)
     named = tuple(layer.name for layer in layers)
-    return Flow(named, passage.target, threshold, stream, straight, feedforward, faint, carried, moved, tuple(routes))
+    return Flow(
+        named, passage.target, threshold, stream, straight, feedforward, faint, carried, moved, tuple(routes), toward
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +199,18 @@ def read_flow(
     choice: int | None = None,
     threshold: float = 0.0,
     heads: str = "",
+    toward: tuple[int, ...] = (),
 ) -> Flow:
-    """The state at a token of a text traced back.
+    """The state at a token of a text, or a logit after it, traced back.
 
     Args:
         limit, choice: see read_passage.
         threshold: see follow.
         heads: what is multiplied, as in "2.5*0 1.3*-1".
+        toward: see Flow.
     """
     passage = read_passage(model, tokenizer, text, limit, choice)
-    return trace(model, passage, threshold, factors_of(model, heads))
+    return trace(model, passage, threshold, factors_of(model, heads), toward)
 
 
 def read_guesses(
@@ -253,6 +276,7 @@ class Story(Finding):
         followed: share that is traced back at all.
         threshold: of the routes that are followed.
         edited: the heads that are multiplied.
+        whole: what shares are of, as from `whole_of`.
     """
 
     token: str | None
@@ -263,15 +287,19 @@ class Story(Finding):
     followed: float
     threshold: float
     edited: str
+    whole: str = "the state"
 
     @property
     def sentence(self) -> str:
         state = f"The state at '{visible(self.at)}'"
         told = state if self.token is None else f"'{visible(self.token)}', {self.probability:.0%}"
-        told += f" with {self.edited}: " if self.edited else ": "
+        told += f" with {self.edited}" if self.edited else ""
+        of_state = self.whole == "the state"
+        told += ": " if of_state else f". Widths are shares of {self.whole}: "
         if self.widest is not None:
             head, source, share = self.widest
-            told += f"the widest ribbon comes from '{visible(source)}' through head {head}, {share:.1%} of the state. "
+            of = " of the state" if of_state else ""
+            told += f"the widest ribbon comes from '{visible(source)}' through head {head}, {share:.1%}{of}. "
         else:
             told += "no head brings anything from another token that is above the threshold. "
         first = ", ".join(f"'{visible(token)}' {share:.0%}" for token, share in self.origins)
@@ -282,10 +310,28 @@ class Story(Finding):
         return f"{told}; {lost}."
 
 
+def whole_of(toward: Sequence[str]) -> str:
+    """What the shares of a flow are of, in words; arguments as pieces of text, see Flow."""
+    if not toward:
+        return "the state"
+    above = f" above that of '{visible(toward[1])}'" if len(toward) > 1 else ""
+    return f"what raises the logit of '{visible(toward[0])}'{above}"
+
+
 def story(
-    flow: Flow, tokens: Sequence[str], guess: str | None, probability: float, factors: Factors, most: int = 3
+    flow: Flow,
+    tokens: Sequence[str],
+    guess: str | None,
+    probability: float,
+    factors: Factors,
+    toward: Sequence[str] = (),
+    most: int = 3,
 ) -> Story:
-    """Of a traced state: the widest route between two tokens, and the tokens it began at."""
+    """Of a traced state or logit: the widest route between two tokens, and the tokens it began at.
+
+    Args:
+        toward: those of the flow, as pieces of text.
+    """
     between = [route for route in flow.routes if route.query != route.key]
     widest = None
     if between:
@@ -294,4 +340,5 @@ def story(
     order = flow.stream[0].argsort()[::-1][:most]
     origins = tuple((tokens[i], float(flow.stream[0, i])) for i in order if flow.stream[0, i] > 0)
     edited = ", ".join(f"head {flow.head(*place)} × {by:g}" for place, by in sorted(factors.items()))
-    return Story(guess, probability, tokens[flow.target], widest, origins, flow.followed, flow.threshold, edited)
+    at, whole = tokens[flow.target], whole_of(toward)
+    return Story(guess, probability, at, widest, origins, flow.followed, flow.threshold, edited, whole)

@@ -14,12 +14,13 @@ def shares_height(n_tokens: int) -> int:
 
 
 def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
-    """The share of the explained state in each token's stream, before each layer and after the last one.
+    """The share of the explained state or logit in each token's stream, before each layer and after the last one.
 
     Args:
         tokens: labels of the rows.
         height: in pixels.
     """
+    whole = "what raises the logit" if flow.toward else "the state"
     stages = [*(f"before {layer}" for layer in flow.layers), "after"]
     rows = [f"{i}: {token}" for i, token in enumerate(tokens)]
     cells = {
@@ -33,7 +34,7 @@ def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
         "zmax": 1.0,
         "xgap": 1,
         "ygap": 1,
-        "hovertemplate": "%{y}, %{customdata}: %{z:.1%} of the state<extra></extra>",
+        "hovertemplate": f"%{{y}}, %{{customdata}}: %{{z:.1%}} of {whole}<extra></extra>",
         "colorbar": {"tickformat": ".0%", "thickness": 10},
     }
     layout = {
