@@ -20,6 +20,7 @@ from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_
 from tfcore.analysis.inside.logit_attribution import is_split
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -116,7 +117,7 @@ def traced(
     passage, found = read_text(model, pasted, TOKENS, choice), shares(model, pasted, choice, heads)
     if toward:
         factors = information_flow.factors_of(network, heads)
-        found = flow_shares.logit_shares(network, passage, found, *toward, factors=factors)
+        found = flow_shares.logit_shares(network, passage, found, toward, factors)
     return information_flow.follow(network.config, passage, found, threshold, toward)
 
 
@@ -148,6 +149,7 @@ def show(
     drawn: Drawn,
     opened: Sequence[int],
     explained: Quantity | None,
+    sampling: Sampling | None,
     story: str,
     on_rank: Callable[[int], None],
     on_against: Callable[[int], None],
@@ -158,6 +160,7 @@ def show(
     Args:
         opened: layers drawn wide; none: those whose attention carried most.
         explained: what heads are measured on.
+        sampling: how the next token is drawn; None: none is.
         story: what the picture shows, in a sentence.
         on_rank: told the place of the next token that was clicked, among those of the model as it is.
         on_against: told that of the token that was clicked to be compared with the one explained.
@@ -169,6 +172,7 @@ def show(
     stage = st.container()
     found = head_effects(drawn, explained)
     following = drawn.guesses.ranked(NEXT)
+    chances = drawn.guesses.final if sampling is None else information_flow.sampled(drawn.guesses, sampling)
     columns = flow_columns.columns(drawn.flow, wide, LEAST)
     token = None if explained is None or explained.kind == "text" else explained.token
     against = explained.against if explained is not None and explained.kind == "difference" else None
@@ -188,9 +192,10 @@ def show(
                     for token, probability in zip(drawn.guesses.best, drawn.guesses.probability, strict=True)
                 ],
                 following=[
-                    (text.visible(piece), float(drawn.guesses.final[i]))
+                    (text.visible(piece), float(chances[i]))
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
+                drawing="" if sampling in (None, Sampling()) else drawing(sampling),
                 word=following.index(token) if token in following else None,
                 against=following.index(against) if against in following else None,
                 whole=information_flow.whole_of(drawn.toward),
@@ -283,22 +288,35 @@ def _bar(key: Hashable, job: jobs.Job, layers: int, begun: bool) -> None:
     live.bar(key, job, done, layers, {}, work="measurement", step="layer", fresh="")
 
 
-def write(drawn: Drawn) -> None:
-    """A button that draws the next token, which joins the text, and how it is drawn."""
-    button = st.container(width="content")
+def choose_sampling() -> Sampling:
+    """Controls for how the next token is drawn, which the bars of the next tokens show."""
     with st.popover("Sampling"):
         temperature = controls.slider(
-            "Temperature of what is written", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable"
+            "Temperature", "temperature", 0.0, 2.0, 1.0, 0.1, help="0: the most probable token; 1: as the model says"
         )
+        top_p = controls.slider(
+            "Top-p", "top_p", 0.1, 1.0, 1.0, 0.05, help="Only the most probable tokens that reach this sum together"
+        )
+    return Sampling(temperature=temperature, top_p=top_p)
+
+
+def write(drawn: Drawn, sampling: Sampling) -> None:
+    """A button that draws the next token, which joins the text."""
     full = drawn.passage.total >= TOKENS
-    button.button(
+    st.button(
         "Write the next token",
         key="write",
         on_click=_write,
-        args=(drawn, temperature),
+        args=(drawn, sampling),
         disabled=full,
         help=f"The picture has room for {TOKENS} tokens" if full else None,
     )
+
+
+def drawing(sampling: Sampling) -> str:
+    """How the next token is drawn, in words."""
+    top_p = f", top-p {sampling.top_p:.2f}" if sampling.top_p < 1 else ""
+    return f"temperature {sampling.temperature:.1f}{top_p}"
 
 
 def restore(drawn: Drawn) -> None:
@@ -307,8 +325,8 @@ def restore(drawn: Drawn) -> None:
         st.button("All heads as they are", key="whole", on_click=controls.set_values, kwargs={"heads": ""})
 
 
-def _write(drawn: Drawn, temperature: float) -> None:
-    token = information_flow.draw_token(drawn.guesses, temperature, seed=drawn.passage.total)
+def _write(drawn: Drawn, sampling: Sampling) -> None:
+    token = information_flow.draw_token(drawn.guesses, sampling, seed=drawn.passage.total)
     controls.set_values(text=drawn.pasted + cache.model(drawn.model)[1].decode([token]))
 
 

@@ -56,6 +56,10 @@ def test_a_text_a_head_and_three_words(river, stranger):
     river.visitor.wait_for_address(heads="2.5*0")
     river.expect_next("·he, 41.")
     assert river.drawn() != first
+    river.page.get_by_role("button", name="Sampling").click()
+    river.page.get_by_role("slider", name="Temperature").press("Home")
+    river.expect_next("·he, 100.")
+    river.page.keyboard.press("Escape")
     for words in ("said that he", "said that he wanted", "said that he wanted to"):
         river.page.get_by_role("button", name="Write the next token").click()
         expect(river.visitor.box()).to_have_value(re.compile(f"{words}$"))

@@ -26,6 +26,7 @@ const DATA = {
   factors: {},
   guesses: [["·b", 0.4], ["·b", 0.4], ["·b", 0.4], ["·b", 0.9]],
   next: [["·b", 0.9], ["·c", 0.1]],
+  drawing: "",
   word: 0,
   against: null,
   whole: "the state",

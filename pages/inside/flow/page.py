@@ -255,8 +255,12 @@ with row, page.more_settings():
 with row:
     drawn = river.read(model, pasted, choice, threshold / 100)
     explained = choose_explained(drawn)
+    sampling = None
     if cache.model(model)[0].config.architecture == "decoder":
-        river.write(drawn)
+        button = st.container(width="content")
+        sampling = river.choose_sampling()
+        with button:
+            river.write(drawn, sampling)
     river.restore(drawn)
 state, drawn = drawn, river.toward(drawn, explained)
 shown = experiments.routes(*cache.model(model), pasted, TOKENS, choice, drawn.flow, drawn.guesses, drawn.heads)
@@ -265,6 +269,7 @@ with stage:
         drawn,
         opened,
         explained,
+        sampling,
         shown.alt,
         partial(explain_word, drawn, explained),
         compare_with,

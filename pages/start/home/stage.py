@@ -6,6 +6,7 @@ from pages.ui import cache, controls, flow, links, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.generation.sampling import Sampling
 
 CHARACTERS = 2_000
 REAL = "smollm2"
@@ -37,10 +38,14 @@ def show() -> str:
     elif not flow.read_text(model, pasted, flow.TOKENS).ids:
         place.info("There is no text yet: type or paste some above, or pick an example.")
     else:
-        with place:
-            drawn = draw(model, pasted)
         with below:
-            flow.write(drawn)
+            button = st.container(width="content")
+            sampling = flow.choose_sampling()
+        with place:
+            drawn = draw(model, pasted, sampling)
+        with button:
+            flow.write(drawn, sampling)
+        with below:
             flow.restore(drawn)
             view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted), **explained(drawn)}
             links.to(PAGE, view, "The same on its own page", ":material/waves:")
@@ -57,7 +62,7 @@ def explained(drawn: flow.Drawn) -> dict[str, str]:
     return {"by": "the next token" if len(words) == 1 else "two tokens", "widths": flow.asked_widths(), **said}
 
 
-def draw(model: str, pasted: str) -> flow.Drawn:
+def draw(model: str, pasted: str, sampling: Sampling) -> flow.Drawn:
     """The river of a text."""
     opened, (rank, *other) = flow.asked_layers(model), flow.asked_ranks()
     drawn = flow.read(model, pasted)
@@ -69,5 +74,5 @@ def draw(model: str, pasted: str) -> flow.Drawn:
     def measure(*ranks: int) -> None:
         controls.set_values(measured=" ".join(map(str, ranks)))
 
-    flow.show(drawn, opened, explained, str(drawn.story), measure, lambda place: measure(rank, place))
+    flow.show(drawn, opened, explained, sampling, str(drawn.story), measure, lambda place: measure(rank, place))
     return drawn

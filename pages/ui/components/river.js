@@ -319,6 +319,10 @@ function mark(view) {
     }, before)
     pressed(node, event => view.send(event.shiftKey && data.tracing && !chosen ? "against" : "word", bar.index))
   }
+  if (data.drawing && scene.bars.length) {
+    const [first] = scene.bars, node = group("drawing", { role: "note" })
+    make("text", { x: first.x, y: first.y - 16, fill: roles.muted, "font-size": 11, "text-anchor": "middle" }, node, `drawn at ${data.drawing}`)
+  }
   for (const [key, node] of view.kept) {
     if (seen.has(key)) continue
     node.remove()

@@ -37,7 +37,8 @@ class River:
         measure: what that is, in words.
         kinds: of the heads, by layer and head.
         guesses: after each layer the top prediction and its probability; None where there is none.
-        following: the most probable next tokens with their probabilities, the first first.
+        following: the most probable next tokens with the probabilities with which they are drawn, the first first.
+        drawing: how, in words; nothing where that is as the model says.
         word, against: the places in `following` of the token that is measured, and of the one it is compared with.
         whole: what widths are shares of, in words.
         traced: whether that is the logit of `word`, above that of `against`; the state otherwise.
@@ -56,6 +57,7 @@ class River:
     kinds: Sequence[Sequence[str]]
     guesses: Sequence[tuple[str, float] | None]
     following: Sequence[tuple[str, float]]
+    drawing: str
     word: int | None
     story: str
     against: int | None = None
@@ -180,6 +182,7 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
         "guesses": [one and [one[0], round(one[1], 4)] for one in river.guesses],
         "next": [[token, round(probability, 5)] for token, probability in river.following],
+        "drawing": river.drawing,
         "word": river.word,
         "against": river.against,
         "whole": river.whole,

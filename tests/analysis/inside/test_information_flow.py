@@ -18,12 +18,14 @@ from tfcore.analysis.inside.information_flow import (
     read_factors,
     read_flow,
     read_guesses,
+    sampled,
     story,
     trace,
     written_factors,
 )
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import of_ids
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
@@ -297,13 +299,19 @@ def test_head_2_5_of_stories_carries_the_pronoun():
     assert not [one for one in without.routes if (one.layer, one.head) == (2, 5)]
 
 
-def test_the_next_token_is_drawn_by_temperature_and_seed():
-    guesses = LayerGuesses((0,), (0.6,), np.array([0.1, 0.6, 0.3], dtype=np.float32))
-    assert draw_token(guesses, 0.0, 5) == 1
-    drawn = [draw_token(guesses, 1.0, seed) for seed in range(400)]
-    np.testing.assert_allclose(np.bincount(drawn, minlength=3) / 400, [0.1, 0.6, 0.3], atol=0.07)
-    assert drawn[:20] == [draw_token(guesses, 1.0, seed) for seed in range(20)]
-    assert {draw_token(guesses, 0.05, seed) for seed in range(50)} == {1}
+def test_the_next_token_is_drawn_by_temperature_top_p_and_seed():
+    own = np.array([0.1, 0.6, 0.3, 0.0], dtype=np.float32)
+    guesses = LayerGuesses((0,), (0.6,), own)
+    assert sampled(guesses, Sampling()) is own
+    np.testing.assert_allclose(sampled(guesses, Sampling(temperature=0)), [0, 1, 0, 0])
+    squares = own**2 / (own**2).sum()
+    np.testing.assert_allclose(sampled(guesses, Sampling(temperature=0.5)), squares, atol=1e-6)
+    np.testing.assert_allclose(sampled(guesses, Sampling(top_p=0.7)), [0, 2 / 3, 1 / 3, 0], atol=1e-6)
+    assert draw_token(guesses, Sampling(temperature=0), 5) == 1
+    drawn = [draw_token(guesses, Sampling(), seed) for seed in range(400)]
+    np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 400, own, atol=0.07)
+    assert drawn[:20] == [draw_token(guesses, Sampling(), seed) for seed in range(20)]
+    assert {draw_token(guesses, Sampling(temperature=0.05), seed) for seed in range(50)} == {1}
 
 
 # ---- heads that are changed ----

@@ -162,13 +162,26 @@ def test_an_encoder_decoder_explains_a_token_of_its_translation():
 
 
 def test_the_next_token_joins_the_text():
-    test = press(opened(), "write")
+    test = press(opened(temperature="0.0"), "write")
     assert test.text_area(key="text").value == f"{TEXT} he"
     assert river(test)["tokens"][-1] == "·he"
     test = opened(text="a dog " * 40)
     assert test.button(key="write").disabled
     assert len(river(test)["tokens"]) == flow.TOKENS
     assert "40" in visits.said(test, "caption", "info", "warning", "markdown")
+
+
+def test_bars_are_the_chances_of_what_is_written():
+    own = layer_guesses(cache.model("stories")[0], of_ids(ids(), len(ids()) - 1)).final.astype(np.float64)
+    said = river(opened(temperature="0.5"))
+    expected = np.sort(own**2 / (own**2).sum())[::-1][: flow.NEXT]
+    assert [one for _, one in said["next"]] == pytest.approx(expected, abs=1e-4)
+    assert said["drawing"] == "temperature 0.5"
+    assert said["story"].startswith("'·he', 69%")  # the model's own
+    few = river(opened(top_p="0.7"))
+    assert [one > 0 for _, one in few["next"]] == [True] * 2 + [False] * 5
+    assert few["drawing"] == "temperature 1.0, top-p 0.70"
+    assert river(opened())["drawing"] == ""
 
 
 def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):

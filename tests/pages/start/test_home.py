@@ -45,7 +45,7 @@ def test_its_river_can_be_changed_measured_and_written_on():
     said = river(opened(heads="2.5*0", measured="2"))
     assert (said["factors"], said["measure"]) == ({"2.5": 0.0}, "log-probability of '·the' after the last token")
     assert river(opened(measured="99"))["word"] == 0
-    test = press(opened(), "write")
+    test = press(opened(temperature="0.0"), "write")
     assert test.text_area(key="text").value.endswith("said that he")
     for name in ("he or she?", "a red ball again"):
         assert river(press(test, f"try {name}"))["next"]

@@ -71,8 +71,7 @@ def logit_shares(
     model: Transformer,
     passage: Passage,
     found: Sequence[LayerShares],
-    token: int,
-    against: int | None = None,
+    toward: Sequence[int],
     factors: Factors | None = None,
 ) -> tuple[LayerShares, ...]:
     """The same shares, but in the stream of the token that predicts those in the logit of a next token, above that of
@@ -85,16 +84,17 @@ def logit_shares(
 
     Args:
         found: from layer_shares.
+        toward: the next token, and the other one if there is one.
         factors: heads whose output is multiplied, as in `found`.
 
     Raises:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
     """
     check_model(model)
-    here, factors, toward = recorded(model, passage, factors), factors or {}, stream_direction(model, token, against)
+    here, factors, direction = recorded(model, passage, factors), factors or {}, stream_direction(model, *toward)
     changed = []
     for k, one in enumerate(found):
-        row = one_layer(model, passage, k, here, [passage.row], factors, toward)
+        row = one_layer(model, passage, k, here, [passage.row], factors, direction)
         heads, kept = one.heads.copy(), one.kept.copy()
         heads[passage.row], kept[passage.row] = row.heads[0], row.kept[0]
         forward = one.feedforward

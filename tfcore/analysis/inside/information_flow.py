@@ -16,7 +16,7 @@ from tfcore.analysis.inside.flow_shares import Factors, LayerShares, edits_of, l
 from tfcore.analysis.inside.passages import Passage, attention_layers, read_passage
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
-from tfcore.generation.sampling import distribution, draw
+from tfcore.generation.sampling import Sampling, draw
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -90,7 +90,7 @@ def trace(
     """Trace the state at a token, or a logit, back through the model; see layer_shares, logit_shares and follow."""
     found = layer_shares(model, passage, factors)
     if toward:
-        found = logit_shares(model, passage, found, *toward, factors=factors)
+        found = logit_shares(model, passage, found, toward, factors)
     return follow(model.config, passage, found, threshold, toward)
 
 
@@ -225,16 +225,21 @@ def factors_of(model: Transformer, heads: str) -> Factors:
     return read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)[0]
 
 
-def draw_token(guesses: LayerGuesses, temperature: float, seed: int) -> int:
-    """The next token: at a temperature of 0 the most probable, else drawn.
+def sampled(guesses: LayerGuesses, sampling: Sampling) -> Float[ndarray, " vocab"]:
+    """The probability with which each token is drawn next."""
+    if sampling == Sampling():
+        return guesses.final
+    logits = torch.from_numpy(guesses.final).clamp_min(torch.finfo(torch.float32).tiny).log()
+    return sampling.distribution(logits).numpy()
+
+
+def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
+    """The next token.
 
     Args:
         seed: the same one draws the same token from the same probabilities.
     """
-    if temperature == 0:
-        return int(guesses.final.argmax())
-    logits = torch.from_numpy(guesses.final).double().log()
-    return draw(distribution(logits, temperature=temperature), torch.Generator().manual_seed(seed))
+    return draw(torch.from_numpy(sampled(guesses, sampling)).double(), torch.Generator().manual_seed(seed))
 
 
 def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int, int], float], bool]:
