@@ -17,7 +17,7 @@ from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import LayerShares
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
-from tfcore.analysis.inside.logit_attribution import is_split
+from tfcore.analysis.inside.logit_attribution import check_model
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.sampling import Sampling
@@ -77,7 +77,11 @@ class Drawn:
     @property
     def can_trace(self) -> bool:
         """Whether a logit can be traced."""
-        return is_split(cache.model(self.model)[0].config)
+        try:
+            check_model(cache.model(self.model)[0])
+        except ValueError:
+            return False
+        return True
 
 
 def measure(

@@ -19,7 +19,6 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.block import Block
-from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.linear import linear
@@ -225,16 +224,11 @@ def check_model(model: Transformer) -> None:
         ValueError: it is not; the message names what the model is.
     """
     config = model.config
-    if not is_split(config):
+    if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
         raise ValueError(
             f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
             f"norm_placement={config.norm_placement!r}, head={config.head!r}"
         )
-
-
-def is_split(config: ModelConfig) -> bool:
-    """Whether a model's logits are sums of what its parts write; see check_model."""
-    return config.architecture == "decoder" and config.norm_placement != "post" and config.head == "lm"
 
 
 # ---- findings ----
