@@ -73,9 +73,11 @@ def prompt_and_curve(latest: page.Latest, counted: page.Latest) -> None:
 def curve(model: str, task: str, labels: Labels, count: int, counted: page.Latest) -> None:
     """What was measured, where it was."""
     if (model, task) not in accuracy.kept():
+        there = " and ".join(sorted({one for one, what in accuracy.kept() if what == task}))
         st.info(
-            f"The accuracy of {text.escape(model, 100)} on {NAMES[task]} has not been measured; measured are "
-            f"{', '.join(sorted({f'{one} on {NAMES[what]}' for one, what in accuracy.kept()}))}."
+            f"The accuracy of {text.escape(model, 100)} on {NAMES[task]} has not been measured: it takes minutes, and "
+            f"was measured once, for {there}. The answer beside is "
+            "this model's."
         )
         return
     shown = experiments.by_examples(model, task, labels, count)

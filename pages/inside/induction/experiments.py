@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun, highest_composition, patch_paths, patched_losses
+from tfcore.analysis.inside.circuits import (
+    Composition,
+    PatchedRun,
+    drawn_pairs,
+    highest_composition,
+    patch_paths,
+    patched_losses,
+)
 from tfcore.analysis.inside.induction_findings import (
     best_induction_head,
     copy_losses,
@@ -76,7 +83,8 @@ def scores(values: Float[ndarray, "layer head"], kind: str, name: str, head: Pla
 def circuit(model: Transformer, result: Composition, layer: int, senders: list[Place], receivers: list[Place]) -> Shown:
     """Which heads read what earlier heads wrote: composition scores of their matrices (after arXiv:2209.11895)."""
     figure = strips_figure(result, layer, senders, receivers, height=420)
-    return Shown(figure, (highest_composition(result, layer, model.config.d_model),))
+    found = highest_composition(result, layer, model.config.d_model), drawn_pairs(result.scores["key"].size)
+    return Shown(figure, tuple(one for one in found if one is not None))
 
 
 def patched_runs(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.circuits import Composition, PatchedRun, drawn_pairs, places_of_drawn
 from tfcore.analysis.inside.induction_heads import HeadTests
 from tfcore.figures import theme
 from tfcore.figures.inside import circuits as figures
@@ -24,6 +24,22 @@ def test_strips_hold_every_pair_and_fill_those_of_the_circuit():
     assert named == ["random matrices: 0.100", "0.2 → 2.1"]  # the only one far from random
     band = figure.layout.shapes[0]
     assert np.allclose((band.x0, band.x1), (0.08, 0.12))
+
+
+def test_of_very_many_pairs_the_highest_and_some_of_the_others_are_drawn():
+    scores = np.random.default_rng(0).random((32, 26, 32))  # a layer of 32 heads above 26 of them
+    scores[3, 5, 7] = 0.0  # the lowest, of the circuit
+    result = Composition(dict.fromkeys(("query", "key", "value"), scores), 0.5, 0.01)
+    figure = figures.strips_figure(result, 26, [(5, 7)], [(26, 3)], 360)
+    for hollow, filled in zip(figure.data[::2], figure.data[1::2], strict=True):
+        assert list(filled.text) == ["5.7 → 26.3"]
+        assert len(hollow.x) <= 3_000
+        threshold = np.sort(scores.ravel())[-1_000].astype(np.float32)
+        assert (np.asarray(hollow.x) >= threshold).sum() == 1_000
+    said = drawn_pairs(scores.size)
+    assert 1_000 + np.ceil((scores.size - 1_000) / said.every) == len(places_of_drawn(scores.ravel()))
+    assert str(said).startswith("Of 26,624 pairs of each kind the 1,000 highest are drawn")
+    assert drawn_pairs(2_349) is None  # SmolLM2's heads of layer 29
 
 
 def test_path_patching_shows_both_numbers_of_every_run():

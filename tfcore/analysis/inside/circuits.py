@@ -252,6 +252,48 @@ def highest_composition(result: Composition, layer: int, d_model: int) -> Highes
     return HighestComposition(layer, best, result.random, result.spread, d_model)
 
 
+MOST_PAIRS = 3_000  # of heads, up to which all are drawn: a figure of 80,000 dots takes 2.5 MB and half a minute
+HIGHEST_PAIRS = 1_000  # of more, how many of the highest are drawn at least
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPairs(Finding):
+    """Which pairs of heads a figure shows, where there are too many for all.
+
+    Args:
+        pairs: of each kind.
+        highest: of these are drawn, the highest.
+        every: of the others every second, third ... is drawn, in the order of their scores.
+    """
+
+    pairs: int
+    highest: int
+    every: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Of {self.pairs:,} pairs of each kind the {self.highest:,} highest are drawn and, in the order of their "
+            f"scores, one in {self.every} of the others."
+        )
+
+
+def drawn_pairs(pairs: int) -> DrawnPairs | None:
+    """Which of so many pairs are drawn; None: all."""
+    if pairs <= MOST_PAIRS:
+        return None
+    return DrawnPairs(pairs, HIGHEST_PAIRS, math.ceil((pairs - HIGHEST_PAIRS) / (MOST_PAIRS - HIGHEST_PAIRS)))
+
+
+def places_of_drawn(scores: Float[ndarray, " pair"]) -> Int[ndarray, " drawn"]:
+    """Where the pairs stand that are drawn, the highest score first."""
+    order = np.argsort(-scores, kind="stable")
+    some = drawn_pairs(len(scores))
+    if some is None:
+        return order
+    return np.concatenate((order[: some.highest], order[some.highest :: some.every]))
+
+
 @dataclass(frozen=True, slots=True)
 class CircuitComposition(Finding):
     """The composition that stands out between previous-token heads and the induction heads of a layer.

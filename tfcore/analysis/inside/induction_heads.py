@@ -21,7 +21,7 @@ Place = tuple[int, int]  # layer, head
 MEASURED = ("induction", "previous token", "duplicate")
 STRONG = 1 / 3  # a head is counted among its kind from this mean weight on
 ROWS = 8  # rows of random tokens that a measure is averaged over
-ROWS_OF_LARGE = 2  # of a model of LARGE weights in its blocks, of which each row takes long
+ROWS_OF_LARGE = 2  # of a model of LARGE weights, of which each row takes long
 LARGE = 50e6
 TESTED = 32  # random tokens of one copy by which heads are counted among their kinds
 
@@ -76,7 +76,8 @@ def random_rows(vocab_size: int, length: int, rows: int, seed: int) -> Int[Tenso
 
 def rows_for(config: ModelConfig) -> int:
     """How many rows a measure is averaged over."""
-    weights = config.n_layers * config.d_model * (4 * config.d_model + 2 * config.ff_size)
+    in_blocks = config.n_layers * config.d_model * (4 * config.d_model + 2 * config.ff_size)
+    weights = in_blocks + config.d_model * config.vocab_size  # a large vocabulary takes as long: its logits
     return ROWS if weights < LARGE else ROWS_OF_LARGE
 
 

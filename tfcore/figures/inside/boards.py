@@ -1,5 +1,6 @@
 """A board with one field for each part of a model: layers down, heads (and feed-forward layers) across."""
 
+import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ MOST_NUMBERS = 200  # fields up to which each has its number written in it
 ROW = 40  # pixels, of a row where there are few
 HIGHEST = 780  # pixels, of all rows
 AROUND = 60  # pixels above and below the rows
+MOST_NAMED = 14  # columns up to which each is named: upright names of two digits fit on a phone, too
 LOW = 30  # pixels: in lower rows there is no room above a number for a mark, so marks stand beside it
 
 
@@ -85,15 +87,16 @@ def board(
         traces.append(crosses(crossed, (0.36 * written, 0.3 * written * high)))
     frame = {"color": "@accent", "width": 3}
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
+    named = named_columns(parts)
     layout = theme.base_layout(
         height,
         xaxis={
             **axis,
-            "tickvals": list(range(n_parts)),
-            "ticktext": list(parts),
+            "tickvals": named,
+            "ticktext": [parts[column] for column in named],
             "side": "top",
             "range": [-0.5, n_parts - 0.5],
-            "tickangle": 0 if n_parts <= 14 else -60,
+            "tickangle": 0,
             "title": {"text": across or ("head (FF: feed-forward)" if "FF" in parts else "head"), "standoff": 2},
         },
         yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
@@ -111,6 +114,15 @@ def board(
         ],
     )
     return theme.build(traces, layout)
+
+
+def named_columns(parts: Sequence[str]) -> list[int]:
+    """The columns whose names are written: all of a few, of more every second, third ... and FF, where it has room."""
+    every = math.ceil(len(parts) / MOST_NAMED)
+    named = list(range(0, len(parts), every))
+    if parts and parts[-1] == "FF":
+        named = [column for column in named if column <= len(parts) - 1 - every] + [len(parts) - 1]
+    return named
 
 
 def triangles(

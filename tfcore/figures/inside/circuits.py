@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.circuits import Composition, PatchedRun, places_of_drawn
 from tfcore.analysis.inside.induction_heads import HeadTests, Place
 from tfcore.figures import theme
 
@@ -24,7 +24,8 @@ def strips_figure(
     result: Composition, layer: int, senders: Collection[Place], receivers: Collection[Place], height: int
 ) -> go.Figure:
     """Every pair of a head of `layer` and one below it as a dot, a strip for Q, K and V; pairs of a sender (a
-    previous-token head) and a receiver (an induction head) are filled, the rest is hollow.
+    previous-token head) and a receiver (an induction head) are filled, the rest is hollow. Of many pairs those of
+    `places_of_drawn` and the filled ones are drawn.
 
     Args:
         height: in pixels.
@@ -32,11 +33,14 @@ def strips_figure(
     data: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     for row, (kind, scores) in enumerate(result.scores.items()):
-        places = [(int(head), (int(below), int(other))) for head, below, other in np.ndindex(scores.shape)]
-        x = scores.ravel()
+        pairs = [(int(head), (int(below), int(other))) for head, below, other in np.ndindex(scores.shape)]
+        in_circuit = {i for i, (head, wrote) in enumerate(pairs) if (layer, head) in receivers and wrote in senders}
+        drawn = sorted({*places_of_drawn(scores.ravel()).tolist(), *in_circuit})
+        places = [pairs[i] for i in drawn]
+        x = scores.ravel()[drawn]
         y = row + _jitter(x)
         words = [f"{below}.{other} → {layer}.{head}" for head, (below, other) in places]
-        circuit = [(layer, head) in receivers and wrote in senders for head, wrote in places]
+        circuit = [i in in_circuit for i in drawn]
         for chosen, symbol, size in ((False, "circle-open", 6), (True, "diamond", 12)):
             at = [i for i, is_circuit in enumerate(circuit) if is_circuit == chosen]
             data.append(
