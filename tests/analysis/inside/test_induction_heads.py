@@ -225,7 +225,7 @@ def test_a_large_model_is_measured_on_fewer_rows():
     assert rows_for(small.config()) == ROWS
     assert rows_for(small.config(d_model=516, n_layers=12, d_ff=2048)) == ROWS  # 38 million
     assert rows_for(small.config(d_model=576, n_layers=30, d_ff=1536)) == ROWS_OF_LARGE  # SmolLM2's shape
-    assert rows_for(small.config(d_model=256, n_layers=32, d_ff=704, vocab_size=151_936)) == ROWS_OF_LARGE
+    assert rows_for(small.config(d_model=256, n_heads=32, n_layers=32, d_ff=704, vocab_size=151_936)) == ROWS_OF_LARGE
 
 
 @pytest.mark.usefixtures("real_models")
