@@ -13,6 +13,7 @@ from tfcore.analysis.inside.circuits import (
     highest_composition,
     patch_paths,
     patched_losses,
+    places_of_drawn,
 )
 from tfcore.analysis.inside.induction_findings import (
     best_induction_head,
@@ -82,7 +83,7 @@ def scores(values: Float[ndarray, "layer head"], kind: str, name: str, head: Pla
 
 def circuit(model: Transformer, result: Composition, layer: int, senders: list[Place], receivers: list[Place]) -> Shown:
     """Which heads read what earlier heads wrote: composition scores of their matrices (after arXiv:2209.11895)."""
-    figure = strips_figure(result, layer, senders, receivers, height=420)
+    figure = strips_figure(result, layer, senders, receivers, places_of_drawn(result), height=420)
     found = highest_composition(result, layer, model.config.d_model), drawn_pairs(result.scores["key"].size)
     return Shown(figure, tuple(one for one in found if one is not None))
 

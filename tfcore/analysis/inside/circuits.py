@@ -285,13 +285,13 @@ def drawn_pairs(pairs: int) -> DrawnPairs | None:
     return DrawnPairs(pairs, HIGHEST_PAIRS, math.ceil((pairs - HIGHEST_PAIRS) / (MOST_PAIRS - HIGHEST_PAIRS)))
 
 
-def places_of_drawn(scores: Float[ndarray, " pair"]) -> Int[ndarray, " drawn"]:
-    """Where the pairs stand that are drawn, the highest score first."""
-    order = np.argsort(-scores, kind="stable")
-    some = drawn_pairs(len(scores))
-    if some is None:
-        return order
-    return np.concatenate((order[: some.highest], order[some.highest :: some.every]))
+def places_of_drawn(result: Composition) -> dict[str, list[int]]:
+    """Kind -> where the pairs that are drawn stand in its flattened scores, the highest first."""
+    found = {}
+    for kind, scores in result.scores.items():
+        order, some = np.argsort(-scores.ravel(), kind="stable").tolist(), drawn_pairs(scores.size)
+        found[kind] = order if some is None else order[: some.highest] + order[some.highest :: some.every]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """Circuits of two heads: composition scores, path patching, prefix matching and copying of every head."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun, places_of_drawn
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
 from tfcore.analysis.inside.induction_heads import HeadTests, Place
 from tfcore.figures import theme
 
@@ -21,13 +21,19 @@ PATCHED = {"none": "no patch", "query": "Q patched", "key": "K patched", "value"
 
 
 def strips_figure(
-    result: Composition, layer: int, senders: Collection[Place], receivers: Collection[Place], height: int
+    result: Composition,
+    layer: int,
+    senders: Collection[Place],
+    receivers: Collection[Place],
+    drawn: Mapping[str, Sequence[int]],
+    height: int,
 ) -> go.Figure:
     """Every pair of a head of `layer` and one below it as a dot, a strip for Q, K and V; pairs of a sender (a
-    previous-token head) and a receiver (an induction head) are filled, the rest is hollow. Of many pairs those of
-    `places_of_drawn` and the filled ones are drawn.
+    previous-token head) and a receiver (an induction head) are filled, the rest is hollow.
 
     Args:
+        drawn: kind -> which pairs are drawn, by their places in its flattened scores, the highest first; besides them
+            the filled ones are.
         height: in pixels.
     """
     data: list[dict[str, Any]] = []
@@ -35,12 +41,12 @@ def strips_figure(
     for row, (kind, scores) in enumerate(result.scores.items()):
         pairs = [(int(head), (int(below), int(other))) for head, below, other in np.ndindex(scores.shape)]
         in_circuit = {i for i, (head, wrote) in enumerate(pairs) if (layer, head) in receivers and wrote in senders}
-        drawn = sorted({*places_of_drawn(scores.ravel()).tolist(), *in_circuit})
-        places = [pairs[i] for i in drawn]
-        x = scores.ravel()[drawn]
+        dots = sorted({*drawn[kind], *in_circuit})
+        places = [pairs[i] for i in dots]
+        x = scores.ravel()[dots]
         y = row + _jitter(x)
         words = [f"{below}.{other} → {layer}.{head}" for head, (below, other) in places]
-        circuit = [i in in_circuit for i in drawn]
+        circuit = [i in in_circuit for i in dots]
         for chosen, symbol, size in ((False, "circle-open", 6), (True, "diamond", 12)):
             at = [i for i, is_circuit in enumerate(circuit) if is_circuit == chosen]
             data.append(
