@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short, si, span
+from tfcore.analysis.quantities import (
+    amount,
+    both,
+    compact,
+    gigabytes,
+    in_ten,
+    power,
+    prefixed,
+    round_count,
+    short,
+    si,
+    span,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +100,11 @@ def test_letters_for_thousands(value, text):
 )
 def test_from_the_least_to_the_largest(values, form, text):
     assert span(values, form) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(17.448, "17.45"), (99_999.5, "99,999.50"), (887_504.3, "887,504"), (1_187_513, "1.2 × 10⁶")]
+)
+def test_any_size_in_ten_characters(value, text):
+    assert in_ten(value) == text
+    assert len(in_ten(value)) <= 10

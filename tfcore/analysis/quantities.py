@@ -81,6 +81,13 @@ def power(value: float, digits: int = 1) -> str:
     return ten if float(mantissa) == 1 else f"{mantissa} × {ten}"
 
 
+def in_ten(number: float) -> str:
+    """A positive number in ten characters at most: 17.45, 887,504, 1.2 × 10⁶."""
+    if number < 100_000:
+        return f"{number:,.2f}"
+    return f"{number:,.0f}" if number < 999_999.5 else power(number)
+
+
 def prefixed(count: float, unit: str = "B") -> str:
     """134.2 MB, 1.0 TFLOP: bytes or operations with a decimal prefix, one digit after the point."""
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):

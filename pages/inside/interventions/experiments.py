@@ -7,6 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import (
     EstimatedShares,
     estimate_against_exact,
@@ -18,6 +19,7 @@ from tfcore.analysis.inside.input_attribution import (
     Occlusion,
     attribute_inputs,
     completeness,
+    known_so_far,
     method_agreement,
     removed,
 )
@@ -288,8 +290,11 @@ def coloured_text(
         axis="token of the text",
         height=230,
     )
-    exact = removed(found, position, read.tokens, unit)
-    return Shown(figure, (exact, completeness(found, against, unit), *([end] if end.beyond else [])))
+    said: tuple[Finding, ...] = (known_so_far(found),)
+    if found.complete:
+        said = removed(found, position, read.tokens, unit), completeness(found, against, unit)
+        said += (end,) if end.beyond else ()
+    return Shown(figure, said)
 
 
 def compared_methods(
@@ -298,7 +303,7 @@ def compared_methods(
     """Occlusion, integrated gradients (arXiv:1703.01365) and gradient times input beside each other."""
     methods = found.methods(occlusion)
     figure = attribution_bars(methods, tick_labels(read.tokens, 10), unit, position, height=320)
-    return Shown(figure, (method_agreement(methods, read.tokens),))
+    return Shown(figure, (method_agreement(methods, read.tokens) if found.complete else known_so_far(found),))
 
 
 # ---- sets of prompts ----

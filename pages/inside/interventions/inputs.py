@@ -1,5 +1,6 @@
 """Section of the page on interventions: which tokens of the text the prediction depends on."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from pages.inside.reading import Reading
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.work import filling, live
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import input_attribution as analysis
 from tfcore.analysis.inside.input_attribution import InputAttribution, Occlusion
@@ -27,6 +29,23 @@ OCCLUSIONS: dict[Occlusion, str] = {"replaced": "by the baseline", "left out": "
 COLUMN = 30  # pixels of a token, at least
 
 attributed = cache.of_model(max_entries=64)(experiments.attributed)
+
+
+@cache.data(max_entries=64)
+def begun(
+    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None
+) -> analysis.InputAttribution:
+    """What is there at once: gradient times input."""
+    return next(by_steps(model, pasted, quantity, other, bos))
+
+
+def by_steps(
+    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None
+) -> Iterator[analysis.InputAttribution]:
+    """What is known after each group of runs."""
+    baseline = None if other is None else _reading.read(model, other, TOKENS, bos).ids
+    ids = _reading.read(model, pasted, TOKENS, bos).ids
+    return analysis.attribute_by_steps(cache.model(model)[0], ids, quantity, baseline)
 
 
 def inputs(reading: Reading, more: Any) -> None:
@@ -55,26 +74,36 @@ def inputs(reading: Reading, more: Any) -> None:
         st.info("This text has one token: give at least two, so that one can be left out.")
         return
     what = reading.model, reading.pasted, TOKENS, quantity, other, reading.bos
-    with st.spinner("Running the text with every token occluded, and on the way from the baseline"):
-        found = attributed(*what)
-    most = analysis.most_named(found)
+    short = reading.model, reading.pasted, quantity, other, reading.bos
+    network, n = cache.model(reading.model)[0], len(reading.ids)
+    operations = analysis.operations(network, n)
+    first = (
+        attributed(*what) if operations <= filling.FEW else begun(*short)
+    )  # the slider's default must not move meanwhile
     with more:
-        position = controls.slider("Token to leave out", "out", 0, len(reading.ids) - 1, most)
+        position = controls.slider("Token to leave out", "out", 0, n - 1, analysis.most_named(first))
+    against = "zero vectors" if other is None else "the other text"
+
+    def draw(found: Sequence[InputAttribution]) -> None:
+        pictures(reading, found[-1] if found else first, occlusion, quantity, against, position)
+
     with drawn:
-        against = "zero vectors" if other is None else "the other text"
-        programs = pictures(reading, found, made(experiments.attributed, *what), occlusion, quantity, against, position)
-    words(programs)
+        filling.fill(
+            ("inputs", *what),
+            operations,
+            lambda: by_steps(*short),
+            lambda: [first],
+            draw,
+            analysis.count_steps(network, n),
+            "step",
+            wait=0.0,  # gradient times input is there
+        )
+    words(programs(reading, made(experiments.attributed, *what), occlusion, quantity.unit, against, position))
 
 
 def pictures(
-    reading: Reading,
-    found: InputAttribution,
-    found_made: Any,
-    occlusion: Occlusion,
-    quantity: Quantity,
-    against: str,
-    position: int,
-) -> list[page.Experiment]:
+    reading: Reading, found: InputAttribution, occlusion: Occlusion, quantity: Quantity, against: str, position: int
+) -> None:
     """The coloured text, and the methods as bars; a click on a token chooses it."""
     n, unit = len(reading.ids), quantity.unit
     coloured = experiments.coloured_text(found, reading.first, occlusion, unit, against, position)
@@ -83,7 +112,7 @@ def pictures(
 
     def choose(event: Event) -> None:
         if isinstance(event["x"], int | float) and 0 <= event["x"] < n:
-            controls.set_values(out=int(event["x"]))
+            live.set_values(out=int(event["x"]))
 
     def table() -> pd.DataFrame:
         columns = {**found.methods("left out"), **found.methods("replaced")}
@@ -110,12 +139,18 @@ def pictures(
         alt=bars.alt,
         caption=bars.caption,
     )
+
+
+def programs(
+    reading: Reading, found: Any, occlusion: Occlusion, unit: str, against: str, position: int
+) -> list[page.Experiment]:
+    """Both pictures as programs."""
     read = made(one_text.first_tokens, *(reading.model, reading.pasted, TOKENS, reading.bos))
     return [
         page.experiment_of(
-            "The coloured text", experiments.coloured_text, found_made, read, occlusion, unit, against, position
+            "The coloured text", experiments.coloured_text, found, read, occlusion, unit, against, position
         ),
-        page.experiment_of("Three methods", experiments.compared_methods, found_made, read, occlusion, unit, position),
+        page.experiment_of("Three methods", experiments.compared_methods, found, read, occlusion, unit, position),
     ]
 
 
@@ -143,12 +178,7 @@ def words(programs: list[page.Experiment]) -> None:
             r"\text{gradient} \times \text{input}_i = (x_i - b_i) \cdot \frac{\partial Q}{\partial x_i}(x)"
             r"\end{gathered}"
         ),
-        code=(
-            analysis.attribute_inputs,
-            analysis.integrated_gradients,
-            analysis.without_each,
-            analysis.method_agreement,
-        ),
+        code=(analysis.attribute_by_steps, analysis.integrals, analysis.without_each, analysis.method_agreement),
         papers=(
             "Integrated gradients and completeness: arXiv:1703.01365, equation 1 and proposition 1; here by a "
             "Gauss-Legendre sum. Occlusion: arXiv:1311.2901, section 4.2. Gradient times input: arXiv:1605.01713; with "

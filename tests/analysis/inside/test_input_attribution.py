@@ -5,13 +5,17 @@ import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside import input_attribution
 from tfcore.analysis.inside.input_attribution import (
     AT_ONCE,
     Agreement,
     Completeness,
     Removed,
+    attribute_by_steps,
     attribute_inputs,
     completeness,
+    count_steps,
+    known_so_far,
     method_agreement,
     most_named,
     removed,
@@ -119,6 +123,26 @@ def test_the_model_is_left_as_it_was():
 def test_what_cannot_be_attributed_is_refused(ids, other, message):
     with pytest.raises(ValueError, match=message):
         attribute_inputs(small.model(), ids, QUANTITIES[0], other)
+
+
+@pytest.mark.parametrize("kind", ["plain", "experts with a capacity"])
+def test_what_is_known_grows_step_by_step_to_the_whole(kind, monkeypatch):
+    monkeypatch.setattr(input_attribution, "AT_ONCE", 2 * len(TEXT))  # two tokens, or two points, in a pass
+    model = small.model(**KINDS.get(kind, {}))
+    seen = list(attribute_by_steps(model, TEXT, QUANTITIES[0], OTHER, steps=4))
+    assert len(seen) == count_steps(model, len(TEXT), steps=4) == (14 if "experts" in kind else 1 + 5 + 2)
+    assert not np.isnan(seen[0].gradient).any()
+    known = [int((~np.isnan(found.left_out)).sum()) for found in seen]
+    assert known == sorted(known)
+    assert (known[0], known[-1]) == (0, len(TEXT))
+    assert [found.complete for found in seen] == [False] * (len(seen) - 1) + [True]
+    whole = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=4)
+    for name, values in seen[-1].methods("replaced").items():
+        np.testing.assert_allclose(values, whole.methods("replaced")[name], atol=1e-5)
+    half = next(found for found in seen if known_so_far(found).occluded >= 2)
+    assert str(known_so_far(half)).startswith("Gradient × input is there, occlusion for ")
+    assert str(known_so_far(whole)) == "All three methods are there for 9 tokens."
+    assert most_named(half) == int(np.abs(half.gradient).argmax())
 
 
 def test_where_methods_agree_and_disagree():

@@ -11,10 +11,11 @@ from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
 from pages.inside.metric import NAMED
 from pages.ui import cache, controls
-from pages.ui.work import progress
+from pages.ui.work import filling, jobs, live, progress
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
+from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.inside.interventions import Part
 from tfcore.analysis.one_text import encoded
 from tfcore.generation.generate import generate
@@ -194,6 +195,22 @@ def test_a_model_without_feed_forward_layers():
     assert array(figures(test)["board"][1]["data"][0]["z"]).shape == (2, 4)
     test = opened(model="induction", text="red ball. a red", other="red hats. a red", **PATCH)
     assert "feed-forward" not in test.segmented_control(key="kind").options
+
+
+def test_attributions_that_take_long_fill_in_and_can_be_stopped(monkeypatch):
+    monkeypatch.setattr(filling, "FEW", 0.0)
+    monkeypatch.setattr(live, "begin", lambda *_, **__: jobs.Job("stopped"))
+    begun = opened(show="Input attribution")
+    assert figures(begun)["inputs"][0]["caption"].endswith(
+        "Gradient × input is there, occlusion for 0 of 12 tokens; integrated gradients come last. Click a token."
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(filling, "FEW", 0.0)
+    test = opened(show="Input attribution")
+    wait_for_jobs()
+    caption = figures(run(test))["inputs"][0]["caption"]
+    assert "Integrated gradients from the other text, 16 points" in caption
+    assert caption == figures(opened(show="Input attribution"))["inputs"][0]["caption"]
 
 
 def test_a_bar_is_shown_where_there_is_something_to_wait_for(monkeypatch):

@@ -1,7 +1,8 @@
 """Input attribution: what each token of a text adds to a quantity, by occlusion and by gradients of its embedding."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ AT_ONCE = 256  # tokens of one pass with gradients: about 400 MB of activations 
 
 @dataclass(frozen=True, slots=True)
 class InputAttribution:
-    """What each token of a text adds to a quantity, in its unit, by several methods.
+    """What each token of a text adds to a quantity, in its unit, by several methods; NaN where it is not known yet.
 
     Args:
         left_out: the quantity of the text less that of the text without the token; exact. Of the text's own tokens
@@ -47,6 +48,11 @@ class InputAttribution:
     baseline: float
     steps: int
 
+    @property
+    def complete(self) -> bool:
+        """Whether every method is there for every token: integrated gradients come last."""
+        return not np.isnan(self.integrated).any()
+
     def methods(self, occlusion: Occlusion) -> dict[str, Float[ndarray, " token"]]:
         """Name -> attributions of the three methods, with one of the two occlusions."""
         return {
@@ -63,42 +69,90 @@ def attribute_inputs(
 
     Args:
         other: a counterfactual text of equally many tokens, whose embeddings are the baseline; None: zero vectors.
-        steps: see integrated_gradients.
+        steps: see integrals.
 
     Raises:
         ValueError: fewer than two tokens, or texts of different lengths.
     """
+    *_, last = attribute_by_steps(model, ids, quantity, other, steps)
+    return last
+
+
+def attribute_by_steps(
+    model: Transformer, ids: Sequence[int], quantity: Quantity, other: Sequence[int] | None = None, steps: int = STEPS
+) -> Iterator[InputAttribution]:
+    """The same, as far as it is known after each group of runs: gradient times input first, then both occlusions, a few
+    tokens at a time, and integrated gradients last. What is not yet known is NaN.
+
+    Args, Raises: see attribute_inputs.
+    """
+    _check(ids, other)
+    text = embeddings(model, ids)
+    baseline = torch.zeros_like(text) if other is None else embeddings(model, other)
+    value, start = (float(of_embeddings(model, ids, quantity, one[None])) for one in (text, baseline))
+    slope = gradients(model, ids, quantity, text[None])[0]
+    unknown = np.full(len(ids), np.nan, dtype=np.float32)
+    gradient = ((text - baseline) * slope).sum(-1).cpu().numpy()
+    found = InputAttribution(unknown, unknown, unknown, gradient, value, start, steps)
+    yield found
+    differs = (text != baseline).any(-1).tolist()
+    for places in _groups(model, len(ids)):
+        replaced, left_out = found.replaced.copy(), found.left_out.copy()
+        replaced[places] = 0.0  # of a token that is its own baseline
+        if some := [i for i in places if differs[i]]:
+            swapped = torch.stack([torch.where(_only(i, len(ids), text.device), baseline, text) for i in some])
+            replaced[some] = value - of_embeddings(model, ids, quantity, swapped).cpu().numpy()
+        left_out[places] = value - without_each(model, ids, quantity, places)
+        found = replace(found, replaced=replaced, left_out=left_out)
+        yield found
+    for integrated in integrals(model, ids, quantity, text, baseline, steps):
+        if integrated is not None:
+            found = replace(found, integrated=integrated)
+        yield found
+
+
+def count_steps(model: Transformer, tokens: int, steps: int = STEPS) -> int:
+    """How many results attribute_by_steps yields for a text of so many tokens."""
+    return 1 + len(_groups(model, tokens)) + math.ceil(steps / _points_at_once(model, tokens))
+
+
+def operations(model: Transformer, tokens: int, steps: int = STEPS) -> float:
+    """About how many floating-point operations the methods take: a run for each token left out and each replaced, two
+    for the texts, and three times as many for each gradient; of each, two for each weight and token."""
+    unembedding = model.config.d_model * model.config.vocab_size
+    weights = sum(weight.numel() for weight in model.stack.blocks.parameters())
+    return 2.0 * ((2 * tokens + 2 + 3 * (steps + 1)) * (weights * tokens + unembedding))
+
+
+def _check(ids: Sequence[int], other: Sequence[int] | None) -> None:
     if len(ids) < 2:
         raise ValueError(f"the text has {len(ids)} token; leaving one out needs at least two")
     if other is not None and len(other) != len(ids):
         raise ValueError(f"the texts have {len(ids)} and {len(other)} tokens; a baseline needs equally many")
-    text = embeddings(model, ids)
-    baseline = torch.zeros_like(text) if other is None else embeddings(model, other)
-    value, start = (float(of_embeddings(model, ids, quantity, one[None])) for one in (text, baseline))
-    swapped = torch.stack([torch.where(_only(i, len(ids), text.device), baseline, text) for i in range(len(ids))])
-    replaced = value - of_embeddings(model, ids, quantity, swapped)
-    slope = gradients(model, ids, quantity, text[None])[0]
-    return InputAttribution(
-        left_out=value - without_each(model, ids, quantity),
-        replaced=replaced.cpu().numpy(),
-        integrated=integrated_gradients(model, ids, quantity, text, baseline, steps),
-        gradient=((text - baseline) * slope).sum(-1).cpu().numpy(),
-        value=value,
-        baseline=start,
-        steps=steps,
-    )
 
 
-def integrated_gradients(
+def _groups(model: Transformer, tokens: int) -> list[list[int]]:
+    """The tokens that are occluded in one pass, a row each."""
+    size = 1 if rows_compete(model.config) else min(BATCH, max(1, AT_ONCE // tokens))
+    return [list(range(start, min(start + size, tokens))) for start in range(0, tokens, size)]
+
+
+def _points_at_once(model: Transformer, tokens: int) -> int:
+    """Points of the integral whose gradients are taken in one pass."""
+    return 1 if rows_compete(model.config) else max(1, AT_ONCE // tokens)
+
+
+def integrals(
     model: Transformer,
     ids: Sequence[int],
     quantity: Quantity,
     text: Float[Tensor, "seq d_model"],
     baseline: Float[Tensor, "seq d_model"],
     steps: int,
-) -> Float[ndarray, " token"]:
-    """(x_i - b_i) . integral from 0 to 1 of the gradient at b + t (x - b), of every token (arXiv:1703.01365, equation
-    1, summed over the components of the embedding).
+) -> Iterator[Float[ndarray, " token"] | None]:
+    """Integrated gradients: (x_i - b_i) . integral from 0 to 1 of the gradient at b + t (x - b), of every token
+    (arXiv:1703.01365, equation 1, summed over the components of the embedding). Yields None after each pass but the
+    last.
 
     The sum over the tokens would be the quantity's difference between text and baseline (completeness, proposition 1
     there) if the integral were exact. It is a Gauss-Legendre sum over `steps` points, where the paper takes a Riemann
@@ -106,13 +160,13 @@ def integrated_gradients(
     """
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # on -1 .. 1
     total = torch.zeros_like(text)
-    size = max(1, AT_ONCE // len(ids)) if not rows_compete(model.config) else 1
+    size = _points_at_once(model, len(ids))
     for start in range(0, steps, size):
         t = torch.as_tensor((nodes[start : start + size] + 1) / 2).to(text)
         weight = torch.as_tensor(weights[start : start + size] / 2).to(text)
         points = baseline + t[:, None, None] * (text - baseline)  # (point, seq, d_model)
         total += torch.einsum("p,psd->sd", weight, gradients(model, ids, quantity, points))
-    return ((text - baseline) * total).sum(-1).cpu().numpy()
+        yield ((text - baseline) * total).sum(-1).cpu().numpy() if start + size >= steps else None
 
 
 @torch.enable_grad()
@@ -136,15 +190,13 @@ def of_embeddings(
 
 
 @torch.no_grad()
-def without_each(model: Transformer, ids: Sequence[int], quantity: Quantity) -> Float[ndarray, " token"]:
-    """The quantity of the text without its first token, without its second, and so on."""
-    rows = [[*ids[:i], *ids[i + 1 :]] for i in range(len(ids))]
-    size = 1 if rows_compete(model.config) else BATCH
-    found = []
-    for start in range(0, len(rows), size):
-        part = rows[start : start + size]
-        hidden = model(torch.tensor(part, device=model.device)).hidden
-        found += [measured(model, one[None], row, quantity) for one, row in zip(hidden, part, strict=True)]
+def without_each(
+    model: Transformer, ids: Sequence[int], quantity: Quantity, places: Sequence[int]
+) -> Float[ndarray, " token"]:
+    """The quantity of the text without the token at each of these places, one pass for all."""
+    rows = [[*ids[:i], *ids[i + 1 :]] for i in places]
+    hidden = model(torch.tensor(rows, device=model.device)).hidden
+    found = [measured(model, one[None], row, quantity) for one, row in zip(hidden, rows, strict=True)]
     return torch.cat(found).cpu().numpy()
 
 
@@ -280,5 +332,34 @@ def removed(found: InputAttribution, position: int, tokens: Sequence[str], unit:
 
 
 def most_named(found: InputAttribution) -> int:
-    """The position to which integrated gradients give most, by size."""
-    return int(np.abs(found.integrated).argmax())
+    """The position to which integrated gradients give most, by size; until they are there, gradient times input."""
+    return int(np.abs(found.integrated if found.complete else found.gradient).argmax())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSoFar(Finding):
+    """Which methods are there, while they are computed.
+
+    Args:
+        occluded: tokens whose occlusion is known.
+        tokens: of the text.
+        complete: whether integrated gradients are there, too.
+    """
+
+    occluded: int
+    tokens: int
+    complete: bool
+
+    @property
+    def sentence(self) -> str:
+        if self.complete:
+            return f"All three methods are there for {self.tokens} tokens."
+        return (
+            f"Gradient × input is there, occlusion for {self.occluded} of {self.tokens} tokens; integrated gradients "
+            "come last."
+        )
+
+
+def known_so_far(found: InputAttribution) -> KnownSoFar:
+    """How far the computation is."""
+    return KnownSoFar(int((~np.isnan(found.left_out)).sum()), len(found.left_out), found.complete)

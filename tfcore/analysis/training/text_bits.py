@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import power
+from tfcore.analysis.quantities import in_ten, power
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.entropy import entropy, perplexity
 from tfcore.analysis.training.text_loss import likeliest, surprisal
@@ -211,7 +211,7 @@ class TextCost(Finding):
         """Name -> value of each number."""
         return {
             "bits per token": f"{self.per_token:.3f}",
-            "perplexity": _short(perplexity(self.per_token)),
+            "perplexity": in_ten(perplexity(self.per_token)),
             "bits per byte": f"{self.per_byte:.3f}",
             "bits in all": f"{self.total:,.1f}",
             "tokens": f"{self.tokens:,}",
@@ -226,13 +226,6 @@ class TextCost(Finding):
             f"{found['bits per token']} bits per token (perplexity {found['perplexity']}), {found['bits per byte']} "
             "per byte."
         )
-
-
-def _short(number: float) -> str:
-    """A number of any size in few characters."""
-    if number < 100_000:
-        return f"{number:,.2f}"
-    return f"{number:,.0f}" if number < 1_000_000 else power(number)
 
 
 def text_cost(found: TextBits) -> TextCost:

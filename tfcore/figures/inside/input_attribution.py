@@ -18,14 +18,14 @@ def attribution_bars(
     """A bar a method for every token, all from one zero line.
 
     Args:
-        methods: name -> what each token adds.
+        methods: name -> what each token adds; NaN where it is not known yet.
         labels: of the tokens, safe for plotly.
         unit: of the numbers.
         chosen: the token that stands on a band.
     """
     places = list(range(len(labels)))
     every = np.stack(list(methods.values()))
-    ends = min(0.0, float(every.min())), max(0.1, float(every.max()))
+    ends = min(0.0, float(np.nanmin(every))), max(0.1, float(np.nanmax(every)))
     room = 0.08 * (ends[1] - ends[0])
     bars: list[dict[str, Any]] = [
         {

@@ -166,6 +166,7 @@ def part_by_token(
         "colorscale": "@signed",
         "xgap": 1,
         "ygap": 1,
+        "hoverongaps": False,
         "hovertemplate": hover + "<extra></extra>",
         "texttemplate": "%{z:.2f}" if values.size <= MOST_NUMBERS else "",
         "textfont": {"size": 11},
