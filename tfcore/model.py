@@ -12,7 +12,7 @@ from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.generation.kv_cache import KVCache
 from tfcore.initialise import initialise
-from tfcore.inspection.capture import ActivationRecorder, Capture
+from tfcore.inspection.capture import ActivationRecorder, Capture, blocks_below
 from tfcore.inspection.edits import Edit
 from tfcore.linear import Embedding, Linear, linear
 from tfcore.norms import Norm
@@ -121,6 +121,29 @@ class Transformer(nn.Module):
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
         return Output(x, self.to_logits(x), recorder.record, pooled, recorder.losses)
+
+    def activations(
+        self,
+        ids: Int[Tensor, "batch seq"],
+        names: Capture,
+        *,
+        padding_mask: Bool[Tensor, "batch seq"] | None = None,
+        edits: Iterable[Edit] = (),
+    ) -> dict[str, Tensor]:
+        """Some activations of a model of one stack and nothing else: no block above the last of them runs, and no
+        logits are computed. Names, shapes and edits as in `forward`.
+
+        Raises:
+            ValueError: ids outside the vocabulary or too long, no such activations, or a model of two stacks.
+        """
+        if self.config.architecture == "encoder-decoder":
+            raise ValueError("a model of two stacks gives its activations as model(ids, decoder_ids=..., capture=...)")
+        names = (names,) if isinstance(names, str) else tuple(names)
+        self._check(ids, None, padding_mask, None, None, None)
+        recorder = ActivationRecorder.of(names, edits, self.config)
+        x = self._embed(ids, recorder)
+        self.stack(x, recorder, padding_mask=padding_mask, until=blocks_below(names, self.config))
+        return recorder.record
 
     def resume(
         self,

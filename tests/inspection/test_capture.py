@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tests.small import difference, ids, kinds, model
-from tfcore.inspection.capture import known_names
+from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
 
@@ -176,3 +176,56 @@ REFUSED = {
 def test_an_edit_that_does_not_fit_is_refused(message, edit):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model()(ids(), edits=[edit])
+
+
+@pytest.mark.parametrize(
+    ("names", "runs"),
+    [
+        ("embed", 0),
+        (("blocks.0.attn.pattern", "embed"), 1),
+        ("decoder.blocks.1.resid_post", 2),
+        ("blocks.[01].mlp.*", 2),
+        ("blocks.*.attn.z", 4),
+        ("ln_final.*", 4),
+    ],
+)
+def test_activations_alone_are_those_of_a_whole_pass_and_no_block_above_them_runs(names, runs):
+    subject = model(n_layers=4)
+    whole = subject(ids(), capture=names).activations
+    ran = []
+    for i, block in enumerate(subject.decoder.blocks):
+        block.register_forward_hook(lambda *_, i=i: ran.append(i))
+    found = subject.activations(ids(), names)
+    assert ran == list(range(runs))
+    assert found.keys() == whole.keys()
+    assert all(torch.equal(found[name], whole[name]) for name in whole)
+
+
+def test_activations_alone_take_edits_and_padding():
+    subject, edit = model(), Edit.zero("blocks.0.attn.z", heads=[1])
+    mask = torch.ones_like(ids(), dtype=torch.bool)
+    mask[0, -2:] = False
+    options = {"edits": [edit], "padding_mask": mask}
+    assert torch.equal(
+        subject.activations(ids(), "blocks.1.resid_post", **options)["blocks.1.resid_post"],
+        subject(ids(), capture="blocks.1.resid_post", **options).activations["blocks.1.resid_post"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "given", "message"),
+    [
+        (model(), {"names": "blocks.9.attn.z"}, "no activation is called 'blocks.9.attn.z'"),
+        (model(), {"names": "embed", "ids": torch.full((1, 4), 10_000)}, "ids"),
+        (model(architecture="encoder-decoder"), {"names": "*"}, "two stacks"),
+    ],
+)
+def test_activations_that_cannot_be_had_are_refused(subject, given, message):
+    with pytest.raises(ValueError, match=message):
+        subject.activations(**{"ids": ids(), **given})
+
+
+def test_the_layer_of_an_activation():
+    assert [layer_of(name) for name in ("blocks.12.attn.z", "encoder.blocks.3.mlp_out")] == [12, 3]
+    with pytest.raises(ValueError, match="blocks"):
+        layer_of("embed")

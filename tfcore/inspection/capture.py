@@ -155,6 +155,29 @@ def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
     return prefix
 
 
+def layer_of(name: str) -> int:
+    """The layer that an activation is of: 3 for `blocks.3.attn.pattern`.
+
+    Raises:
+        ValueError: a name outside the blocks, such as `embed`.
+    """
+    parts = name.split(".")
+    return int(parts[parts.index("blocks") + 1])
+
+
+@lru_cache(maxsize=256)
+def blocks_below(patterns: tuple[str, ...], config: ModelConfig) -> int | None:
+    """How many blocks of a model of one stack must run for these activations; None: all, and the final norm.
+
+    Raises:
+        ValueError: as prefix_of.
+    """
+    names = [name for name in known_names(config, prefix_of(patterns, config)) if _matches(name, patterns)]
+    if any("ln_final" in name for name in names):
+        return None
+    return max((layer_of(name) + 1 for name in names if "blocks." in name), default=0)
+
+
 @dataclass(slots=True)
 class ActivationRecorder:
     """Records and edits the activations of one forward pass: the model calls it at each named place.

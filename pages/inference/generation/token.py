@@ -11,7 +11,7 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.program import made
-from tfcore.analysis.inference.next_token import FILTERS, NextToken, entropies, first_token, logits_after
+from tfcore.analysis.inference.next_token import FILTERS, Continuation, NextToken, entropies, first_token, logits_after
 from tfcore.figures.inference.next_token import SHOWN
 from tfcore.generation import sampling as library
 
@@ -27,7 +27,10 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-later = cache.of_model(max_entries=128)(experiments.sampled)
+@cache.shared(max_entries=4)
+def continuation(model: str, ids: tuple[int, ...], sampling: library.Sampling, seed: int, most: int) -> Continuation:
+    """What is drawn one after another, kept open: the next token takes one pass of the model."""
+    return Continuation(*cache.model(model), ids, sampling, seed, most)
 
 
 @cache.shared(max_entries=32)
@@ -55,7 +58,8 @@ def show(prompt: Prompt) -> None:
         drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")
     given = prompt.model, prompt.pasted, TOKENS, sampling, chosen_seed, drawn
-    result = later(*given) if drawn else first(prompt.model, prompt.ids, sampling, chosen_seed)
+    drawing = prompt.model, prompt.ids, sampling, chosen_seed
+    result = continuation(*drawing, most + 1).token(drawn) if drawn else first(*drawing)
     with right:
         _bars(prompt, result)
         new = [*result.before, result.token]

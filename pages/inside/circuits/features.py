@@ -205,10 +205,10 @@ def words(programs: list[page.Experiment]) -> None:
     """What to see, sources, the question."""
     page.what_to_see(
         "Read upward from the tokens: a dot is a feature, or a group of features, of one layer at one token, as large "
-        "as its influence. Orange ones raise what is explained, blue ones lower it, and so do the links. Long links from "
-        "one token to another go through attention. Diamonds are what the transcoders miss: paths that begin there are "
-        "not explained. Features of one layer at one token are joined where every two of them have nearly the same "
-        "part in all that reads them (cosine of at least 0.7); nobody chose the groups."
+        "as its influence. Orange ones raise what is explained, blue ones lower it, and so do the links. Long links "
+        "from one token to another go through attention. Diamonds are what the transcoders miss: paths that begin "
+        "there are not explained. Features of one layer at one token are joined where every two of them have nearly "
+        "the same part in all that reads them (cosine of at least 0.7); nobody chose the groups."
     )
     page.question(
         "Why is the effect measured in the real model another than the one the graph predicts?",

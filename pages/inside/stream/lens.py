@@ -18,6 +18,7 @@ from tfcore.analysis.inside import residual_stream
 from tfcore.analysis.inside import tuned_lens as tuned_analysis
 from tfcore.analysis.inside.logit_lens import Cells, Lens, TokenPath
 from tfcore.figures.inside import logit_lens as figures
+from tfcore.inspection.capture import layer_of
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.tuned_lenses import load_tuned_lens, with_tuned_lens
 
@@ -138,7 +139,7 @@ def choose_stages(model: str) -> tuple[str, ...]:
     end = controls.slider("to layer", "to_layer", 0, last, last)
     by_block = controls.toggle("One column a block, not two", "blocks", True)
     blocks = range(min(begin, end), max(begin, end) + 1)
-    within = [name for name in names[1:] if int(name.split(".")[1]) in blocks]
+    within = [name for name in names[1:] if layer_of(name) in blocks]
     if by_block:
         within = [name for name in within if not name.endswith("resid_mid")]
     return analysis.spread_out([*names[:1], *within] if 0 in blocks else within, COLUMNS)

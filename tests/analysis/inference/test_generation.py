@@ -44,6 +44,20 @@ def test_a_token_is_that_of_generate_and_its_rows_are_the_filters():
     assert found.entropy[0] == pytest.approx(-(p * np.log2(p)).sum(), abs=1e-4)
 
 
+def test_a_continuation_is_written_once_however_it_is_asked_for():
+    model, sampling = small(), Sampling(**FILTERS)
+    passes = []
+    model.register_forward_hook(lambda *_: passes.append(1))
+    text = generate(model, IDS, max_new_tokens=6, seed=5, **FILTERS)
+    passes.clear()
+    found = next_token.Continuation(model, BYTES, IDS, sampling, 5, 6)
+    assert [found.token(number).token for number in (3, 0, 3, 5)] == [text[i] for i in (3, 0, 3, 5)]
+    assert found.token(5).before == tuple(text[:5])
+    assert len(passes) == 6
+    with pytest.raises(ValueError, match="token 6 does not fit behind 5 tokens"):
+        found.token(6)
+
+
 @pytest.mark.parametrize("settings", [{}, FILTERS])
 def test_the_first_token_needs_the_logits_of_the_text_alone(settings):
     model, sampling = small(), Sampling(**settings)

@@ -169,7 +169,7 @@ def draw_dropout(
         training: False is inference, where dropout does nothing.
         seed: of the draw that is shown; the many draws have seeds of their own.
     """
-    found = model(one_text(model, ids), capture=(name,)).activations[name]
+    found = model.activations(one_text(model, ids), name)[name]
     x = found[0, -1].float().cpu()  # (feature,)
     after = dropout(x, p, training, torch.Generator().manual_seed(seed))
     means = dropout(x.expand(DRAWS, -1), p, training, torch.Generator().manual_seed(DRAWS + seed)).mean(-1)

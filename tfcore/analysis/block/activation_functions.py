@@ -118,7 +118,7 @@ def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> LayerInp
 def pre_activations(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> list[Float[Tensor, " input"]]:
     """All inputs of the activation function in each of some layers, from one pass over a text."""
     names = [f"blocks.{layer}.mlp.pre" for layer in layers]
-    found = model(one_text(model, ids), capture=names).activations
+    found = model.activations(one_text(model, ids), names)
     return [found[name].flatten().float().cpu() for name in names]
 
 

@@ -65,11 +65,14 @@ def attention_maps(
     part = part or parts(model.config)[0]
     n_layers = model.config.encoder_layers if part == "encoder" else model.config.decoder_layers
     names = [NAMES[part].format(i) for i in range(n_layers)]
-    written = None if decoder_ids is None else one_text(model, decoder_ids)
-    output = model(one_text(model, ids), decoder_ids=written, capture=names)
-    patterns = np.empty((n_layers, *output.activations[names[0]].shape[1:]), dtype=np.float32)
+    if model.config.architecture == "encoder-decoder" or decoder_ids is not None:
+        written = None if decoder_ids is None else one_text(model, decoder_ids)
+        kept = model(one_text(model, ids), decoder_ids=written, capture=names).activations
+    else:
+        kept = model.activations(one_text(model, ids), names)
+    patterns = np.empty((n_layers, *kept[names[0]].shape[1:]), dtype=np.float32)
     for layer, name in enumerate(names):  # one after another: together they may be hundreds of megabytes
-        patterns[layer] = output.activations.pop(name)[0].float().cpu().numpy()
+        patterns[layer] = kept.pop(name)[0].float().cpu().numpy()
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
         return AttentionMaps(read, own, patterns, score_cross(patterns))

@@ -349,7 +349,7 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     The embeddings are those the model starts from; queries and keys are made from the output of the layers
     before, so they depend on the position and, above the first layer, on the other tokens.
     """
-    found = model(one_text(model, ids), capture=("embed", "blocks.*.attn.scores")).activations
+    found = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
     embedded = found["embed"][0].float().cpu()  # (seq, d_model)
     directions = F.normalize(embedded, dim=-1)
     scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])

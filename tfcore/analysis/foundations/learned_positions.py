@@ -270,7 +270,7 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
 def _first_pattern(model: Transformer, ids: Tensor) -> Float[Tensor, "head n n"]:
     """Attention of the first layer on one row."""
     name = "blocks.0.attn.pattern"
-    return model(ids, capture=(name,)).activations[name][0].float().cpu()
+    return model.activations(ids, name)[name][0].float().cpu()
 
 
 @dataclass(frozen=True, slots=True)

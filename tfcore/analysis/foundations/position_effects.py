@@ -84,7 +84,7 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     embeddings, (seq, d_model)."""
     names = ("blocks.0.attn.q", "blocks.0.attn.k", "embed")
     edits = [Edit.add("embed", added.to(tokens.device))]
-    found = model(tokens, capture=names, edits=edits).activations
+    found = model.activations(tokens, names, edits=edits)
     group = model.config.n_heads // model.config.kv_heads
     q, k, embedded = (found[name][0].float().cpu() for name in names)
     return q[head], k[head // group], embedded

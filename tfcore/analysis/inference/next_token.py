@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from threading import Lock
 
 import numpy as np
 import torch
@@ -75,6 +76,40 @@ def _unfiltered(probabilities: Float[ndarray, " vocab"], u: float) -> int:
     return int(own[min(np.searchsorted(ends, u * ends[-1], side="right"), len(own) - 1)])
 
 
+class Continuation:
+    """The continuation of a text that tfcore.generate gives, written as far as it is asked for; safe for threads.
+
+    Args:
+        most: tokens it can have.
+
+    Raises:
+        ValueError: as tfcore.generate.
+    """
+
+    def __init__(
+        self, model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int, most: int
+    ) -> None:
+        self._tokenizer, self._sampling, self._given = tokenizer, sampling, len(ids)
+        self._rest = stream(model, ids, max_new_tokens=most, seed=seed, **asdict(sampling))
+        self._written: list[NextToken] = []
+        self._lock = Lock()
+
+    def token(self, number: int) -> NextToken:
+        """Its token of this number; 0 is the first.
+
+        Raises:
+            ValueError: no room in the context for that many tokens.
+        """
+        with self._lock:
+            before = [one.token for one in self._written]
+            while len(before) <= number:
+                if (step := next(self._rest, None)) is None:
+                    raise ValueError(f"token {number} does not fit behind {self._given} tokens; give fewer")
+                self._written.append(_told(self._tokenizer, self._sampling, before, step))
+                before.append(step.token)
+            return self._written[number]
+
+
 def next_token(
     model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int, drawn: int
 ) -> NextToken:
@@ -83,10 +118,7 @@ def next_token(
     Raises:
         ValueError: as tfcore.generate; no room in the context for that many tokens.
     """
-    steps = list(stream(model, ids, max_new_tokens=drawn + 1, seed=seed, **asdict(sampling)))
-    if len(steps) <= drawn:
-        raise ValueError(f"token {drawn} does not fit behind {len(ids)} tokens; give fewer")
-    return _told(tokenizer, sampling, steps)
+    return Continuation(model, tokenizer, ids, sampling, seed, drawn + 1).token(drawn)
 
 
 def logits_after(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
@@ -104,12 +136,11 @@ def first_token(
 ) -> NextToken:
     """Token number 0 of the same continuation, from `logits_after` the text: without another pass of the model."""
     previous = torch.tensor(ids) if sampling.repetition_penalty != 1 else None
-    return _told(tokenizer, sampling, [one_step(logits, previous, sampling, torch.Generator().manual_seed(seed))])
+    return _told(tokenizer, sampling, (), one_step(logits, previous, sampling, torch.Generator().manual_seed(seed)))
 
 
-def _told(tokenizer: Tokenizer, sampling: Sampling, steps: Sequence[Step]) -> NextToken:
-    """The last of these steps."""
-    last = steps[-1]
+def _told(tokenizer: Tokenizer, sampling: Sampling, before: Sequence[int], last: Step) -> NextToken:
+    """One step, after these ids were drawn."""
     found = {stage.name: stage.probabilities.numpy() for stage in last.filters}
     rows = [found["softmax"]]
     for name in FILTERS[1:]:
@@ -120,7 +151,7 @@ def _told(tokenizer: Tokenizer, sampling: Sampling, steps: Sequence[Step]) -> Ne
     places = sorted({*range(min(NAMED, len(order))), place, _unfiltered(probabilities[0], last.u)})
     return NextToken(
         sampling=sampling,
-        before=tuple(step.token for step in steps[:-1]),
+        before=tuple(before),
         order=order,
         probabilities=probabilities,
         is_on=tuple(name in found for name in FILTERS),

@@ -93,7 +93,7 @@ def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> He
                 f"the texts have {len(ids)} and {len(baseline)} tokens; as a baseline, another text needs equally many"
             )
         else:
-            other = model(one_text(model, baseline), capture=names[len(layers) :]).activations
+            other = model.activations(one_text(model, baseline), names[len(layers) :])
             base = tuple(other[name] for name in names[len(layers) :])
     masks = tuple(model.decoder.attention_mask(len(ids), layer) for layer in layers)
     return HeadsRun(PlainRun(tuple(ids), streams, found.hidden), z, base, masks)
@@ -182,7 +182,7 @@ def estimate_edges(
 def _mixed(model: Transformer, ids: Sequence[int], baseline: Sequence[int], steps: int) -> list[Tensor]:
     """The embeddings of the runs between two texts."""
     with torch.no_grad():
-        here, there = (model(one_text(model, one), capture=("embed",)).activations["embed"] for one in (ids, baseline))
+        here, there = (model.activations(one_text(model, one), "embed")["embed"] for one in (ids, baseline))
     return [there + (step + 0.5) / steps * (here - there) for step in range(steps)]
 
 

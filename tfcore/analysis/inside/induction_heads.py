@@ -201,7 +201,7 @@ def evaluate_heads(model: Transformer, seed: int = 0, examples: int | None = Non
     prefix, copied = [], []
     for row in random_rows(config.vocab_size, tokens, examples, seed).to(model.device):
         again = row.repeat(COPIES)
-        patterns = torch.cat(list(model(again[None], capture=names).activations.values())).float().cpu().numpy()
+        patterns = torch.cat(list(model.activations(again[None], names).values())).float().cpu().numpy()
         keys = targets(again.cpu().numpy())["induction"]
         prefix.append((mean_weight(patterns, keys), first_share(patterns, keys)))
         copied.append(copying_of_heads(model, row))
@@ -225,7 +225,7 @@ def copying_of_heads(model: Transformer, row: Int[Tensor, " key"]) -> Float[ndar
     unembedding = model.embed.weight if config.tie_embeddings else model.unembed.weight
     directions = unembedding[row] - unembedding.mean(0)
     names = [f"blocks.{i}.attn.v" for i in range(config.n_layers)]
-    values = model(row[None], capture=names).activations
+    values = model.activations(row[None], names)
     found = []
     for i, name in enumerate(names):
         logits = direct_logits(model, i, values[name], directions)

@@ -203,7 +203,7 @@ def without_each(
 @torch.no_grad()
 def embeddings(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "seq d_model"]:
     """What the tokens of a text are embedded as, before positions."""
-    return model(one_text(model, ids), capture=("embed",)).activations["embed"][0]
+    return model.activations(one_text(model, ids), "embed")["embed"][0]
 
 
 def _hidden(model: Transformer, ids: Sequence[int], points: Tensor) -> Float[Tensor, "point seq d_model"]:

@@ -188,7 +188,7 @@ def edits_for(
     if action == "scale":
         return [Edit.scale(part.name, factor, **part.heads, **where) for part in parts]
     names = sorted({part.name for part in parts})
-    kept = model(one_text(model, ids), capture=names).activations
+    kept = model.activations(one_text(model, ids), names)
     means = {name: ablated(value, action) for name, value in kept.items()}
     return [
         Edit.replace(part.name, means[part.name][:, part.heads.get("heads", slice(None))], **part.heads, **where)

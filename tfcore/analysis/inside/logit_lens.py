@@ -94,7 +94,7 @@ def logit_lens(
     """
     check_model(model)
     names = stages(model.config) if chosen is None else tuple(chosen)
-    states = model(one_text(model, ids), capture=names).activations
+    states = model.activations(one_text(model, ids), names)
     following = one_text(model, ids)[0, 1:, None]  # (next, 1)
     rows = []
     for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
@@ -117,7 +117,7 @@ def stage_states(
     of logit_lens."""
     check_model(model)
     names = stages(model.config)
-    states = model(one_text(model, ids), capture=names).activations
+    states = model.activations(one_text(model, ids), names)
     return torch.cat([states[name] if tuned is None else tuned(name, states[name]) for name in names])
 
 

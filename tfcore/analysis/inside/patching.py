@@ -25,7 +25,7 @@ from tfcore.analysis.inside.shared_layers import (
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import known_names
+from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -101,7 +101,7 @@ def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
 @torch.no_grad()
 def source_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
     """An activation of the source's run."""
-    return model(one_text(model, both.source), capture=(name,)).activations[name]
+    return model.activations(one_text(model, both.source), name)[name]
 
 
 def patch(values: Float[Tensor, "1 seq d_model"], name: str, position: int) -> Edit:
@@ -129,7 +129,7 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
     first.
     """
     names = patched_names(model.config, kind)
-    found = model(one_text(model, both.source), capture=names).activations
+    found = model.activations(one_text(model, both.source), names)
     run = _alone if rows_compete(model.config) else _together
     source, target = both.difference
     for start, differences in run(model, both, found):
@@ -145,7 +145,7 @@ def _alone(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator
     for at, _ in reversed(list(_groups(both, alone=True))):
         values = []
         for name, value in found.items():
-            layer = int(name.split(".")[1])
+            layer = layer_of(name)
             hidden = model.resume(run.streams[layer], layer, edits=[patch(value, name, at)])
             values.append(measured(model, hidden, both.target, both.quantity))
         yield at, torch.stack(values)
@@ -178,7 +178,7 @@ def _patched_stream(
 
     Within its own layer, what is added to the stream at one position changes the stream at this position alone.
     """
-    layer, state = int(name.split(".")[1]), name.split(".")[-1]
+    layer, state = layer_of(name), name.split(".")[-1]
     if state == "resid_pre":
         return layer, value
     if state == "resid_post":
@@ -228,7 +228,7 @@ def patched_title(name: str, kind: Kind) -> str:
     """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"."""
     if kind != "residual":
         return part_name(name)
-    return f"{'after' if name.endswith('post') else 'before'} block {name.split('.')[1]}"
+    return f"{'after' if name.endswith('post') else 'before'} block {layer_of(name)}"
 
 
 def patched_words(name: str, kind: Kind, token: str, position: int) -> str:

@@ -281,7 +281,7 @@ def _exact_effects(
     n, names = len(batch.prompts), _outputs(model)
     with torch.no_grad():
         patching = [names[layer][kind] for layer, kind in outputs]
-        other = model(batch.ids(model, corrupted=True), capture=patching).activations
+        other = model.activations(batch.ids(model, corrupted=True), patching)
         streams = [f"blocks.{layer}.resid_pre" for layer in range(len(names))]
         run = model(batch.ids(model), capture=streams)
         whole = batch.metric(model, run.hidden)

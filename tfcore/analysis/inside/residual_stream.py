@@ -18,7 +18,7 @@ from tfcore.analysis.inside.shared_layers import plain_run, runs_by_layer
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import known_names
+from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
@@ -46,7 +46,7 @@ def stage_names(names: Sequence[str], short: bool = True) -> list[str]:
         if name.endswith("resid_pre"):
             found.append("embed" if short else "embedding")
             continue
-        layer = name.split(".")[1]
+        layer = layer_of(name)
         found.append(f"{kind[name.endswith('resid_post')]} {layer}" if halves else f"block {layer}")
     return found
 
@@ -54,7 +54,7 @@ def stage_names(names: Sequence[str], short: bool = True) -> list[str]:
 def part_name(name: str, short: bool = False) -> str:
     """blocks.2.attn_out -> "attention 2", short "attn 2"; blocks.2.mlp_out -> "feed-forward 2", short "FF 2"."""
     kind = ("attn", "FF") if short else ("attention", "feed-forward")
-    return f"{kind['mlp' in name]} {name.split('.')[1]}"
+    return f"{kind['mlp' in name]} {layer_of(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
         )
     names = stages(config)
     parts = tuple(name for name in known_names(config) if name.endswith(("attn_out", "mlp_out")))
-    found = model(one_text(model, ids), capture=(*names, *parts)).activations
+    found = model.activations(one_text(model, ids), (*names, *parts))
     states, written = (torch.stack([found[name][0].float() for name in which]) for which in (names, parts))
     start = states[:-1] if len(parts) == len(names) - 1 else states[:-1].repeat_interleave(2, dim=0)  # parallel: both
     numbers = states.norm(dim=-1), angles(states, states[-1]), written.norm(dim=-1)
@@ -308,7 +308,7 @@ class LossIncreases(Finding):
 
 def skip_name(names: Sequence[str]) -> str:
     """blocks.2.attn_out -> "attention 2"; both sublayers of a block -> "block 2"."""
-    return f"block {names[0].split('.')[1]}" if len(names) > 1 else part_name(names[0])
+    return f"block {layer_of(names[0])}" if len(names) > 1 else part_name(names[0])
 
 
 def loss_increases(found: Skips, row: int) -> LossIncreases:

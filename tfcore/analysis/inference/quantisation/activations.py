@@ -79,7 +79,7 @@ def activation_edits(scheme: ActivationScheme) -> list[Edit]:
 def matrix_inputs(model: Transformer, ids: list[int], kind: str) -> Float[Tensor, "layer token channel"]:
     """What enters a kind of matrix in every layer."""
     name = INPUTS[kind]
-    record = model(one_text(model, ids), capture=f"blocks.*.{name}").activations
+    record = model.activations(one_text(model, ids), f"blocks.*.{name}")
     found = torch.stack([record[f"blocks.{layer}.{name}"][0] for layer in range(model.config.n_layers)])
     return (found.transpose(1, 2).flatten(2) if name == "attn.z" else found).cpu()
 

@@ -75,7 +75,7 @@ def scan_features(
         row, position = np.nonzero(counted)
         read += len(row)
         ids = np.where(part == PADDING_ID, 0, part)
-        activations = model(torch.from_numpy(ids), capture=names).activations
+        activations = model.activations(torch.from_numpy(ids), names)
         for own, one in zip(found, transcoders.each, strict=True):
             x = activations[one.config.reads][torch.from_numpy(row), torch.from_numpy(position)]
             values, features = (t.numpy() for t in one.top_features(x))

@@ -86,7 +86,7 @@ def grown_features(
         settled: tokens at the beginning of each window that are not counted.
     """
     config, ids = dictionary.config, torch.from_numpy(windows.astype(np.int64))
-    x = model(ids, capture=(config.reads,)).activations[config.reads][:, settled:]
+    x = model.activations(ids, config.reads)[config.reads][:, settled:]
     on = (dictionary.encode(x) > 0).flatten(0, 1).numpy()  # (token, feature)
     read = windows[:, settled:].reshape(-1).astype(np.int64)
     tokens, share = np.full((config.n_features, NAMED), -1), np.zeros(config.n_features)

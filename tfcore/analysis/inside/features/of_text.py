@@ -11,6 +11,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
+from tfcore.inspection.capture import layer_of
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.model import Transformer
@@ -24,7 +25,7 @@ def dictionary_name(dictionary: Transcoder) -> str:
 
 def dictionary_layer(dictionary: Transcoder) -> int:
     """Index of the block it belongs to."""
-    return int(dictionary.config.writes.split(".")[1])
+    return layer_of(dictionary.config.writes)
 
 
 def feature_title(dictionary: Transcoder, feature: int) -> str:
@@ -44,7 +45,7 @@ def feature_activations(
 ) -> Float[ndarray, "seq feature"]:
     """The activation of every feature at every token of a text; 0 for all but the top_k largest of each token."""
     reads = dictionary.config.reads
-    x = model(one_text(model, ids), capture=(reads,)).activations[reads][0]
+    x = model.activations(one_text(model, ids), reads)[reads][0]
     return dictionary.encode(x).float().cpu().numpy()
 
 

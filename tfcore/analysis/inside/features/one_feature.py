@@ -85,7 +85,7 @@ def feature_texts(model: Transformer, name: str, dictionary: int, feature: int) 
     longest = max(map(len, rows))
     # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
     batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
-    x = model(batch, capture=(of.config.reads,)).activations[of.config.reads]
+    x = model.activations(batch, of.config.reads)[of.config.reads]
     values = of.encode(x)[..., feature].float().cpu().numpy()  # (row, seq)
     peaks = scan.position[dictionary, feature].tolist()
     return [
@@ -144,7 +144,7 @@ def feature_promotion(
     scan, of = load_feature_scan(name), chosen_dictionary(name, dictionary)
     activation = float(scan.value[dictionary, feature, 0])
     row = one_text(model, scan.ids(int(scan.window[dictionary, feature, 0])))
-    scale = model(row, capture=("ln_final.scale",)).activations["ln_final.scale"][0]
+    scale = model.activations(row, "ln_final.scale")["ln_final.scale"][0]
     direction = model.decoder.ln_final.weight * of.W_dec[feature]
     lift = activation * (unembedding(model) @ direction) / scale[int(scan.position[dictionary, feature, 0])]
     values = lift.float().cpu().numpy()

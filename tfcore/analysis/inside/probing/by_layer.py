@@ -98,7 +98,7 @@ def word_states(model: Transformer, text: TokenizedWords) -> Float[Tensor, "laye
     mask = torch.tensor([[i < len(row) for i in range(longest)] for row in text.rows])
     ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in text.rows])
     device = model.embed.weight.device
-    kept = model(ids.to(device), padding_mask=mask.to(device), capture=names).activations
+    kept = model.activations(ids.to(device), names, padding_mask=mask.to(device))
     rows, places = [word.passage for word in text.words], list(text.last)
     states = torch.stack([kept[name][rows, places].float().cpu() for name in names])
     return states / states.square().mean(-1, keepdim=True).sqrt().clamp(min=1e-12)

@@ -69,7 +69,7 @@ def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -
     ids = torch.cat([one_text(model, [*row, *[0] * (longest - len(row))]) for row in rows])
     counted = torch.tensor([[min(1, len(row) - 1) <= i < len(row) for i in range(longest)] for row in rows])
     names = stream_names(model.config)
-    kept = model(ids, capture=names).activations
+    kept = model.activations(ids, names)
     weights = (counted / counted.sum(1, keepdim=True)).to(ids.device)
     states = torch.stack([torch.einsum("rsd,rs->rd", kept[name].float(), weights) for name in names])
     return TwoClasses(
@@ -206,7 +206,7 @@ class TextStates:
 def read_text(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> TextStates:
     """The stream at the first tokens of a text, of which there must be one."""
     read, names = first_tokens(model, tokenizer, text, limit), stream_names(model.config)
-    kept = model(one_text(model, read.ids), capture=names).activations
+    kept = model.activations(one_text(model, read.ids), names)
     return TextStates(tuple(read.tokens), torch.cat([kept[name] for name in names]).float().cpu().numpy())
 
 
