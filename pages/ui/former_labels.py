@@ -34,8 +34,10 @@ FORMER: dict[str, dict[str, str]] = {
         "A GGUF block": "GGUF",
     },
     "part": {
-        "encoder: the text at itself": "encoder self-attention",
-        "decoder: the translation at itself": "decoder self-attention",
+        "encoder: the text at itself": "encoder",
+        "encoder self-attention": "encoder",
+        "decoder: the translation at itself": "decoder",
+        "decoder self-attention": "decoder",
         "cross: the translation at the text": "cross-attention",
         "How large it is": "Cache size",
         "Memory in blocks": "Paged cache",

@@ -29,11 +29,7 @@ LAYER = 3  # of the first view of the models that ship: “red” attends to the
 HEAD = 0
 TOKEN = 25
 STRONG = 0.5  # of a query's weight: an induction head with less has nothing to look at in this text
-PARTS: dict[Part, str] = {
-    "encoder": "encoder self-attention",
-    "decoder": "decoder self-attention",
-    "cross": "cross-attention",
-}
+PARTS: dict[Part, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 
 
 def about_ids(model_name: str, pasted: str) -> str:

@@ -24,8 +24,7 @@ TALK = "conversation"
 
 page.begin(
     "How does it generate text?",
-    "A model gives every token a probability of being next. Autoregressive decoding chooses one, appends it, and "
-    "computes the next distribution; all the rest is **how to choose**.",
+    "Autoregressive decoding: each token gets a probability of being next, one is **chosen** and appended, and so on.",
     always=models.always(),
 )
 names = {key: name for key, (name, _) in PANELS.items()} | {TALK: "Conversation"}

@@ -46,30 +46,32 @@ every_prompt = cache.of_model(max_entries=16)(experiments.every_prompt)
 def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
     """The section; `above` is where the prompts are chosen."""
     with above:
-        table = choose_table(model, bos)
-    network, tokenizer = cache.model(model)
-    try:
-        paired = experiments.paired(network, tokenizer, table, bos)
-    except ValueError as problem:
-        st.info(f"No effects yet: {text.escape(str(problem), 300)}.")
-        fragments.stop()
-    if paired.left_out:
-        st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, 300))
-    drawn = st.container()
+        chosen = choose_set(model, bos)
+    drawn = st.container()  # the figures begin higher for what is edited below them
     kind = controls.segmented("Board", "board", list(BOARDS), "ablation", BOARDS)
+    table = own_table(model, bos) if chosen == OWN else written_prompts(TEMPLATES[chosen])
+    network, tokenizer = cache.model(model)
     with drawn:
+        try:
+            paired = experiments.paired(network, tokenizer, table, bos)
+        except ValueError as problem:
+            st.info(f"No effects yet: {text.escape(str(problem), 300)}.")
+            fragments.stop()
+        if paired.left_out:
+            st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, 300))
         pictures(model, table, bos, paired, kind == "patching")
     words(model, table, bos, kind == "patching")
 
 
-def choose_table(model: str, bos: bool | None) -> str:
-    """The prompts as CSV: of a template that the model can pair, or typed."""
-    names = pairable(model, bos)
-    labels = {**{name: name for name in names}, OWN: OWN_LABEL}
-    chosen = controls.segmented("Prompts", "set", list(labels), next(iter(labels)), labels)
-    if chosen != OWN:
-        return written_prompts(TEMPLATES[chosen])
-    first = names[0] if names else "genders"
+def choose_set(model: str, bos: bool | None) -> str:
+    """Which prompts: of a template that the model can pair, or typed."""
+    labels = {**{name: name for name in pairable(model, bos)}, OWN: OWN_LABEL}
+    return controls.segmented("Prompts", "set", list(labels), next(iter(labels)), labels)
+
+
+def own_table(model: str, bos: bool | None) -> str:
+    """The visitor's prompts as CSV; at first those of a template."""
+    first = next(iter(pairable(model, bos)), "genders")
     return csv_table(
         "Your prompts",
         "table",

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.training.information import experiments
 from pages.training.information import models as information_models
@@ -56,12 +57,14 @@ TRY: dict[str, dict[str, Any]] = {
 def panel() -> None:
     """Drag, and see every number follow."""
     page.try_this(TRY)
-    source = controls.sections("Outcomes", "of", list(SOURCES), "hand", SOURCES)
+    which, rest = st.columns([2, 5], vertical_alignment="bottom")
+    with which:
+        source = controls.sections("Outcomes", "of", list(SOURCES), "hand", SOURCES)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)
     else:
-        _of_a_model(latest)
+        _of_a_model(rest, latest)
     page.what_to_see(
         "Blue is the true distribution P, orange the prediction Q. Each block is as wide as its outcome is probable "
         "and as high as its code length: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. The blue area is the entropy, "
@@ -112,10 +115,10 @@ def _by_hand(latest: page.Latest) -> None:
     latest.offer(experiments.distributions, *given)
 
 
-def _of_a_model(latest: page.Latest) -> None:
-    left, right = st.columns([3, 1])
+def _of_a_model(above: DeltaGenerator, latest: page.Latest) -> None:
+    left, right = above.columns([3, 1], vertical_alignment="bottom")
     with left:
-        pasted = controls.text_area("Text to go on from", "text", PROMPT, CHARACTERS, height=68)
+        pasted = controls.text_area("Text to go on from", "text", PROMPT, CHARACTERS, height=68, named=False)
     with right:
         model_name = information_models.choose()
     read = first_tokens(model_name, pasted, TOKENS)

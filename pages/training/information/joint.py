@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.training.information import experiments
 from pages.ui import cache, controls, fragments, page, text
@@ -61,12 +62,14 @@ def first(down: int, across: int) -> tuple[int, ...]:
 def panel() -> None:
     """A joint table and its mutual information."""
     page.try_this(TRY)
-    source = controls.sections("Table", "cells", list(SOURCES), "hand", SOURCES)
+    which, rest = st.columns([2, 5], vertical_alignment="bottom")
+    with which:
+        source = controls.sections("Table", "cells", list(SOURCES), "hand", SOURCES)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)
     else:
-        _of_letters(latest)
+        _of_letters(rest, latest)
     page.what_to_see(
         "Each cell is the probability that X takes its row and Y its column. The bars overlap by the mutual "
         "information: knowing Y reduces the entropy of X by I(X; Y), and knowing X that of Y by as much. Red cells are "
@@ -110,14 +113,16 @@ def _by_hand(latest: page.Latest) -> None:
     latest.offer(experiments.joint, table)
 
 
-def _of_letters(latest: page.Latest) -> None:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=90)
-    apart = controls.slider("Y comes how many characters after X", "apart", 1, 20, 1)
+def _of_letters(above: DeltaGenerator, latest: page.Latest) -> None:
+    with above:
+        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        apart = controls.slider("Y comes how many characters after X", "apart", 1, 20, 1)
     counts = counted(pasted, apart)
     if not counts.any():
         st.info(f"The text is too short: it takes more than {apart} characters to have a pair that far apart.")
         return
-    left, right = st.columns([2, 3], gap="large")
     with left:
         st.caption(str(analysis.pair_count(counts, apart)))
         _board("letters", tuple(counts.ravel().tolist()), KINDS, KINDS, fixed=True)
