@@ -51,6 +51,9 @@ run: setup
 # The linters beside the downloads. Then the tests in parallel, one thread each; those in the browser afterwards, two at
 # a time, each with a server of its own. What looks at the same lines a second time (tests/nightly.py) is left to
 # `make nightly`.
+#
+# They start some 60 processes. Where this is set, each would compile torch, Streamlit and pytest anew, for 3 to 6 s.
+test nightly: export PYTHONDONTWRITEBYTECODE :=
 test: LEFT_OUT := and not nightly
 nightly: oracles
 test nightly:
