@@ -16,7 +16,7 @@ from tfcore.loading.families import FAMILIES, config_of, family_of
 from tfcore.loading.families.settings import NoTensors, Settings
 from tfcore.part_configs import RopeScaling
 
-EVERY: dict[str, tuple[Any, dict[str, Any]]] = DECODERS | ENCODERS | BOTH
+EVERY: dict[str, tuple[Any, Any]] = DECODERS | ENCODERS | BOTH
 
 
 def edit_config(folder, drop=(), **values):
