@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from unittest.mock import patch
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 
 from pages.inference.kv_cache import watch as _kv_cache_watch
 from pages.ui import page, places
@@ -17,6 +20,14 @@ from tests.pages.waiting import SOON
 from tfcore.analysis.experts import balance
 from tfcore.analysis.foundations import learned_positions
 from tfcore.analysis.inference import attention_timing
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _components_of_packages() -> Iterator[None]:
+    """Streamlit looks through all installed packages for components once, not for every visitor: 0.1 s each."""
+    scan = manifest_scanner.scan_component_manifests
+    with patch.object(manifest_scanner, "scan_component_manifests", cache(scan)):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -3,11 +3,15 @@
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from streamlit.components.v2.component_manager import BidiComponentManager
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+# A server compiles the router and each page once; AppTest would do so for every run, a quarter of its time.
+_COMPILED = ScriptCache()
 
 
 def opened(file: str, **address: str) -> AppTest:
@@ -49,7 +53,8 @@ def _addresses() -> Any:
 
 def run(test: AppTest) -> AppTest:
     """Run the page once more: a visitor meets neither a traceback nor an error."""
-    test = test.run()
+    with patch.object(app_test, "ScriptCache", lambda: _COMPILED):
+        test = test.run()
     assert not test.exception, test.exception
     assert not test.error, test.error
     return test
