@@ -88,8 +88,9 @@ class Experts(nn.Module):
         self.router = Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
         self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
-        nn.init.normal_(self.up, std=d_model**-0.5)
-        nn.init.normal_(self.down, std=d_expert**-0.5)
+        if not self.up.is_meta:  # as in tfcore.linear
+            nn.init.normal_(self.up, std=d_model**-0.5)
+            nn.init.normal_(self.down, std=d_expert**-0.5)
         if shared := config.experts.n_shared * d_expert:
             self.shared_up = Linear(d_model, self.halves * shared, bias=False)
             self.shared_down = Linear(shared, d_model, bias=False)
