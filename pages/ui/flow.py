@@ -14,7 +14,7 @@ from pages.ui.work.filling import FEW
 from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
-from tfcore.analysis.inside.flow_shares import LayerShares
+from tfcore.analysis.inside.flow_shares import LayerShares, Recorded
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.logit_attribution import check_model
@@ -101,16 +101,33 @@ def measure_all(
 
 
 read_text = cache.of_model(max_entries=256)(passages.read_passage)
-guessed = cache.of_model(max_entries=256)(information_flow.read_guesses)
 measured = cache.of_model(max_entries=64)(measure_all)
+
+
+@cache.shared(max_entries=4)
+def recorded(model: str, pasted: str, choice: int | None, heads: str) -> Recorded:
+    """One pass over a text, whatever is read from it: 17 MB of 40 tokens of smollm2."""
+    network, plain = cache.model(model)[0], recorded(model, pasted, choice, "") if heads else None
+    factors = information_flow.factors_of(network, heads)
+    return flow_shares.record(network, read_text(model, pasted, TOKENS, choice), factors, plain)
 
 
 @cache.shared(max_entries=8)
 def shares(model: str, pasted: str, choice: int | None, heads: str) -> tuple[LayerShares, ...]:
     """Of a text, whatever is followed of it: 4 MB of 40 tokens of smollm2."""
-    network = cache.model(model)[0]
+    network, passage = cache.model(model)[0], read_text(model, pasted, TOKENS, choice)
+    plain = shares(model, pasted, choice, "") if heads else ()
     factors = information_flow.factors_of(network, heads)
-    return flow_shares.layer_shares(network, read_text(model, pasted, TOKENS, choice), factors)
+    return flow_shares.layer_shares(network, passage, factors, recorded(model, pasted, choice, heads), plain)
+
+
+@cache.data(max_entries=256)
+def guessed(model: str, pasted: str, choice: int | None, heads: str) -> LayerGuesses:
+    """Next tokens after each layer."""
+    network, passage = cache.model(model)[0], read_text(model, pasted, TOKENS, choice)
+    plain = guessed(model, pasted, choice, "") if heads else None
+    factors = information_flow.factors_of(network, heads)
+    return information_flow.layer_guesses(network, passage, factors, recorded(model, pasted, choice, heads), plain)
 
 
 @cache.data(max_entries=256)
@@ -120,8 +137,8 @@ def traced(
     network = cache.model(model)[0]
     passage, found = read_text(model, pasted, TOKENS, choice), shares(model, pasted, choice, heads)
     if toward:
-        factors = information_flow.factors_of(network, heads)
-        found = flow_shares.logit_shares(network, passage, found, toward, factors)
+        factors, run = information_flow.factors_of(network, heads), recorded(model, pasted, choice, heads)
+        found = flow_shares.logit_shares(network, passage, found, toward, factors, run)
     return information_flow.follow(network.config, passage, found, threshold, toward)
 
 
@@ -133,10 +150,10 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
     """
     config = cache.model(model)[0].config
     heads = written_factors(river.read("heads", len(attention_layers(config)), config.n_heads))
-    given = model, pasted, TOKENS, choice
-    flow = traced(model, pasted, choice, threshold, heads)
+    given = model, pasted, choice
+    flow, passage = traced(*given, threshold, heads), read_text(model, pasted, TOKENS, choice)
     plain, changed = guessed(*given, ""), guessed(*given, heads)
-    return Drawn(model, pasted, choice, read_text(*given), heads, flow, changed, plain.ranked(NEXT))
+    return Drawn(model, pasted, choice, passage, heads, flow, changed, plain.ranked(NEXT))
 
 
 def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:

@@ -155,21 +155,10 @@ def explain(
     page.what_to_see(WHAT_TO_SEE[architecture])
     if explained is not None and architecture == "decoder":
         metric.elsewhere("the flow of information", _reading.read(drawn.model, drawn.pasted, TOKENS), explained)
-    with st.expander("The same as numbers"):
-        table = route_table(drawn.flow, drawn.passage.tokens)
-        figure(
-            shown.figure,
-            key="shares",
-            height=shown.figure.layout.height,
-            min_width=420,
-            alt=shown.alt,
-            caption=shown.caption,
-            table=lambda: table,
-        )
-        routes, heads = st.columns(2, gap="medium")
-        routes.dataframe(table.head(ROWS), hide_index=True)
-        if measures is not None:
-            heads.dataframe(measures, hide_index=True, height=35 * ROWS)
+    numbers = st.expander("The same as numbers", page.OPEN, key="numbers", on_change="rerun")
+    if numbers.open:  # the river need not wait for it
+        with numbers:
+            show_numbers(drawn, shown, measures)
     given, toward = (drawn.model, drawn.pasted, TOKENS, drawn.choice), drawn.flow.toward
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
@@ -206,6 +195,24 @@ def explain(
             "section 3.1; estimates of effects: arXiv:2310.10348."
         ),
     )
+
+
+def show_numbers(drawn: Drawn, shown: Shown, measures: pd.DataFrame | None) -> None:
+    """The shares as a map, the widest routes and the three measures as tables."""
+    table = route_table(drawn.flow, drawn.passage.tokens)
+    figure(
+        shown.figure,
+        key="shares",
+        height=shown.figure.layout.height,
+        min_width=420,
+        alt=shown.alt,
+        caption=shown.caption,
+        table=lambda: table,
+    )
+    routes, heads = st.columns(2, gap="medium")
+    routes.dataframe(table.head(ROWS), hide_index=True)
+    if measures is not None:
+        heads.dataframe(measures, hide_index=True, height=35 * ROWS)
 
 
 def route_table(flow: Flow, tokens: Sequence[str]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.start.home import map as model_map
 from pages.start.home import stage
-from pages.ui import links, page, places, recent
+from pages.ui import controls, links, page, places, recent
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -194,9 +194,9 @@ ANSWERS = {
 }
 # title: (address, view, what happens there)
 DOORS: dict[str, tuple[str, dict[str, str], str]] = {
-    "Follow one word": ("walkthrough", {}, "From its characters to the next token, number by number."),
-    "Break it": ("interventions", {}, "Switch a part off, and see what the prediction needs."),
-    "Train one now": ("lab", {}, "A small model, live, on a task or a text of your own."),
+    "Follow one word": ("walkthrough", {}, "From its characters to the next token."),
+    "Break it": ("interventions", {}, "What does the prediction need?"),
+    "Train one now": ("lab", {}, "On a task or a text of your own."),
 }
 PICTURES = Path(__file__).parents[3] / "assets" / "previews"
 CHAPTER_PICTURES = {
@@ -230,7 +230,7 @@ def picture(url: str) -> None:
 
 
 page.begin("See where the next word comes from", CLAIM)
-model = stage.show()
+stage.show()
 st.html(CUT)
 if st.context.theme.type == "dark":
     st.html(DARK)
@@ -241,21 +241,20 @@ for column, (title, (url, view, words)) in zip(st.columns(len(DOORS), gap="mediu
             links.to(places.place(url).file, view, f"**{title}**", ":material/arrow_forward:")
             st.caption(words)
 recent.show()
-with st.container(gap="xxsmall"):
+with st.container(gap=None):
     for chapter, entries in CHAPTERS.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"chapter {chapter}"):
             picture(CHAPTER_PICTURES[chapter])
-            with st.container(gap="xxsmall", width="stretch"):
+            with st.container(gap=None, width="stretch"):
                 st.markdown(f"**{chapter}.** {ANSWERS[chapter]}")
                 with st.container(horizontal=True, gap="small"):
                     for title, (file, answer) in entries.items():
                         st.page_link(file, label=title, help=answer, width="content")
 with st.expander("A map of the model: every part leads to the page about it"):
-    model_map.show(model)
+    st.session_state[stage.BELOW] = controls.last("model")
+    model_map.show(controls.last("model"))
 st.caption(
-    "Pictures are computed while you look; what takes hours, such as trained models, ladders of them and published "
-    "results, is stored, and its page says so. The model behind most pages, stories, is a small decoder trained by a "
-    "recipe in this repository: 14 of 16 sequences in a batch were children's stories, the other 2 repeated random "
-    "tokens, from which its induction heads come; its card says more. Papers: arXiv:1706.03762 (attention), "
+    "Pictures are computed while you look; what takes hours is stored, and its page says so. Of 16 sequences stories "
+    "was trained on, 2 were repeated random tokens: hence its induction heads. Papers: arXiv:1706.03762 (attention), "
     "arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
 )

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, links, page, text, tour
+from pages.ui import cache, controls, flow, fragments, links, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from pages.ui.session import session
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.sampling import Sampling
 
@@ -15,10 +16,12 @@ BALL = "Max lost his red ball. One day Max found the red"
 NAMES = "When Mary and John went to the store, John gave a drink to"
 NONE = {"heads": "", "measured": "0", "open": "", "widths": flow.STATE}
 PAGE = "inside/flow/page.py"
+BELOW = "home:model"  # of the map further down
 
 
-def show() -> str:
-    """The text, the river, what can be done with it; returns the model."""
+@fragments.fragment
+def show() -> None:
+    """The text, the river, what can be done with it: what is below need not be sent again when a head changes."""
     box, choice = st.columns([8, 2], vertical_alignment="bottom")
     with choice:
         model = models.choose()
@@ -51,7 +54,8 @@ def show() -> str:
             links.to(PAGE, view, "The same on its own page", ":material/waves:")
     with below:
         tour.begin()
-    return model
+    if not session().in_whole_run and st.session_state.get(BELOW) != model:
+        st.rerun()
 
 
 def explained(drawn: flow.Drawn) -> dict[str, str]:

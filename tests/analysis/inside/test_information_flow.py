@@ -279,6 +279,27 @@ def test_guesses_after_each_layer():
     assert abs(layer_guesses(model, of_ids(TEXT, 8)).final - found.final).max() > 1e-3
 
 
+@pytest.mark.parametrize("values", [{}, {"architecture": "encoder-decoder", "n_encoder_layers": 3}])
+def test_what_is_known_of_the_layers_before_a_changed_head_is_kept(values):
+    """Also where it is the last layer; nothing before it is computed again."""
+    model = small.model(**values)
+    passage = of_ids(TEXT, 12, TEXT[:4]) if values else of_ids(TEXT, 8)
+    before = flow_shares.record(model, passage)
+    plain = flow_shares.layer_shares(model, passage, None, before), layer_guesses(model, passage, None, before)
+    n_layers = len(plain[0])
+    for factors in ({(1, 2): 0.0}, {(n_layers - 1, 0): -1.0}):
+        run = flow_shares.record(model, passage, factors, before)
+        quick = flow_shares.layer_shares(model, passage, factors, run, plain[0])
+        for k, (one, other) in enumerate(zip(quick, flow_shares.layer_shares(model, passage, factors), strict=True)):
+            np.testing.assert_allclose(one.heads, other.heads, atol=1e-6)
+            np.testing.assert_allclose(one.kept, other.kept, atol=1e-6)
+            assert (one is plain[0][k]) == (k < flow_shares.first_changed(factors))
+        quick, slow = layer_guesses(model, passage, factors, run, plain[1]), layer_guesses(model, passage, factors)
+        assert quick.best == slow.best
+        assert quick.probability == pytest.approx(slow.probability, abs=1e-6)
+        np.testing.assert_allclose(quick.final, slow.final, atol=1e-6)
+
+
 def test_head_2_5_of_stories_carries_the_pronoun():
     model, tokenizer = load("stories")
     he, she = (tokenizer.encode(f"Sam said that {word}")[-1] for word in ("he", "she"))

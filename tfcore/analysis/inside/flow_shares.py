@@ -13,12 +13,15 @@ from torch import Tensor
 from tfcore.analysis.inside.logit_attribution import check_model, frozen_norm, logit_direction
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import known_names
+from tfcore.inspection.capture import ActivationRecorder, known_names
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.norms import Norm
 
-NEEDED = ("attn.v", "attn.pattern", "attn_out", "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out", "_post.scale")
+NEEDED = (
+    *("attn.v", "attn.pattern", "attn_out", "mlp_out", "_post.scale"),
+    *("resid_pre", "resid_mid", "resid_mid_cross", "resid_post"),
+)
 AT_ONCE = 16_000_000  # numbers of what heads write that are in memory together
 Factors = Mapping[tuple[int, int], float]  # (attention layer, head) -> what its output is multiplied by
 
@@ -46,8 +49,53 @@ class LayerShares(NamedTuple):
     feedforward: Float[ndarray, " row"] | None
 
 
+class Recorded(NamedTuple):
+    """What one pass of a model over a passage computed.
+
+    Args:
+        here: activations, without the row of the batch: all that shares need, and the stream after each block.
+        hidden: last states, of the stack that the target is in.
+    """
+
+    here: dict[str, Tensor]
+    hidden: Float[Tensor, "seq d_model"]
+
+
 @torch.no_grad()
-def layer_shares(model: Transformer, passage: Passage, factors: Factors | None = None) -> tuple[LayerShares, ...]:
+def record(
+    model: Transformer, passage: Passage, factors: Factors | None = None, plain: Recorded | None = None
+) -> Recorded:
+    """One pass, with some heads multiplied.
+
+    Args:
+        plain: a pass without factors: in a model of one stack the layers before the first changed head are not run.
+    """
+    config, edits = model.config, edits_of(model.config, factors or {})
+    starts = {layer.prefix for layer in attention_layers(config)}
+    names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
+    if plain is None or not factors or config.architecture == "encoder-decoder":
+        output = passage.run(model, names, edits)
+        return Recorded({name: value[0] for name, value in output.activations.items()}, output.hidden[0])
+    first = first_changed(factors)
+    names = [name for name in names if int(name.split(".")[1]) >= first]
+    recorder = ActivationRecorder.of(names, edits, config, None)
+    hidden = model.stack(plain.here[f"blocks.{first}.resid_pre"][None], recorder, first=first)
+    return Recorded({**plain.here, **{name: value[0] for name, value in recorder.record.items()}}, hidden[0])
+
+
+def first_changed(factors: Factors) -> int:
+    """The first attention layer of which a head is multiplied: all before it are as in a pass without."""
+    return min((layer for layer, _ in factors), default=0)
+
+
+@torch.no_grad()
+def layer_shares(
+    model: Transformer,
+    passage: Passage,
+    factors: Factors | None = None,
+    run: Recorded | None = None,
+    plain: Sequence[LayerShares] = (),
+) -> tuple[LayerShares, ...]:
     """The shares in all sums of one pass, by attention layer; whatever is traced back is traced through these.
 
     In each layer the stream at a token is a sum: of itself before, and of what every head brings from every token,
@@ -58,11 +106,16 @@ def layer_shares(model: Transformer, passage: Passage, factors: Factors | None =
 
     Args:
         factors: heads whose output is multiplied.
+        run: from record, with these factors.
+        plain: the shares without any factors, where they are there already.
     """
-    here, factors = recorded(model, passage, factors), factors or {}
-    return tuple(
-        one_layer(model, passage, k, here, range(len(passage.places(layer)[0])), factors)
-        for k, layer in enumerate(attention_layers(model.config))
+    factors = factors or {}
+    here = (run or record(model, passage, factors)).here
+    kept = tuple(plain[: first_changed(factors)])
+    layers = list(enumerate(attention_layers(model.config)))[len(kept) :]
+    rows = [range(len(passage.places(layer)[0])) for _, layer in layers]
+    return kept + tuple(
+        one_layer(model, passage, k, here, some, factors) for (k, _), some in zip(layers, rows, strict=True)
     )
 
 
@@ -73,6 +126,7 @@ def logit_shares(
     found: Sequence[LayerShares],
     toward: Sequence[int],
     factors: Factors | None = None,
+    run: Recorded | None = None,
 ) -> tuple[LayerShares, ...]:
     """The same shares, but in the stream of the token that predicts those in the logit of a next token, above that of
     another token or (None) above the mean of all logits.
@@ -85,13 +139,14 @@ def logit_shares(
     Args:
         found: from layer_shares.
         toward: the next token, and the other one if there is one.
-        factors: heads whose output is multiplied, as in `found`.
+        factors, run: as of layer_shares.
 
     Raises:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
     """
     check_model(model)
-    here, factors, direction = recorded(model, passage, factors), factors or {}, stream_direction(model, *toward)
+    factors, direction = factors or {}, stream_direction(model, *toward)
+    here = (run or record(model, passage, factors)).here
     changed = []
     for k, one in enumerate(found):
         row = one_layer(model, passage, k, here, [passage.row], factors, direction)
@@ -115,14 +170,6 @@ def stream_direction(model: Transformer, token: int, against: int | None = None)
     return u - u.mean() if norm.kind == "layernorm" else u
 
 
-def recorded(model: Transformer, passage: Passage, factors: Factors | None = None) -> dict[str, Tensor]:
-    """The activations of one pass that shares are computed from, without the row of the batch."""
-    starts = {layer.prefix for layer in attention_layers(model.config)}
-    names = [name for name in known_names(model.config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
-    output = passage.run(model, names, edits_of(model.config, factors or {}))
-    return {name: value[0] for name, value in output.activations.items()}
-
-
 def one_layer(
     model: Transformer,
     passage: Passage,
@@ -136,7 +183,7 @@ def one_layer(
 
     Args:
         k: number of the attention layer.
-        here: from recorded.
+        here: activations, see Recorded.
         rows: places of the tokens in the stack of the layer.
         toward: the direction in which terms are measured; None: by proximity to their sum.
     """

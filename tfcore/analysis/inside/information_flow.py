@@ -12,7 +12,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.flow_shares import Factors, LayerShares, edits_of, layer_shares, logit_shares
+from tfcore.analysis.inside.flow_shares import (
+    Factors,
+    LayerShares,
+    Recorded,
+    first_changed,
+    layer_shares,
+    logit_shares,
+    record,
+)
 from tfcore.analysis.inside.passages import Passage, attention_layers, read_passage
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -88,9 +96,10 @@ def trace(
     toward: tuple[int, ...] = (),
 ) -> Flow:
     """Trace the state at a token, or a logit, back through the model; see layer_shares, logit_shares and follow."""
-    found = layer_shares(model, passage, factors)
+    run = record(model, passage, factors)
+    found = layer_shares(model, passage, factors, run)
     if toward:
-        found = logit_shares(model, passage, found, toward, factors)
+        found = logit_shares(model, passage, found, toward, factors, run)
     return follow(model.config, passage, found, threshold, toward)
 
 
@@ -170,23 +179,36 @@ class LayerGuesses:
 
 
 @torch.no_grad()
-def layer_guesses(model: Transformer, passage: Passage, factors: Factors | None = None) -> LayerGuesses:
+def layer_guesses(
+    model: Transformer,
+    passage: Passage,
+    factors: Factors | None = None,
+    run: Recorded | None = None,
+    plain: LayerGuesses | None = None,
+) -> LayerGuesses:
     """What the stream at the target predicts after each layer (the logit lens, see `lens_logits`), with some heads
-    multiplied."""
+    multiplied.
+
+    Args:
+        run: from record, with these factors.
+        plain: the guesses without any factors, where they are there already.
+    """
     layers = attention_layers(model.config)
-    nothing = LayerGuesses((None,) * len(layers), (0.0,) * len(layers), np.zeros(0, np.float32))
     if model.config.head == "none":
-        return nothing
-    ends = {k: f"{layer.prefix}resid_post" for k, layer in enumerate(layers) if layer.is_last and not layer.is_encoder}
-    output = passage.run(model, list(ends.values()), edits_of(model.config, factors or {}))
-    states = torch.stack([output.activations[name][0, passage.row] for name in ends.values()])
-    norm = model.stack.ln_final
-    logits = cast("Tensor", model.to_logits(torch.cat([norm(states), output.hidden[0, passage.row, None]]))).float()
+        return LayerGuesses((None,) * len(layers), (0.0,) * len(layers), np.zeros(0, np.float32))
+    found = run or record(model, passage, factors)
+    first = first_changed(factors or {}) if plain else 0
+    last = {k: layer for k, layer in enumerate(layers) if layer.is_last and not layer.is_encoder and k >= first}
+    states = [found.here[f"{layer.prefix}resid_post"][passage.row] for layer in last.values()]
+    states = [model.stack.ln_final(torch.stack(states))] if states else []
+    logits = cast("Tensor", model.to_logits(torch.cat([*states, found.hidden[passage.row, None]]))).float()
     if passage.blank is not None:
         logits[:, passage.blank] = -torch.inf
     chances = logits.softmax(-1)  # (layer, vocab), then those of the model itself
     probability, best = chances[:-1].max(-1)
-    said = dict(zip(ends, zip(best.tolist(), probability.tolist(), strict=True), strict=True))
+    said = dict(zip(last, zip(best.tolist(), probability.tolist(), strict=True), strict=True))
+    if plain:
+        said |= {k: (plain.best[k], plain.probability[k]) for k in range(first)}
     each = [said.get(k, (None, 0.0)) for k in range(len(layers))]
     return LayerGuesses(tuple(token for token, _ in each), tuple(p for _, p in each), chances[-1].cpu().numpy())
 
