@@ -32,6 +32,7 @@ OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
 STATE, WORD = "state", "word"  # what widths are shares of
 EXPLAINED = ("by", "word", "against", "measured")  # controls that say which tokens are explained
+EVERY = 1.5  # seconds between two looks at a measurement, each of which sends 5 kB
 BEFORE = "flow:before"  # what these were before a click
 
 
@@ -298,7 +299,7 @@ def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
     key = ("flow", *given)
     job = live.begin(key, lambda: measure(network, tokenizer, drawn.pasted, drawn.choice, explained), wait=0.0)
     begun = bool(job.items)
-    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job)
+    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, EVERY)
     return job.items[-1] if job.items else head_measures.unmeasured(network)
 
 
