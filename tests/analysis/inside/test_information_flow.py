@@ -294,10 +294,10 @@ def test_what_is_known_of_the_layers_before_a_changed_head_is_kept(values):
             np.testing.assert_allclose(one.heads, other.heads, atol=1e-6)
             np.testing.assert_allclose(one.kept, other.kept, atol=1e-6)
             assert (one is plain[0][k]) == (k < flow_shares.first_changed(factors))
-        quick, slow = layer_guesses(model, passage, factors, run, plain[1]), layer_guesses(model, passage, factors)
-        assert quick.best == slow.best
-        assert quick.probability == pytest.approx(slow.probability, abs=1e-6)
-        np.testing.assert_allclose(quick.final, slow.final, atol=1e-6)
+        guesses, slow = layer_guesses(model, passage, factors, run, plain[1]), layer_guesses(model, passage, factors)
+        assert guesses.best == slow.best
+        assert guesses.probability == pytest.approx(slow.probability, abs=1e-6)
+        np.testing.assert_allclose(guesses.final, slow.final, atol=1e-6)
 
 
 def test_head_2_5_of_stories_carries_the_pronoun():
