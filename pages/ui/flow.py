@@ -217,7 +217,7 @@ def show(
                     (text.visible(piece), float(chances[i]))
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
-                drawing="" if sampling in (None, Sampling()) else drawing(sampling),
+                drawing="" if sampling is None else information_flow.how_drawn(sampling),
                 word=following.index(token) if token in following else None,
                 against=following.index(against) if against in following else None,
                 whole=information_flow.whole_of(drawn.toward),
@@ -333,12 +333,6 @@ def write(drawn: Drawn, sampling: Sampling) -> None:
         disabled=full,
         help=f"The picture has room for {TOKENS} tokens" if full else None,
     )
-
-
-def drawing(sampling: Sampling) -> str:
-    """How the next token is drawn, in words."""
-    top_p = f", top-p {sampling.top_p:.2f}" if sampling.top_p < 1 else ""
-    return f"temperature {sampling.temperature:.1f}{top_p}"
 
 
 def restore(drawn: Drawn) -> None:

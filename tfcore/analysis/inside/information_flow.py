@@ -255,6 +255,14 @@ def sampled(guesses: LayerGuesses, sampling: Sampling) -> Float[ndarray, " vocab
     return sampling.distribution(logits).numpy()
 
 
+def how_drawn(sampling: Sampling) -> str:
+    """How the next token is drawn, in words; nothing where that is by the model's own probabilities."""
+    if sampling == Sampling():
+        return ""
+    top_p = f", top-p {sampling.top_p:.2f}" if sampling.top_p < 1 else ""
+    return f"temperature {sampling.temperature:.1f}{top_p}"
+
+
 def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
     """The next token.
 
