@@ -2,7 +2,9 @@
 
 import json
 import re
+from functools import cache
 
+import gguf
 import pytest
 import torch
 import transformers as hf
@@ -25,6 +27,15 @@ def _real(real_models):
     return real_models
 
 
+@pytest.fixture
+def _read_once(monkeypatch):
+    """transformers reads all 100,000 strings of a file for its config, its weights and its tokenizer anew, and builds
+    the same table of names for each module: half of the time."""
+    monkeypatch.setattr(gguf, "GGUFReader", cache(gguf.GGUFReader))
+    monkeypatch.setattr(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map))
+
+
+@pytest.mark.usefixtures("_read_once")
 def test_smollm2(real_models):
     folder, file = real_models / "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
     model, tokenizer = real("smollm2")
