@@ -4,6 +4,7 @@ SHORT: dict[str, object] = {
     "pages.foundations.masks.training.STEPS": 4,
     "tfcore.analysis.foundations.recurrence.alignment.TESTED": 2,
     "tfcore.training.recurrence.HELD_ROWS": 16,
+    "tfcore.training.growing.EVERY": 50,
     "tfcore.training.growing_dictionaries.ROWS": 2,
     "tfcore.training.growing_dictionaries.HELD_OUT": 4,
     "tfcore.training.growing_dictionaries.NAMED_ON": 8,
