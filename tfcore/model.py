@@ -128,10 +128,11 @@ class Transformer(nn.Module):
         names: Capture,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
+        mask: Bool[Tensor, "query key"] | None = None,
         edits: Iterable[Edit] = (),
     ) -> dict[str, Tensor]:
         """Some activations of a model of one stack and nothing else: no block above the last of them runs, and no
-        logits are computed. Names, shapes and edits as in `forward`.
+        logits are computed. Names, masks and edits as in `forward`.
 
         Raises:
             ValueError: ids outside the vocabulary or too long, no such activations, or a model of two stacks.
@@ -139,10 +140,10 @@ class Transformer(nn.Module):
         if self.config.architecture == "encoder-decoder":
             raise ValueError("a model of two stacks gives its activations as model(ids, decoder_ids=..., capture=...)")
         names = (names,) if isinstance(names, str) else tuple(names)
-        self._check(ids, None, padding_mask, None, None, None)
+        self._check(ids, None, padding_mask, None, mask, None)
         recorder = ActivationRecorder.of(names, edits, self.config)
         x = self._embed(ids, recorder)
-        self.stack(x, recorder, padding_mask=padding_mask, until=blocks_below(names, self.config))
+        self.stack(x, recorder, padding_mask=padding_mask, mask=mask, until=blocks_below(names, self.config))
         return recorder.record
 
     def resume(

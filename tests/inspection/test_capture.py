@@ -201,6 +201,14 @@ def test_activations_alone_are_those_of_a_whole_pass_and_no_block_above_them_run
     assert all(torch.equal(found[name], whole[name]) for name in whole)
 
 
+def test_activations_alone_take_a_mask():
+    see = torch.ones(13, 13, dtype=torch.bool).tril().logical_and(torch.arange(13) != 2)
+    see[2, 2] = True
+    names = ("blocks.*.attn.scores", "blocks.*.attn.pattern")
+    whole = model()(ids(), mask=see, capture=names).activations
+    assert all(torch.equal(value, whole[name]) for name, value in model().activations(ids(), names, mask=see).items())
+
+
 def test_activations_alone_take_edits_and_padding():
     subject, edit = model(), Edit.zero("blocks.0.attn.z", heads=[1])
     mask = torch.ones_like(ids(), dtype=torch.bool)

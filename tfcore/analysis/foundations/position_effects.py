@@ -205,7 +205,7 @@ def _outputs(
     if ids.shape[1] == 0:
         return torch.zeros(*ids.shape, model.config.d_model)
     name = "ln_final.normalized"
-    return model(ids, mask=see, capture=(name,)).activations[name]
+    return model.activations(ids, name, mask=see)[name]
 
 
 @dataclass(frozen=True, slots=True)
