@@ -1,21 +1,23 @@
-"""The page on heads: two heads on one text, or one head on two texts, side by side."""
+"""The page on heads: two heads on one text, one head on two texts, or heads of two models, side by side."""
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import CHARACTERS, Choice, first_view, read
+from pages.foundations.heads.reading import CHARACTERS, Choice, first_view, model_parts, read
 from pages.foundations.heads.why import NOTHING
-from pages.ui import controls, fragments, page
+from pages.ui import controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.head_links import CLICK
+from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import kinds_of
 from tfcore.analysis.foundations.attention_maps import AttentionReading, map_range, map_table, overlap, shared_weight
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
-from tfcore.analysis.foundations.heads import head_kind, same_kind
+from tfcore.analysis.foundations.heads import head_kind, heads_of_models, same_kind
 from tfcore.figures.foundations.heads import SIDE_CELLS
 from tfcore.figures.shown import Shown
 
@@ -23,68 +25,143 @@ OTHER_TEXT = (
     "Once upon a time there was a big cat named Tom. Tom had a blue hat. "
     "One day the big cat lost the blue hat. Tom was sad because he loved it."
 )
-WITH = {"head": "another head", "text": "another text"}
+WITH = {"head": "another head", "text": "another text", "model": "another model"}
+
+
+class Second(NamedTuple):
+    """What stands on the right.
+
+    Args:
+        at: whose map it is: model, text, layer, head.
+        metric: name, value and help of the number below.
+    """
+
+    reading: AttentionReading
+    at: tuple[str, str, int, int]
+    shown: Shown
+    metric: tuple[str, str, str | None]
+    experiment: page.Experiment
 
 
 def side_by_side(choice: Choice) -> None:
     """The section with two maps."""
-    reading, model_name, part = choice.reading, choice.model_name, choice.part
-    n_layers, n_heads = reading.found.heads.kind.shape
+    n_layers, n_heads = choice.reading.found.heads.kind.shape
     with choice.tries:
         page.try_this(examples(choice))
     left, right = st.columns(2, gap="medium")
     one, two = st.columns(2, gap="medium")
     with one:
-        against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
+        against = controls.sections("Compare with", "with", list(WITH), "head", WITH)
     first_layer, first_head = first_view(choice)[:2]
-    first = one if against == "text" else choice.more  # the other head is the one to choose
-    with first:
+    with one if against == "text" else choice.more:  # else the other head is the one to choose
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, first_layer)
         head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
-    other, other_text, other_layer, other_head = reading, "", layer, head
     with two:
-        if against == "head":
-            other_layer = controls.slider("Other layer", "layer2", 0, n_layers - 1, min(1, n_layers - 1))
-            other_head = controls.slider("Other head", "head2", 0, n_heads - 1, min(1, n_heads - 1))
-        else:
-            other_text = controls.text_area("Other text", "text2", OTHER_TEXT, CHARACTERS, height=122)
-            if not other_text:
-                st.info("There is no other text yet: type or paste some.")
-                fragments.stop()
-            found = read(model_name, other_text, part, choice.bos, choice.hide_sink)
-            if found is None:
-                st.info("The tokenizer of this model makes no token of the other text: type something else.")
-                fragments.stop()
-            other = found
-    first = experiments.side(reading, layer, head, choice.log)
-    one_map(left, "one", reading, (choice.pasted, layer, head), first)
-    if against == "head":
-        shown = experiments.two_heads(reading, layer, head, other_layer, other_head, choice.log)
-        one_map(right, "other", other, (choice.pasted, other_layer, other_head), shown)
-        patterns = reading.found.patterns
-        st.metric(
-            "Weight the two heads put on the same tokens",
-            shared_weight(patterns[layer, head], patterns[other_layer, other_head]).percent,
-            help="Mean over the query tokens of sum_k min(a, b): 100 % for equal maps.",
-        )
-    else:
-        shown = experiments.two_texts(reading, other, layer, head, choice.log)
-        one_map(right, "other", other, (other_text, layer, head), shown)
-        st.metric(
-            "Kind of the head on each text", same_kind(reading.found.heads, other.found.heads, layer, head).verdict
-        )
+        second = {"head": another_head, "text": another_text, "model": another_model}[against](choice, layer, head)
+    shown = experiments.side(choice.reading, layer, head, choice.log)
+    if against == "model":
+        left.markdown(f"**{text.escape(choice.model_name, 100)}**")
+        right.markdown(f"**{text.escape(second.at[0], 100)}**")
+    one_map(left, "one", choice.reading, (choice.model_name, choice.pasted, layer, head), shown)
+    one_map(right, "other", second.reading, second.at, second.shown)
+    name, value, about = second.metric
+    st.metric(name, value, help=about)
+    words(second.experiment)
+
+
+def another_head(choice: Choice, layer: int, head: int) -> Second:
+    """Two heads on one text."""
+    n_layers, n_heads = choice.reading.found.heads.kind.shape
+    place = (
+        controls.slider("Other layer", "layer2", 0, n_layers - 1, min(1, n_layers - 1)),
+        controls.slider("Other head", "head2", 0, n_heads - 1, min(1, n_heads - 1)),
+    )
+    shown = experiments.two_heads(choice.reading, layer, head, *place, choice.log)
+    patterns = choice.reading.found.patterns
+    shared = shared_weight(patterns[layer, head], patterns[place]).percent
+    about = "Mean over the query tokens of sum_k min(a, b): 100 % for equal maps."
+    return Second(
+        choice.reading,
+        (choice.model_name, choice.pasted, *place),
+        shown,
+        ("Weight the two heads put on the same tokens", shared, about),
+        page.experiment(experiments.two_heads, choice.made, layer, head, *place, choice.log),
+    )
+
+
+def another_text(choice: Choice, layer: int, head: int) -> Second:
+    """One head on two texts."""
+    pasted = controls.text_area("Other text", "text2", OTHER_TEXT, CHARACTERS, height=122)
+    if not pasted:
+        st.info("There is no other text yet: type or paste some.")
+        fragments.stop()
+    what = choice.model_name, pasted, choice.part, choice.bos, choice.hide_sink
+    other = read(*what)
+    if other is None:
+        st.info("The tokenizer of this model makes no token of the other text: type something else.")
+        fragments.stop()
+    return Second(
+        other,
+        (choice.model_name, pasted, layer, head),
+        experiments.two_texts(choice.reading, other, layer, head, choice.log),
+        (
+            "Kind of the head on each text",
+            same_kind(choice.reading.found.heads, other.found.heads, layer, head).verdict,
+            None,
+        ),
+        page.experiment(
+            experiments.two_texts, choice.made, made(experiments.read_other, *what), layer, head, choice.log
+        ),
+    )
+
+
+def another_model(choice: Choice, layer: int, head: int) -> Second:
+    """A head of another model on the same text."""
+    name = models.choose(key="model2", label="Other model", default=other_of(choice.model_name))
+    part = choice.part if choice.part in model_parts(name) else model_parts(name)[-1]
+    what = name, choice.pasted, part, None, choice.hide_sink
+    other = read(*what)
+    if other is None:
+        st.info("The tokenizer of the other model makes no token of this text: choose another model.")
+        fragments.stop()
+    n_layers, n_heads = other.found.heads.kind.shape
+    first = striking_head(kinds_of(name, part) or other.found.heads)
+    place = (
+        controls.slider("Other layer", "layer2", 0, n_layers - 1, first[0]),
+        controls.slider("Other head", "head2", 0, n_heads - 1, first[1]),
+    )
+    both = choice.model_name, name
+    found = heads_of_models(both, (choice.reading.found.heads, other.found.heads), ((layer, head), place))
+    return Second(
+        other,
+        (name, choice.pasted, *place),
+        experiments.two_models(both, choice.reading, other, (layer, head), place, choice.log),
+        ("Kind of the head in each model", found.verdict, None),
+        page.experiment(
+            experiments.two_models,
+            both,
+            choice.made,
+            made(experiments.read_other, *what),
+            (layer, head),
+            place,
+            choice.log,
+        ),
+    )
+
+
+def other_of(model_name: str) -> str:
+    """The model that stands on the right at first: the one that ships beside a real one, and the other way round."""
+    there = models.names()
+    return next(name for name in (models.DEFAULT, models.REAL, *there) if name in there and name != model_name)
+
+
+def words(experiment: page.Experiment) -> None:
+    """What to see, the question, how it is computed."""
     page.what_to_see(
         "A kind is measured on one text, and may change with it: compare the same head on another text. Two heads of "
         "one kind need not attend to the same tokens: beside another head stands the weight that both put on the same "
-        "ones."
+        "ones. Another model cuts the same text into tokens of its own; look whether it has a head of the same kind."
     )
-    if against == "head":
-        experiment = page.experiment(
-            experiments.two_heads, choice.made, layer, head, other_layer, other_head, choice.log
-        )
-    else:
-        made_other = made(experiments.read_other, model_name, other_text, part, choice.bos, choice.hide_sink)
-        experiment = page.experiment(experiments.two_texts, choice.made, made_other, layer, head, choice.log)
     page.question(
         "Two heads of one layer are both called *first token*. Does the model need both?",
         "Attention weights alone cannot tell: a head may attend to the first token (an attention sink) on this text "
@@ -109,12 +186,19 @@ def examples(choice: Choice) -> dict[str, dict[str, Any]]:
             named[label] = {"with": "head", **values}
     layer, head = striking_head(choice.kinds)
     chosen = dict(list(named.items())[:3])
-    return {**chosen, "the same head, another text": {"with": "text", "layer": layer, "head": head}}
+    other = other_of(choice.model_name)
+    return {
+        **chosen,
+        "the same head, another text": {"with": "text", "layer": layer, "head": head},
+        f"the same text in {other}": {"with": "model", "model2": other, "layer": layer, "head": head},
+    }
 
 
-def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, of: tuple[str, int, int], shown: Shown) -> None:
-    """Draw one of the maps, `of` a text, layer and head; a click on a cell leads to why the head looks there."""
-    pasted, layer, head = of
+def one_map(
+    place: DeltaGenerator, key: str, reading: AttentionReading, of: tuple[str, str, int, int], shown: Shown
+) -> None:
+    """Draw one of the maps, `of` a model, text, layer and head; a click on a cell leads to why the head looks there."""
+    model_name, pasted, layer, head = of
     pattern, found = reading.found.patterns[layer, head], head_kind(reading.found.heads, layer, head)
     drawn = map_range(pattern, None, SIDE_CELLS)
     step = drawn.pooled
@@ -125,7 +209,14 @@ def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, of: tupl
                 query, place = drawn.token(row), drawn.token(column)
                 if query >= 0 and 0 <= place < pattern.shape[1] and pattern[query, place] > 0:
                     controls.set_values(
-                        show="why", text=pasted, layer=layer, head=head, token=query, key=place, than=NOTHING
+                        show="why",
+                        model=model_name,
+                        text=pasted,
+                        layer=layer,
+                        head=head,
+                        token=query,
+                        key=place,
+                        than=NOTHING,
                     )
 
     note = f" A cell is the largest weight of {step} by {step}." if step > 1 else ""

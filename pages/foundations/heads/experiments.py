@@ -18,7 +18,7 @@ from tfcore.analysis.foundations.attention_maps import (
 from tfcore.analysis.foundations.attention_sink import rollout_on_first
 from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
-from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
+from tfcore.analysis.foundations.heads import HeadScores, head_kind, heads_of_models, same_kind
 from tfcore.analysis.foundations.part_texts import Part, text_ids
 from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
 from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
@@ -150,6 +150,20 @@ def two_texts(reading: AttentionReading, other: AttentionReading, layer: int, he
     shown = side(other, layer, head, log)
     same = same_kind(reading.found.heads, other.found.heads, layer, head)
     return Shown(shown.figure, (*shown.findings, same))
+
+
+def two_models(
+    names: tuple[str, str],
+    reading: AttentionReading,
+    other: AttentionReading,
+    place: tuple[int, int],
+    other_place: tuple[int, int],
+    log: bool,
+) -> Shown:
+    """The same text in two models, a head of each."""
+    shown = side(other, *other_place, log)
+    found = heads_of_models(names, (reading.found.heads, other.found.heads), (place, other_place))
+    return Shown(shown.figure, (*shown.findings, found))
 
 
 def read_other(

@@ -18,6 +18,7 @@ from tfcore.analysis.foundations.heads import (
     head_kind,
     head_kinds,
     head_table,
+    heads_of_models,
     induction_scores,
     order,
     repeated_tokens,
@@ -293,6 +294,10 @@ def test_the_kind_of_a_head_is_that_of_its_layer_and_head():
 def test_one_head_on_two_texts_is_compared_by_its_kind():
     one, other = scores_of([["self", "local"]], [[1, 1]]), scores_of([["self", "broad"]], [[0, 0]])
     assert str(same_kind(one, other, 0, 0)) == "Kind of the head: the same on both."
+    found = heads_of_models(("ours", "theirs"), (one, other), ((0, 0), (0, 0)))
+    kinds = [f"{scores.kind[0, 0]} {scores.score[0, 0]:.2f}" for scores in (one, other)]
+    assert str(found) == f"On this text head 0.0 of ours is {kinds[0]}; head 0.0 of theirs is {kinds[1]}."
+    assert found.verdict == one.kind[0, 0]
     assert str(same_kind(one, other, 0, 1)) == "Kind of the head: local on one, broad on the other."
 
 

@@ -14,6 +14,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
 from tfcore.analysis.foundations.head_ranking import standard_kinds
+from tfcore.analysis.foundations.heads import head_kind
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {
@@ -216,6 +217,23 @@ def test_one_head_on_two_texts():
     assert test.metric[0].value == "the same on both"
     test.text_area(key="text2").set_value("")
     assert "no other text yet" in said(run(test))
+
+
+def test_a_head_of_another_model_on_the_same_text():
+    values = {"layer": "3", "head": "0", "model2": "induction", "layer2": "1", "head2": "2"}
+    short = "Max had a red ball. Max"
+    test = opened(text=short, show="side by side", **{"with": "another model"}, **values)
+    (one, _), (other, spec) = (figures(test)[key] for key in ("one", "other"))
+    reading = read_attention(*cache.model("induction"), short)
+    weights = next(array(trace["z"]) for trace in spec["data"] if trace.get("colorscale") == "@weights")
+    np.testing.assert_allclose(weights, reading.found.patterns[1, 2], atol=1e-6)
+    said = f"head 1.2 of induction is {head_kind(reading.found.heads, 1, 2).name}."
+    assert other["caption"].split(". Shape")[0].endswith(said.removesuffix("."))
+    assert one["caption"].startswith("Layer 3, head 0: ")
+    assert {"**stories**", "**induction**"} <= {one.value for one in test.markdown}
+    for wrong in ("nonsense", "../x", "stories"):
+        again = opened(show="side by side", **{"with": "another model", "model2": wrong})
+        assert set(figures(again)) == {"one", "other"}
 
 
 def test_cuts_keep_parameters_and_merging_heads_costs_loss():

@@ -333,3 +333,32 @@ class SameKind(Finding):
 def same_kind(one: HeadScores, other: HeadScores, layer: int, head: int) -> SameKind:
     """Compare the kind of a head on two texts."""
     return SameKind(str(one.kind[layer, head]), str(other.kind[layer, head]))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsOfModels(Finding):
+    """A head of each of two models on the same text: what kind each is there."""
+
+    models: tuple[str, str]
+    heads: tuple[HeadKind, HeadKind]
+
+    @property
+    def verdict(self) -> str:
+        one, other = (head.kind for head in self.heads)
+        return one if one == other else f"{one}, {other}"
+
+    @property
+    def sentence(self) -> str:
+        one, other = (
+            f"head {head.layer}.{head.head} of {model} is {head.name}"
+            for model, head in zip(self.models, self.heads, strict=True)
+        )
+        return f"On this text {one}; {other}."
+
+
+def heads_of_models(
+    models: tuple[str, str], scores: tuple[HeadScores, HeadScores], places: tuple[Place, Place]
+) -> HeadsOfModels:
+    """Compare a head of one model with one of another, each on its own tokens of the text."""
+    one, other = (head_kind(found, *place) for found, place in zip(scores, places, strict=True))
+    return HeadsOfModels(models, (one, other))
