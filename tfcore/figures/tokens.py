@@ -39,6 +39,7 @@ def token_heatmap(
     blocked_hover: str = MAY_NOT,
     bar: bool = True,
     most_keys: int = MOST_LABELS,
+    title: str = QUERY,
     height: int = 420,
 ) -> go.Figure:
     """One matrix, query down and key across, a token at each row and column.
@@ -53,6 +54,7 @@ def token_heatmap(
         blocked_hover: sentence for a blocked cell.
         bar: show the colour bar.
         most_keys: labels written under the matrix; fewer where it is narrow.
+        title: of the rows, safe for plotly.
         height: in pixels.
     """
     keys = queries if keys is None else keys
@@ -92,10 +94,10 @@ def token_heatmap(
             "showlegend": False,
         },
     ]
-    return theme.build(data, _layout(queries, keys, most_keys, height))
+    return theme.build(data, _layout(queries, keys, most_keys, title, height))
 
 
-def _layout(queries: Sequence[str], keys: Sequence[str], most_keys: int, height: int) -> dict[str, Any]:
+def _layout(queries: Sequence[str], keys: Sequence[str], most_keys: int, title: str, height: int) -> dict[str, Any]:
     """Two axes a side: the lower one knows every token, for the hover sentence, the upper writes as many as fit."""
     left, below = label_room(queries), label_room(keys, SLANT)
     across, down = [-0.5, len(keys) - 0.5], [len(queries) - 0.5, -0.5]
@@ -122,7 +124,7 @@ def _layout(queries: Sequence[str], keys: Sequence[str], most_keys: int, height:
             "overlaying": "y",
             "anchor": "x2",
             "side": "left",
-            "title": {"text": QUERY, "standoff": 4},
+            "title": {"text": title, "standoff": 4},
         },
     )
 

@@ -7,9 +7,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import CHARACTERS, Choice, first_view, model_parts, read
+from pages.foundations.heads.reading import CHARACTERS, TIRED, Choice, first_view, model_parts, read
 from pages.foundations.heads.why import NOTHING
-from pages.ui import controls, fragments, page, text
+from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.head_links import CLICK
 from pages.ui.loading import models
@@ -25,6 +25,17 @@ OTHER_TEXT = (
     "Once upon a time there was a big cat named Tom. Tom had a blue hat. "
     "One day the big cat lost the blue hat. Tom was sad because he loved it."
 )
+IN_BOTH = "“it” in two models"
+IT: dict[str, Any] = {
+    "with": "model",
+    "model": "minilm",
+    "model2": "smollm2",
+    "text": TIRED,
+    "layer": 3,
+    "head": 1,
+    "layer2": 13,
+    "head2": 8,
+}
 WITH = {"head": "another head", "text": "another text", "model": "another model"}
 
 
@@ -58,10 +69,8 @@ def side_by_side(choice: Choice) -> None:
         head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
     with two:
         second = {"head": another_head, "text": another_text, "model": another_model}[against](choice, layer, head)
-    shown = experiments.side(choice.reading, layer, head, choice.log)
-    if against == "model":
-        left.markdown(f"**{text.escape(choice.model_name, 100)}**")
-        right.markdown(f"**{text.escape(second.at[0], 100)}**")
+    of = choice.model_name if against == "model" else ""
+    shown = experiments.side(choice.reading, layer, head, choice.log, of)
     one_map(left, "one", choice.reading, (choice.model_name, choice.pasted, layer, head), shown)
     one_map(right, "other", second.reading, second.at, second.shown)
     name, value, about = second.metric
@@ -187,7 +196,9 @@ def examples(choice: Choice) -> dict[str, dict[str, Any]]:
     layer, head = striking_head(choice.kinds)
     chosen = dict(list(named.items())[:3])
     other = other_of(choice.model_name)
+    it = {IN_BOTH: IT} if {IT["model"], IT["model2"]} <= set(models.names()) else {}
     return {
+        **it,
         **chosen,
         "the same head, another text": {"with": "text", "layer": layer, "head": head},
         f"the same text in {other}": {"with": "model", "model2": other, "layer": layer, "head": head},

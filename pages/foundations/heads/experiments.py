@@ -127,13 +127,19 @@ def map_of(
     return (lines(cells, queries, keys, chosen, height=580), (most,))
 
 
-def side(reading: AttentionReading, layer: int, head: int, log: bool) -> Shown:
-    """One of two maps side by side."""
+def side(reading: AttentionReading, layer: int, head: int, log: bool, of: str = "") -> Shown:
+    """One of two maps side by side.
+
+    Args:
+        of: the model, where the other map is of another.
+    """
     pattern = reading.found.patterns[layer, head]
     step = map_range(pattern, None, SIDE_CELLS).pooled
     queries, keys = tick_labels(reading.queries)[::step], tick_labels(reading.keys)[::step]
     scale = "@logweights" if log else "@weights"
-    figure = token_heatmap(pool(pattern, SIDE_CELLS), queries, keys, height=520, bar=False, scale=scale)
+    rows = f"query token of {label(of, 40)}" if of else "query token"
+    cells = pool(pattern, SIDE_CELLS)
+    figure = token_heatmap(cells, queries, keys, height=520, bar=False, scale=scale, title=rows)
     hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
     return Shown(figure, (head_kind(reading.found.heads, layer, head), *hidden))
 
@@ -161,7 +167,7 @@ def two_models(
     log: bool,
 ) -> Shown:
     """The same text in two models, a head of each."""
-    shown = side(other, *other_place, log)
+    shown = side(other, *other_place, log, names[1])
     found = heads_of_models(names, (reading.found.heads, other.found.heads), (place, other_place))
     return Shown(shown.figure, (*shown.findings, found))
 

@@ -7,7 +7,17 @@ import streamlit as st
 from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.cuts import cuts
 from pages.foundations.heads.every_head import every_head
-from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, about_ids, model_parts, read
+from pages.foundations.heads.reading import (
+    CHARACTERS,
+    DEFAULT_MODEL,
+    PARTS,
+    TEXT,
+    TIRED,
+    Choice,
+    about_ids,
+    model_parts,
+    read,
+)
 from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
@@ -15,7 +25,6 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos
 
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
-TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 _IT = {"rank": "pair", "sort": "score"}
 TRY: dict[str, dict[str, Any]] = {

@@ -25,6 +25,7 @@ TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. "
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
+TIRED = "The animal didn't cross the street because it was too tired."
 LAYER = 3  # of the first view of the models that ship: “red” attends to the ball, by induction
 HEAD = 0
 TOKEN = 25

@@ -107,6 +107,7 @@ VIEWS = [
     "/attention?look=Words+of+a+text&model=minilm",
     "/masks?model=minilm",
     "/tokens?part=Embedding+table&model=minilm",
+    "/heads?show=side+by+side&with=another+model&model=smollm2&model2=minilm",
     "/feedforward?panel=Activation+functions&of=smollm2",
     "/positions?scheme=Learned&of=minilm",
     "/residuals?part=Dropout&model=smollm2",
