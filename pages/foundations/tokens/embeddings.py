@@ -1,18 +1,23 @@
 """The panel on the embedding table: lengths, neighbours, a map, and why some models scale it."""
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from pages.foundations.tokens import experiments
+from pages.foundations.tokens.text_tokens import readers
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
 from tfcore.analysis.foundations.embedding_table import Neighbours
 from tfcore.analysis.foundations.text_pieces import SeveralTokens
+from tfcore.config import ModelConfig
 from tfcore.figures.foundations import embedding_table as figures
 from tfcore.positions import sinusoidal
 
@@ -31,28 +36,57 @@ TRY: dict[str, dict[str, Any]] = {
     "a suffix": {"piece": "ing"},
     "a full stop": {"piece": "."},
 }
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "a city, in smollm2": {"model": "smollm2", "piece": " Paris"},
+    "a word of code, in smollm2": {"model": "smollm2", "piece": "print"},
+}
 
-
-table_map = cache.of_model(max_entries=2)(tables.table_map)
+most_used = cache.of_model(max_entries=8)(tables.most_used)
 near = cache.of_model(max_entries=256)(experiments.near)
-scale_effect = cache.of_model(max_entries=64)(tables.scale_effect)
+scale_effect = cache.of_model(max_entries=64)(embedding_scale.scale_effect)
 
 
-@cache.data(max_entries=2)
-def vocabulary() -> tuple[list[str], list[bytes], list[str], list[int]]:
-    """Every token as text, as bytes, as a label, and its kind."""
-    tokenizer = cache.model(MODEL)[1]
-    data = [tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
-    return tokenizer.tokens(range(len(data))), data, [text.label(piece) for piece in data], tables.kinds(data)
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The rows that the figures show, with their tokens as text, as bytes and as labels, and their kinds."""
+
+    found: tables.TableMap
+    pieces: list[str]
+    data: list[bytes]
+    labels: list[str]
+    kinds: list[int]
 
 
-def choose(event: Event) -> None:
+@cache.data(max_entries=16)
+def drawn(model: str, evenly: bool, more: tuple[int, ...]) -> Drawn:
+    network, tokenizer = cache.model(model)
+    rows = tables.evenly(network, tokenizer) if evenly else most_used(model)
+    found = tables.table_map(network, rows, more)
+    ids = found.ids.tolist()
+    data = [tokenizer.token_bytes(i) for i in ids]
+    labels = [text.label(piece) for piece in data]
+    return Drawn(found, tokenizer.tokens(ids), data, labels, tables.kinds(tables.with_spaces(tokenizer, ids)))
+
+
+def typed(model: str, piece: str) -> list[int]:
+    """The ids of what was typed, without those that a tokenizer puts around a text."""
+    tokenizer = cache.model(model)[1]
+    special = set(tokenizer.special_tokens.values())
+    return [i for i in tokenizer.encode(piece) if i not in special]
+
+
+def choose(model: str, event: Event) -> None:
     """A click on the map or on a neighbour: its token, if it can be typed."""
-    pieces, *_ = vocabulary()
-    if isinstance(token := event["customdata"], int) and 0 <= token < len(pieces):
-        ids = cache.model(MODEL)[1].encode(pieces[token])
-        if ids == [token]:
-            controls.set_values(piece=pieces[token])
+    tokenizer = cache.model(model)[1]
+    if isinstance(token := event["customdata"], int) and 0 <= token < tokenizer.vocab_size:
+        (piece,) = tokenizer.tokens([token])
+        if typed(model, piece) == [token]:
+            controls.set_values(piece=piece)
+
+
+def no_rows(_: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model's table cannot be shown, or None: for `models.choose`."""
+    return None if hasattr(tokenizer, "special_tokens") else "it has no tokenizer of text that names its rows."
 
 
 def panel() -> None:
@@ -61,99 +95,104 @@ def panel() -> None:
         "**Each token has one row of the embedding table, learned like any other weight.** Rows with a high cosine "
         "belong to tokens that occur in similar contexts."
     )
-    page.try_this(TRY)
-    published = tables.published_vocabularies()
-    models.only(MODEL, f"its 2,048 rows fit into one picture; published ones have {published.span}.")
+    options = readers()
+    page.try_this((TRY_REAL if models.REAL in options else {}) | TRY)
     left, right = st.columns([2, 3], gap="large")
     with left:
         piece = controls.text_area(
             "Token", "piece", PIECE, LETTERS, height=68, help="With the space before it, as words have it in a text."
         )
-        ids = cache.model(MODEL)[1].encode(piece)
+        model = models.choose(label="Table of", default=MODEL, why_not=no_rows, options=options)
+        ids = typed(model, piece)
         if not ids:
             st.info("There is no token yet: type a word, with a space before it.")
             return
         if len(ids) > 1:
-            st.caption(text.escape(SeveralTokens(tuple(cache.model(MODEL)[1].tokens(ids)))))
-        found = near(MODEL, piece, NEAR)
-        _neighbours(found)
+            st.caption(text.escape(SeveralTokens(tuple(cache.model(model)[1].tokens(ids)))))
+        found = near(model, piece, NEAR)
+        _neighbours(model, found)
     with right:
-        _map(found)
-    _lengths(found.token)
+        _map(model, drawn(model, False, (found.token, *found.ids)), found)
+    _lengths(model, drawn(model, True, (found.token,)), found.token)
     latest = page.Latest()
     _scale(latest)
     page.what_to_see(
-        "The nearest neighbours of “ dog” and “ red” are “ cat” and “ blue”: tokens used alike have similar rows. The "
-        "map keeps only the two directions in which rows differ most; the caption says what share of the variance "
-        "those hold. Near in the map need not be near in the table, so rely on the cosines."
+        "In stories the nearest neighbours of “ dog” and “ red” are “ cat” and “ blue”: tokens used alike have similar "
+        "rows. The map keeps only the two directions in which rows differ most; the caption says what share of the "
+        "variance those hold. Near in the map need not be near in the table, so rely on the cosines."
     )
     page.question(
-        "The model shown here does not scale its embeddings and works. Why?",
+        "stories does not scale its embeddings and works. Why?",
         "It adds no position embeddings: RoPE rotates queries and keys instead, and the first norm brings every vector "
         "to the same length anyway. The scale matters where position embeddings are added, as in the Transformer of "
         "2017.",
     )
     page.how_it_is_computed(
-        page.experiment_of("The neighbours", experiments.neighbours, made(experiments.near, MODEL, piece, NEAR)),
+        page.experiment_of("The neighbours", experiments.neighbours, made(experiments.near, model, piece, NEAR)),
         latest,
         formula=(
             r"\begin{gathered} x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad "
             r"\cos(a, b) = \frac{a \cdot b}{|a|\,|b|} \\ "
             r"x_p = s\,E[t_p] + PE(p), \qquad s = \sqrt{d}, \qquad |PE(p)| = \sqrt{d/2} \end{gathered}"
         ),
-        code=(tables.principal_components, tables.cosine_with, tables.scale_effect, sinusoidal),
+        code=(tables.principal_components, tables.cosine_with, embedding_scale.scale_effect, sinusoidal),
         papers="Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762",
     )
 
 
-def _neighbours(found: Neighbours) -> None:
-    shown, (pieces, *_) = experiments.neighbours(found), vocabulary()
+def _neighbours(model: str, found: Neighbours) -> None:
+    shown, pieces = experiments.neighbours(found), cache.model(model)[1].tokens(found.ids)
     figure(
         shown.figure,
         key="neighbours",
         height=340,
-        on_click=choose,
+        on_click=partial(choose, model),
         alt=shown.alt,
         caption=f"{shown.caption} Click one to go there.",
-        table=lambda: pd.DataFrame({"id": found.ids, "token": [pieces[i] for i in found.ids], "cosine": found.cosines}),
+        table=lambda: pd.DataFrame({"id": found.ids, "token": pieces, "cosine": found.cosines}),
     )
 
 
-def _map(near_by: Neighbours) -> None:
-    found, (pieces, _, labels, kinds) = table_map(MODEL), vocabulary()
+def _map(model: str, shown: Drawn, near_by: Neighbours) -> None:
+    found = shown.found
     finding = tables.map_share(found, near_by)
     figure(
-        figures.map_figure(found, kinds, tables.KINDS, labels, near_by, 460),
+        figures.map_figure(found, shown.kinds, tables.KINDS, shown.labels, near_by, 460),
         key="map",
         height=460,
-        on_click=choose,
+        on_click=partial(choose, model),
         alt=str(finding),
         caption=f"{finding} Click a token to go there.",
         table=lambda: pd.DataFrame(
-            {"token": pieces, "x": found.points[:, 0], "y": found.points[:, 1], "length": found.norms}
+            {
+                "id": found.ids,
+                "token": shown.pieces,
+                "x": found.points[:, 0],
+                "y": found.points[:, 1],
+                "length": found.norms,
+            }
         ),
     )
 
 
-def _lengths(token: int) -> None:
-    found, (pieces, data, _, kinds) = table_map(MODEL), vocabulary()
-    finding = tables.row_lengths(found, data, token)
+def _lengths(model: str, shown: Drawn, token: int) -> None:
+    found = shown.found
+    finding = tables.row_lengths(found, shown.data, token)
     figure(
-        figures.norms_figure(found, kinds, tables.KINDS, token, 260),
+        figures.norms_figure(found, shown.kinds, tables.KINDS, token, 260),
         key="norms",
         height=260,
-        on_click=choose,
+        on_click=partial(choose, model),
         alt=str(finding),
-        caption=f"{finding} Low ids are single bytes, then merges in the order in which they were learned: the "
-        "frequent ones first.",
-        table=lambda: pd.DataFrame({"token": pieces, "length": found.norms}),
+        caption=f"{finding} Low ids are single bytes or characters, then merges or words, the frequent ones first.",
+        table=lambda: pd.DataFrame({"id": found.ids, "token": shown.pieces, "length": found.norms}),
     )
 
 
 @fragments.fragment
 def _scale(latest: page.Latest) -> None:
     """The square root of d, against position vectors that are added."""
-    d = len(table_map(MODEL).explained)
+    d = models.config(MODEL).d_model
     st.subheader("Why some models multiply by √d", anchor=False)
     page.try_this({"no scale": {"scale": 1.0}, "twice as long": {"scale": 2.0}, "√d": {"scale": ROOT}})
     beside, picture, curve = st.columns([2, 3, 3], gap="medium")
@@ -161,10 +200,10 @@ def _scale(latest: page.Latest) -> None:
         scale = controls.slider("Scale s of the embeddings", "scale", 0.5, 20.0, ROOT, 0.1, format="%.1f")
         position = controls.slider("Position p that is added", "position", 0, 255, 50)
         found = scale_effect(MODEL, position, (scale, *SCALES))
-        lengths, shown = tables.scaled_lengths(found, 0), experiments.scaled_embeddings(found)
+        lengths, shown = embedding_scale.scaled_lengths(found, 0), experiments.scaled_embeddings(found)
         st.metric("Mean length of s · E", lengths.scaled_text)
         st.metric("Length of PE(p)", lengths.position_text, help=f"√({d}/2) at every position")
-        st.metric("Rows still nearest to themselves", tables.recognised(found, 0).scaled_text)
+        st.metric("Rows still nearest to themselves", embedding_scale.recognised(found, 0).scaled_text)
     with picture:
         figure(
             figures.lengths_figure(found, scale, 330), key="lengths", height=330, alt=str(lengths), caption=str(lengths)
@@ -179,8 +218,10 @@ def _scale(latest: page.Latest) -> None:
             table=lambda: pd.DataFrame({"scale": found.scales, "recognised": found.recognised, "share": found.share}),
         )
     st.caption(
-        f"An experiment on the trained table of {MODEL}, which itself adds no position embeddings: unscaled, its rows "
-        f"are shorter than a sinusoidal vector ({lengths.mean_text} against {lengths.position_text})."
+        f"An experiment on the trained table of {MODEL} alone: each row is looked up in the whole table "
+        f"again, which takes minutes where there are 49,152. {MODEL} itself adds no position embeddings: "
+        f"unscaled, its rows are shorter than a sinusoidal vector ({lengths.mean_text} against "
+        f"{lengths.position_text})."
     )
-    measured = made(tables.scale_effect, MODEL, position, (scale, *SCALES))
+    measured = made(embedding_scale.scale_effect, MODEL, position, (scale, *SCALES))
     latest.offer(experiments.scaled_embeddings, measured, what="The scale")

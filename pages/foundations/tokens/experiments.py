@@ -14,7 +14,8 @@ from tfcore.analysis.foundations.bpe import (
     pair_chosen,
     pieces_by_merges,
 )
-from tfcore.analysis.foundations.embedding_table import Neighbours, ScaleEffect, nearest, nearest_tokens, recognised
+from tfcore.analysis.foundations.embedding_scale import ScaleEffect, recognised
+from tfcore.analysis.foundations.embedding_table import Neighbours, nearest, nearest_tokens
 from tfcore.analysis.foundations.protein import Protein, composition
 from tfcore.analysis.foundations.signal_tokens import (
     AudioFrames,
@@ -122,7 +123,8 @@ def protein(found: Protein) -> Shown:
 
 def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Neighbours:
     """The rows of the embedding table nearest to that of the first token of a text."""
-    return nearest(model, tokenizer, tokenizer.encode(piece)[0], count)
+    special = set(tokenizer.special_tokens.values())
+    return nearest(model, tokenizer, next(i for i in tokenizer.encode(piece) if i not in special), count)
 
 
 def neighbours(found: Neighbours) -> Shown:

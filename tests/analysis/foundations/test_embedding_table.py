@@ -8,30 +8,51 @@ import torch
 
 import tfcore
 from tests import small
+from tests.real import real
+from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
-from tfcore.analysis.foundations.embedding_table import (
-    MapShare,
-    NearestTokens,
-    Neighbours,
-    Recognised,
-    RowLengths,
-    ScaledLengths,
-    ScaleEffect,
-    TableMap,
-)
+from tfcore.analysis.foundations.embedding_scale import Recognised, ScaledLengths, ScaleEffect
+from tfcore.analysis.foundations.embedding_table import MapShare, NearestTokens, Neighbours, RowLengths, TableMap
 
 MODEL, TOKENIZER = tfcore.load("stories")
 WEIGHTS = tables.rows(MODEL)
 
 
 def test_norms_and_components_equal_numpys():
-    found = tables.table_map(MODEL)
+    found = tables.table_map(MODEL, range(2048))
     table = WEIGHTS.double().numpy()
     np.testing.assert_allclose(found.norms, np.linalg.norm(table, axis=1), rtol=1e-5)
     values, vectors = np.linalg.eigh(np.cov(table.T))
     np.testing.assert_allclose(found.explained, values[::-1] / values.sum(), atol=1e-6)
     projected = (table - table.mean(0)) @ vectors[:, ::-1][:, :2]
     np.testing.assert_allclose(np.abs(found.points), np.abs(projected), atol=1e-3)
+
+
+def test_rows_asked_for_besides_stand_on_the_same_components():
+    found = tables.table_map(MODEL, range(100, 1100), (1500, 100, 5))
+    assert found.ids.tolist() == [*range(100, 1100), 1500, 5]
+    assert (found.total, found.drawn, found.width) == (2048, 1000, 192)
+    table = WEIGHTS[100:1100].double().numpy()
+    _, vectors = np.linalg.eigh(np.cov(table.T))
+    projected = (WEIGHTS[[1500, 5]].double().numpy() - table.mean(0)) @ vectors[:, ::-1][:, :2]
+    np.testing.assert_allclose(np.abs(found.points[-2:]), np.abs(projected), atol=1e-3)
+    np.testing.assert_allclose(found.norms[-1], WEIGHTS[5].norm(), rtol=1e-6)
+
+
+def test_of_a_large_table_the_first_tokens_of_two_letters_or_more_are_drawn(monkeypatch):
+    assert tables.most_used(MODEL, TOKENIZER) == list(range(2048))
+    monkeypatch.setattr(tables, "MOST_ROWS", 1_000)
+    monkeypatch.setattr(tables, "DRAWN", 50)
+    assert tables.evenly(MODEL, TOKENIZER) == list(range(0, 2048, 41))
+    ids = tables.most_used(MODEL, TOKENIZER)
+    pieces = [TOKENIZER.decode([i]) for i in range(2048)]
+    assert ids == [i for i, piece in enumerate(pieces) if piece.strip().isalpha() and len(piece.strip()) > 1][:50]
+
+
+@pytest.mark.usefixtures("real_models")
+def test_word_pieces_that_go_on_do_not_start_a_word():
+    _, tokenizer = real("minilm")
+    assert tables.with_spaces(tokenizer, [1996, 2015]) == [b" the", b"s"]
 
 
 def test_components_do_not_flip():
@@ -56,14 +77,14 @@ def test_a_token_outside_the_table_is_refused():
 
 
 def test_without_the_scale_positions_drown_the_tokens():
-    found = tables.scale_effect(MODEL, 50, (1.0, math.sqrt(192)))
+    found = embedding_scale.scale_effect(MODEL, 50, (1.0, math.sqrt(192)))
     assert found.position_norm == pytest.approx(math.sqrt(192 / 2), rel=1e-5)
     assert found.recognised[0] < 0.2
     assert found.recognised[1] == 1.0
 
 
 def test_scale_effect_by_hand():
-    found = tables.scale_effect(MODEL, 7, (2.0,), every=64)
+    found = embedding_scale.scale_effect(MODEL, 7, (2.0,), every=64)
     vector = tfcore.positions.sinusoidal(torch.tensor([7]), 192)[0]
     hits = []
     for i in range(0, 2048, 64):
@@ -76,7 +97,7 @@ def test_scale_effect_by_hand():
 
 def test_a_small_model_works():
     model = small.model()
-    assert tables.table_map(model).points.shape == (small.BASE["vocab_size"], 2)
+    assert tables.table_map(model, range(small.BASE["vocab_size"])).points.shape == (small.BASE["vocab_size"], 2)
 
 
 def test_kinds():
@@ -101,26 +122,32 @@ def test_the_bytes_of_neighbours_are_those_of_their_ids():
 
 
 TABLE = TableMap(
-    np.array([2.0, 0.5, 3.0, 1.5], np.float32), np.zeros((4, 2), np.float32), np.array([0.5, 0.3, 0.2], np.float32)
+    np.array([0, 1, 2, 7], np.int32),
+    np.array([2.0, 0.5, 3.0, 1.5], np.float32),
+    np.zeros((4, 2), np.float32),
+    np.array([0.5, 0.3, 0.2], np.float32),
+    total=9,
+    drawn=3,
+    width=3,
 )
 
 
 def test_the_map_in_words():
     near = Neighbours(2, (b" dog", b"a", b"b"), (0, 1), (0.9, 0.8))
     found = tables.map_share(TABLE, near)
-    assert (found.rows, found.width, found.token, found.near) == (4, 3, b" dog", 2)
+    assert (found.rows, found.width, found.token, found.near, found.drawn) == (9, 3, b" dog", 2, 3)
     assert found.share == pytest.approx(0.8)
-    assert str(MapShare(2_048, 192, 0.1234, b" dog", 10)) == (
+    assert str(MapShare(2_048, 192, 0.1234, b" dog", 10, 2_048)) == (
         "PCA of the table, shape (2,048, 192), to 2 dimensions: 12.3% of the variance. Ringed: the 10 nearest of "
         "'·dog' by cosine in all 192."
     )
 
 
 def test_the_lengths_in_words():
-    found = tables.row_lengths(TABLE, [b"a", b" b", b"c", b"d"], 3)
-    assert found == RowLengths(1.75, b" b", 0.5, b"c", 3.0, b"d", 1.5)
+    found = tables.row_lengths(TABLE, [b"a", b" b", b"c", b"d"], 7)
+    assert found == RowLengths(1.75, b" b", 0.5, b"c", 3.0, b"d", 1.5, 4, 9)
     assert str(found) == (
-        "Length of each row: 1.75 on average. Shortest '·b' (0.50), longest 'c' (3.00); 'd' has 1.50."
+        "Length of 4 of 9 rows: 1.75 on average. Shortest '·b' (0.50), longest 'c' (3.00); 'd' has 1.50."
     )
 
 
@@ -136,11 +163,11 @@ SCALED = ScaleEffect(
 
 
 def test_a_scale_in_words():
-    found = tables.scaled_lengths(SCALED, 3)
+    found = embedding_scale.scaled_lengths(SCALED, 3)
     assert found == ScaledLengths(4.0, 1.5, 9.8)
     assert str(found) == "Lengths: E 1.50 on average, 4.0 · E 6.00, PE 9.80."
     assert (found.mean_text, found.scaled_text, found.position_text) == ("1.50", "6.00", "9.80")
-    share = tables.recognised(SCALED, 3)
+    share = embedding_scale.recognised(SCALED, 3)
     assert share == Recognised(50, 0.25, 4.0, 0.75, 0.625)
     assert str(share) == (
         "Of every fourth token, the share whose own row is still nearest to s · E + PE(50): 25% at s = 1, 75% at s = "
@@ -150,6 +177,6 @@ def test_a_scale_in_words():
 
 
 def test_what_is_looked_up_is_every_fourth_row():
-    every = tables.scale_effect(MODEL, 7, (1.0,), every=4)
-    assert tables.scale_effect(MODEL, 7, (1.0,)).recognised == every.recognised
+    every = embedding_scale.scale_effect(MODEL, 7, (1.0,), every=4)
+    assert embedding_scale.scale_effect(MODEL, 7, (1.0,)).recognised == every.recognised
     assert (every.d_model, every.position) == (192, 7)

@@ -3,7 +3,7 @@
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations import embedding_table
+from tfcore.analysis.foundations import embedding_scale, embedding_table
 from tfcore.figures import theme
 from tfcore.figures.foundations import embedding_table as tables
 
@@ -18,7 +18,7 @@ def label(piece: bytes) -> str:
 
 
 def test_embedding_table():
-    found, near = embedding_table.table_map(MODEL), embedding_table.nearest(MODEL, TOKENIZER, 787, 10)
+    found, near = embedding_table.table_map(MODEL, range(2048)), embedding_table.nearest(MODEL, TOKENIZER, 787, 10)
     pieces = [TOKENIZER.token_bytes(i) for i in range(TOKENIZER.vocab_size)]
     kinds, labels = embedding_table.kinds(pieces), [label(piece) for piece in pieces]
     figure = tables.map_figure(found, kinds, embedding_table.KINDS, labels, near, 400)
@@ -29,7 +29,7 @@ def test_embedding_table():
 
 
 def test_scale():
-    found = embedding_table.scale_effect(MODEL, 5, (13.9, 1.0, 5.0), every=64)
+    found = embedding_scale.scale_effect(MODEL, 5, (13.9, 1.0, 5.0), every=64)
     theme.check(tables.lengths_figure(found, 13.9, 300))
     figure = tables.recognised_figure(found, 0, 300)
     theme.check(figure)

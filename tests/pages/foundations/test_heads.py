@@ -12,9 +12,8 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
+from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, pool, read_attention, rollout
 from tfcore.analysis.foundations.head_ranking import standard_kinds
-from tfcore.analysis.foundations.heads import head_kind
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {
@@ -201,39 +200,6 @@ def test_heads_can_be_filtered_by_kind():
         _, spec = figures(opened(kind=kind))["mosaic"]
         places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]
         assert places == [tuple(place) for place in np.argwhere(kinds == kind).tolist()]
-
-
-def test_two_heads_side_by_side_share_what_is_said():
-    test = opened(show="side by side", layer="3", head="0", layer2="1", head2="1")
-    patterns = attention_maps(*given()).patterns
-    assert test.metric[0].value == f"{overlap(patterns[3, 0], patterns[1, 1]):.0%}"
-    assert f"put {test.metric[0].value} of their weight" in figures(test)["other"][0]["caption"]
-    assert set(figures(test)) == {"one", "other"}
-    assert opened(show="side by side", layer="2", head="2", layer2="2", head2="2").metric[0].value == "100%"
-
-
-def test_one_head_on_two_texts():
-    test = opened(show="side by side", **{"with": "another text"}, layer="3", head="0")
-    assert test.metric[0].value == "the same on both"
-    test.text_area(key="text2").set_value("")
-    assert "no other text yet" in said(run(test))
-
-
-def test_a_head_of_another_model_on_the_same_text():
-    values = {"layer": "3", "head": "0", "model2": "induction", "layer2": "1", "head2": "2"}
-    short = "Max had a red ball. Max"
-    test = opened(text=short, show="side by side", **{"with": "another model"}, **values)
-    (one, _), (other, spec) = (figures(test)[key] for key in ("one", "other"))
-    reading = read_attention(*cache.model("induction"), short)
-    weights = next(array(trace["z"]) for trace in spec["data"] if trace.get("colorscale") == "@weights")
-    np.testing.assert_allclose(weights, reading.found.patterns[1, 2], atol=1e-6)
-    said = f"head 1.2 of induction is {head_kind(reading.found.heads, 1, 2).name}."
-    assert other["caption"].split(". Shape")[0].endswith(said.removesuffix("."))
-    assert one["caption"].startswith("Layer 3, head 0: ")
-    assert spec["layout"]["yaxis2"]["title"]["text"] == "query token of induction"
-    for wrong in ("nonsense", "../x", "stories"):
-        again = opened(show="side by side", **{"with": "another model", "model2": wrong})
-        assert set(figures(again)) == {"one", "other"}
 
 
 def test_cuts_keep_parameters_and_merging_heads_costs_loss():

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -12,31 +14,69 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
-from tfcore.positions import sinusoidal
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class TableMap:
-    """The rows of an embedding table, measured and flattened to two dimensions.
+    """Rows of an embedding table, measured and flattened to two dimensions.
 
     Args:
+        ids: of these rows.
         norms: length of each row.
         points: each row on the first two principal components.
         explained: the share of the variance along every component, falling.
+        total: rows of the table.
+        drawn: rows from which the components come; those after them were asked for besides.
+        width: of the table.
     """
 
-    norms: Float[ndarray, " vocab"]
-    points: Float[ndarray, "vocab 2"]
+    ids: Int[ndarray, " row"]
+    norms: Float[ndarray, " row"]
+    points: Float[ndarray, "row 2"]
     explained: Float[ndarray, " component"]
+    total: int
+    drawn: int
+    width: int
 
 
-def table_map(model: Transformer) -> TableMap:
-    """Row norms and principal components of the embedding table."""
+MOST_ROWS = 4_096  # of a table, up to which all are drawn
+DRAWN = 2_048  # of a larger one
+
+
+def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = ()) -> TableMap:
+    """Row norms and principal components of rows of the embedding table.
+
+    Args:
+        ids: the rows that are drawn; the components are theirs.
+        more: rows that are drawn besides, on the same components.
+    """
     table = rows(model)
-    points, explained = principal_components(table)
-    return TableMap(table.norm(dim=-1).numpy(), points.numpy(), explained.numpy())
+    chosen = table[list(ids)]
+    points, explained = principal_components(chosen)
+    axes = (chosen - chosen.mean(0)).T @ points / (points**2).sum(0).clamp(min=1e-12)  # (d_model, 2), of length 1
+    added = table[[i for i in more if i not in set(ids)]]
+    every = torch.cat((points, (added - chosen.mean(0)) @ axes))
+    norms = torch.cat((chosen, added)).norm(dim=-1)
+    shown = np.array([*ids, *(i for i in more if i not in set(ids))], dtype=np.int32)
+    return TableMap(shown, norms.numpy(), every.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
+
+
+def evenly(model: Transformer, tokenizer: Tokenizer) -> list[int]:
+    """All rows of a small table; of a large one every second, third ..., so that about as many are left."""
+    size = min(len(model.embed.weight), tokenizer.vocab_size)
+    return list(range(0, size, 1 if size <= MOST_ROWS else math.ceil(size / DRAWN)))
+
+
+def most_used(model: Transformer, tokenizer: Tokenizer) -> list[int]:
+    """The rows that a map shows: all of a small table; of a large one the lowest ids of tokens of two letters or more.
+    These are the most frequent: merges are learned, and lists of words written, in the order of frequency."""
+    size = min(len(model.embed.weight), tokenizer.vocab_size)
+    if size <= MOST_ROWS:
+        return list(range(size))
+    words = (i for i in range(size) if len(piece := _text(tokenizer.token_bytes(i)).strip()) > 1 and piece.isalpha())
+    return list(islice(words, DRAWN))
 
 
 def rows(model: Transformer) -> Float[Tensor, "vocab d_model"]:
@@ -65,11 +105,27 @@ def kinds(pieces: Sequence[bytes]) -> list[int]:
     return [_kind(piece) for piece in pieces]
 
 
+def with_spaces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
+    """Tokens as bytes, for `kinds`; WordPiece, which marks what goes on ("##ing") and no spaces, gets spaces."""
+    if not getattr(tokenizer, "word_piece", False):
+        return [tokenizer.token_bytes(i) for i in ids]
+    names = tokenizer.tokens(ids)
+    return [(name[2:] if name.startswith("##") else f" {name}").encode() for name in names]
+
+
+def _text(piece: bytes) -> str:
+    """Of a token; nothing where it is no whole text."""
+    return piece.decode("utf-8", "ignore") if _kind(piece) != NO_TEXT else ""
+
+
+NO_TEXT = 3
+
+
 def _kind(piece: bytes) -> int:
     try:
         text = piece.decode("utf-8")
     except UnicodeDecodeError:
-        return 3
+        return NO_TEXT
     if not text.strip().replace("'", "").isalpha():
         return 2
     return 0 if text.startswith(" ") else 1
@@ -150,6 +206,7 @@ class MapShare(Finding):
         share: of the variance that the two dimensions hold.
         token: the one that is marked.
         near: neighbours that are ringed.
+        drawn: rows from which the dimensions come.
     """
 
     rows: int
@@ -157,11 +214,13 @@ class MapShare(Finding):
     share: float
     token: bytes
     near: int
+    drawn: int
 
     @property
     def sentence(self) -> str:
+        some = "" if self.drawn == self.rows else f"{self.drawn:,} rows, of the most frequent words and word parts, of "
         return (
-            f"PCA of the table, shape ({self.rows:,}, {self.width}), to 2 dimensions: {self.share:.1%} of the "
+            f"PCA of {some}the table, shape ({self.rows:,}, {self.width}), to 2 dimensions: {self.share:.1%} of the "
             f"variance. Ringed: the {self.near} nearest of '{visible(self.token)}' by cosine in all {self.width}."
         )
 
@@ -169,7 +228,7 @@ class MapShare(Finding):
 def map_share(found: TableMap, near: Neighbours) -> MapShare:
     """The share of the variance on the first two principal components."""
     share = float(found.explained[:2].sum())
-    return MapShare(len(found.norms), len(found.explained), share, near.pieces[0], len(near.ids))
+    return MapShare(found.total, found.width, share, near.pieces[0], len(near.ids), found.drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +240,8 @@ class RowLengths(Finding):
         shortest, least: the token with the shortest row, and its length.
         longest, most: the token with the longest row, and its length.
         token, length: the one that is marked, and its length.
+        rows: that were measured.
+        total: rows of the table.
     """
 
     mean: float
@@ -190,156 +251,30 @@ class RowLengths(Finding):
     most: float
     token: bytes
     length: float
+    rows: int
+    total: int
 
     @property
     def sentence(self) -> str:
+        some = "each row" if self.rows == self.total else f"{self.rows:,} of {self.total:,} rows"
         return (
-            f"Length of each row: {self.mean:.2f} on average. Shortest '{visible(self.shortest)}' ({self.least:.2f}), "
+            f"Length of {some}: {self.mean:.2f} on average. "
+            f"Shortest '{visible(self.shortest)}' ({self.least:.2f}), "
             f"longest '{visible(self.longest)}' ({self.most:.2f}); '{visible(self.token)}' has {self.length:.2f}."
         )
 
 
 def row_lengths(found: TableMap, pieces: Sequence[bytes], token: int) -> RowLengths:
-    """The mean, both ends and one token's length; `pieces` are the bytes of all tokens."""
-    low, high = int(found.norms.argmin()), int(found.norms.argmax())
-    least, most, length = (float(found.norms[i]) for i in (low, high, token))
-    return RowLengths(float(found.norms.mean()), pieces[low], least, pieces[high], most, pieces[token], length)
+    """The mean, both ends and one token's length; `pieces` are the bytes of the tokens that the map shows."""
+    low, high, own = int(found.norms.argmin()), int(found.norms.argmax()), int((found.ids == token).argmax())
+    least, most, length = (float(found.norms[i]) for i in (low, high, own))
+    mean = float(found.norms.mean())
+    return RowLengths(mean, pieces[low], least, pieces[high], most, pieces[own], length, len(found.norms), found.total)
 
 
 def cosine_with(table: Float[Tensor, "vocab d_model"], vector: Float[Tensor, " d_model"]) -> Float[Tensor, " vocab"]:
     """a . b / (|a| |b|) of every row with one vector."""
     return table @ vector / (table.norm(dim=-1) * vector.norm()).clamp(min=1e-12)
-
-
-EVERY = 4  # every fourth row is looked up: as good an estimate in a quarter of the time
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleEffect:
-    """What remains of the tokens once a position vector is added to their scaled embeddings.
-
-    Args:
-        d_model: width of the table.
-        position: whose vector is added.
-        norms: length of each row of the table, unscaled.
-        position_norm: length of every sinusoidal position vector, sqrt(d / 2).
-        scales: factors tried, with the square root of d and 1 among them.
-        recognised: by factor, the share of the tokens asked about whose row is still nearest (by cosine) to the sum.
-        share: by factor, |s E|^2 / (|s E|^2 + |PE|^2), averaged over the tokens: how much of the sum is the token.
-    """
-
-    d_model: int
-    position: int
-    norms: Float[ndarray, " vocab"]
-    position_norm: float
-    scales: Float[ndarray, " scale"]
-    recognised: Float[ndarray, " scale"]
-    share: Float[ndarray, " scale"]
-
-
-def scale_effect(model: Transformer, position: int, scales: Sequence[float], every: int = EVERY) -> ScaleEffect:
-    """Add PE(position) to the rows times each factor, and look every sum up in the table again.
-
-    Args:
-        position: any, from 0 on.
-        scales: factors.
-        every: every how many rows one is looked up; the lengths are of all.
-
-    Source of the scale: arXiv:1706.03762, section 3.4 ("we multiply those weights by sqrt(d_model)").
-    """
-    table = rows(model)
-    vector = sinusoidal(torch.tensor([position]), table.shape[1])[0]  # (d_model,)
-    asked = torch.arange(0, len(table), every)
-    found = [float((nearest_rows(table, s * table[asked] + vector) == asked).float().mean()) for s in scales]
-    squares, position_square = (table**2).sum(-1), float((vector**2).sum())
-    share = [float((s**2 * squares / (s**2 * squares + position_square)).mean()) for s in scales]
-    factors, recognised, shares = (torch.tensor(values).numpy() for values in (list(scales), found, share))
-    norms = table.norm(dim=-1).numpy()
-    return ScaleEffect(table.shape[1], position, norms, math.sqrt(position_square), factors, recognised, shares)
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledLengths(Finding):
-    """Lengths of scaled embeddings beside those of position vectors.
-
-    Args:
-        scale: the factor.
-        mean: length of the rows, unscaled.
-        position: length of every position vector.
-    """
-
-    scale: float
-    mean: float
-    position: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Lengths: E {self.mean_text} on average, {self.scale:.1f} · E {self.scaled_text}, PE {self.position_text}."
-        )
-
-    @property
-    def mean_text(self) -> str:
-        """The mean length of the rows as it is written."""
-        return f"{self.mean:.2f}"
-
-    @property
-    def scaled_text(self) -> str:
-        """The mean length of the scaled rows as it is written."""
-        return f"{self.scale * self.mean:.2f}"
-
-    @property
-    def position_text(self) -> str:
-        """The length of a position vector as it is written."""
-        return f"{self.position:.2f}"
-
-
-def scaled_lengths(found: ScaleEffect, at: int) -> ScaledLengths:
-    """The lengths with one of the scales."""
-    return ScaledLengths(float(found.scales[at]), float(found.norms.mean()), found.position_norm)
-
-
-@dataclass(frozen=True, slots=True)
-class Recognised(Finding):
-    """The share of tokens that are still recognised after a position vector is added.
-
-    Args:
-        position: whose vector.
-        unscaled: the share at scale 1.
-        scale, scaled: the scale that is looked at, and the share there.
-        token_share: how much of the squared length is the token there.
-    """
-
-    position: int
-    unscaled: float
-    scale: float
-    scaled: float
-    token_share: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Of every fourth token, the share whose own row is still nearest to s · E + "
-            f"PE({self.position}): {self.unscaled:.0%} at s = 1, {self.scaled_text} at s = {self.scale:.1f}, where "
-            f"{self.token_share:.0%} of the squared length is the token."
-        )
-
-    @property
-    def scaled_text(self) -> str:
-        """The share at the scale that is looked at, as it is written."""
-        return f"{self.scaled:.0%}"
-
-
-def recognised(found: ScaleEffect, at: int) -> Recognised:
-    """The shares with one of the scales, and with none."""
-    one = float(found.recognised[found.scales.tolist().index(1.0)])
-    scale, scaled, share = (float(values[at]) for values in (found.scales, found.recognised, found.share))
-    return Recognised(found.position, one, scale, scaled, share)
-
-
-def nearest_rows(table: Float[Tensor, "vocab d_model"], sums: Float[Tensor, "n d_model"]) -> Int[Tensor, " n"]:
-    """For each vector, the row of the table with the largest cosine."""
-    return (sums @ torch.nn.functional.normalize(table, dim=-1).T).argmax(dim=-1)
 
 
 @dataclass(frozen=True, slots=True)

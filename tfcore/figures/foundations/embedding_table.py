@@ -5,21 +5,24 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
 
-from tfcore.analysis.foundations.embedding_table import Neighbours, ScaleEffect, TableMap
+from tfcore.analysis.foundations.embedding_scale import ScaleEffect
+from tfcore.analysis.foundations.embedding_table import Neighbours, TableMap
 from tfcore.figures import theme
 
 
 def map_figure(
     result: TableMap, groups: Sequence[int], names: Sequence[str], labels: Sequence[str], near: Neighbours, height: int
 ) -> go.Figure:
-    """All rows on the first two principal components, coloured by kind; a token and its neighbours are named.
+    """Rows on the first two principal components, coloured by kind; a token and its neighbours are named.
 
     Args:
         result: the map.
-        groups: the kind of each token, an index of `names`.
+        groups: the kind of each of its tokens, an index of `names`.
         names: of the kinds.
-        labels: each token, safe for plotly.
+        labels: each of its tokens, safe for plotly.
         near: the token that is marked, and its neighbours.
         height: in pixels.
     """
@@ -34,13 +37,14 @@ def map_figure(
                 "name": name,
                 "x": result.points[rows, 0].astype(np.float32),
                 "y": result.points[rows, 1].astype(np.float32),
-                "customdata": rows.astype(np.int32),
+                "customdata": result.ids[rows].astype(np.int32),
                 "text": [labels[row] for row in rows.tolist()],
                 "marker": {"size": 4, "color": f"@cat{i}", "opacity": 0.55},
                 "hovertemplate": "'%{text}' (id %{customdata})<extra></extra>",
             }
         )
-    chosen = [near.token, *near.ids]
+    place = {token: i for i, token in enumerate(result.ids.tolist())}
+    chosen = [place[token] for token in (near.token, *near.ids)]
     traces.append(
         {
             "type": "scatter",
@@ -49,7 +53,7 @@ def map_figure(
             "y": result.points[chosen, 1].astype(np.float32),
             "text": [labels[i] for i in chosen],
             "showlegend": False,
-            "customdata": chosen,
+            "customdata": [near.token, *near.ids],
             "hovertemplate": "'%{text}' (id %{customdata})<extra></extra>",
             "marker": {
                 "size": [13, *[8] * len(near.ids)],
@@ -70,7 +74,7 @@ def map_figure(
             "bgcolor": "@paper/0.7",
             "borderpad": 1,
         }
-        for i in chosen[:4]
+        for i in _apart(result.points[chosen[:4]], result.points, chosen[:4])
     ]
     first, second = (float(100 * share) for share in result.explained[:2])
     layout = theme.base_layout(
@@ -82,6 +86,20 @@ def map_figure(
         margin={"t": 44},
     )
     return theme.build(traces, layout)
+
+
+NEAR_X = 0.2  # of the width: names nearer than that, and than NEAR_Y of the height, would lie over each other
+NEAR_Y = 0.05
+
+
+def _apart(points: Float[ndarray, "name 2"], every: Float[ndarray, "row 2"], places: Sequence[int]) -> list[int]:
+    """The places whose names have room, in their order."""
+    scaled = points / (np.ptp(every, axis=0) * (NEAR_X, NEAR_Y) + 1e-12)
+    kept: list[int] = []
+    for i, point in enumerate(scaled):
+        if all(np.abs(point - scaled[other]).max() >= 1 for other in kept):
+            kept.append(i)
+    return [places[i] for i in kept]
 
 
 def neighbours_figure(near: Neighbours, labels: Sequence[str], height: int) -> go.Figure:
@@ -120,15 +138,15 @@ def norms_figure(result: TableMap, groups: Sequence[int], names: Sequence[str], 
     kinds = np.array(groups)
     traces: list[dict[str, Any]] = []
     for i, name in enumerate(names):
-        rows = np.flatnonzero(kinds == i).astype(np.int32)
+        rows = np.flatnonzero(kinds == i)
         traces.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "name": name,
-                "x": rows,
+                "x": result.ids[rows].astype(np.int32),
                 "y": result.norms[rows].astype(np.float32),
-                "customdata": rows,
+                "customdata": result.ids[rows].astype(np.int32),
                 "marker": {"size": 3.5, "color": f"@cat{i}", "opacity": 0.7},
                 "hovertemplate": "id %{x}: length %{y:.2f}<extra></extra>",
             }
@@ -137,13 +155,14 @@ def norms_figure(result: TableMap, groups: Sequence[int], names: Sequence[str], 
         "type": "scatter",
         "mode": "markers",
         "x": [token],
-        "y": [float(result.norms[token])],
+        "y": [float(result.norms[result.ids == token][0])],
         "hoverinfo": "skip",
         "marker": {"size": 11, "color": "@accent"},
     }
+    last = int(result.ids.max())
     layout = theme.base_layout(
         height,
-        xaxis={"title": "token id", "range": [-20, len(result.norms) + 20]},
+        xaxis={"title": "token id", "range": [-0.01 * last - 1, 1.01 * last + 1]},
         yaxis={"title": "length of the row", "range": [0, float(result.norms.max()) * 1.08]},
         margin={"t": 8},
         showlegend=False,
