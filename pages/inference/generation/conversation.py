@@ -78,7 +78,7 @@ def show(model: str) -> None:
                 st.markdown(text.escape(words))
             if number < len(found):
                 with st.chat_message("assistant", avatar=ICONS["assistant"]):
-                    st.markdown(text.paragraphs(found[number].answer) or "…")
+                    text.written(text.paragraphs(found[number].answer) or "…", f"answer {number}")
         live.bar(key, job, written, total, again, work="answer", step="token", rate=True)
         if job.state == "done" and found:
             _tokens(model, found[-1])

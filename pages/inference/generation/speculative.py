@@ -162,7 +162,7 @@ def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
         titles=None if is_active else titles,
         label="Every draft token, accepted or rejected, with its acceptance probability",
     )
-    st.markdown(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
+    text.written(text.escape(joined(prompt, [token for one in passes for token in one.ids])), "speculative")
 
 
 def guess_of_chip(passes: list[Pass]) -> list[int]:

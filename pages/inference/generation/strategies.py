@@ -107,12 +107,13 @@ def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is
 
 
 def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
-    """One text: token by token, as it reads, and its numbers."""
+    """One text: as it reads, token by token, and its numbers."""
     st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
     ids = [one.token for one in found]
     if not found:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
+    text.written(text.escape(joined(prompt, ids)), name)
     text.chips(
         prompt.tokenizer.tokens(ids),
         key=f"chips {name}",
@@ -120,7 +121,6 @@ def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) 
         shade=[one.probability for one in found],
         titles=None if is_active else [one.title for one in found],
     )
-    st.markdown(text.escape(joined(prompt, ids)))
     st.caption(str(decoding.text_score(name, found)))
 
 

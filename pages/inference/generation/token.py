@@ -64,7 +64,8 @@ def show(prompt: Prompt) -> None:
         _bars(prompt, result)
         new = [*result.before, result.token]
         count = "1 token" if len(new) == 1 else f"{len(new)} tokens"
-        st.markdown(f"**{count.capitalize()} drawn:** {text.escape(joined(prompt, new))}")
+        st.markdown(f"**{count.capitalize()} drawn:**")
+        text.written(text.escape(joined(prompt, new)), "drawn")
     with writing:
         _written(prompt, result)
     _line(result)
