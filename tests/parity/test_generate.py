@@ -24,6 +24,9 @@ from tfcore import generate, load
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import Sampling, min_p, repetition_penalty, temperature, top_k, top_p
 
+# The same functions run with checks of shapes in tests/generation; here it is about numbers.
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 BOTH = {"architecture": "encoder-decoder", "start_id": 5}
 IDS = [3, 1, 4, 1, 5]
 

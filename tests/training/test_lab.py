@@ -184,6 +184,7 @@ LONG = pytest.mark.skipif(
 )
 
 
+@pytest.mark.usefixtures("unchecked")  # shapes are checked in the shorter trainings of this file
 @pytest.mark.parametrize(
     "name", ["copy", "reverse", *(pytest.param(name, marks=LONG) for name in ("induction", "sort", "addition"))]
 )
