@@ -3,6 +3,7 @@
 import gc
 import os
 import socket
+from collections.abc import Generator
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
@@ -35,10 +36,14 @@ settings.register_profile("nightly", deadline=None, max_examples=2_000, print_bl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tests"))
 
 
-def pytest_collection_finish() -> None:
-    """Garbage is looked for as ever from now on, but not among what stays until the end."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Garbage is looked for as ever afterwards, but not among what stays until the end; in pytest-xdist's own process,
+    which collects nothing, too."""
+    found = yield
     gc.freeze()
     gc.enable()
+    return found
 
 
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
