@@ -33,12 +33,12 @@ def test_of_very_many_pairs_the_highest_and_some_of_the_others_are_drawn():
     figure = figures.strips_figure(result, 26, [(5, 7)], [(26, 3)], places_of_drawn(result), 360)
     for hollow, filled in zip(figure.data[::2], figure.data[1::2], strict=True):
         assert list(filled.text) == ["5.7 → 26.3"]
-        assert len(hollow.x) <= 3_000
-        threshold = np.sort(scores.ravel())[-1_000].astype(np.float32)
-        assert (np.asarray(hollow.x) >= threshold).sum() == 1_000
+        assert len(hollow.x) <= 2_500
+        threshold = np.sort(scores.ravel())[-800].astype(np.float32)
+        assert (np.asarray(hollow.x) >= threshold).sum() == 800
     said = drawn_pairs(scores.size)
-    assert 1_000 + np.ceil((scores.size - 1_000) / said.every) == len(places_of_drawn(result)["query"])
-    assert str(said).startswith("Of 26,624 pairs of each kind the 1,000 highest are drawn")
+    assert 800 + np.ceil((scores.size - 800) / said.every) == len(places_of_drawn(result)["query"])
+    assert str(said).startswith("Of 26,624 pairs of each kind the 800 highest are drawn")
     assert drawn_pairs(2_349) is None  # SmolLM2's heads of layer 29
 
 

@@ -252,8 +252,8 @@ def highest_composition(result: Composition, layer: int, d_model: int) -> Highes
     return HighestComposition(layer, best, result.random, result.spread, d_model)
 
 
-MOST_PAIRS = 3_000  # of heads, up to which all are drawn: a figure of 80,000 dots takes 2.5 MB and half a minute
-HIGHEST_PAIRS = 1_000  # of more, how many of the highest are drawn at least
+MOST_PAIRS = 2_500  # of heads, up to which all are drawn: a figure of 80,000 dots takes 2.5 MB and half a minute
+HIGHEST_PAIRS = 800  # of more, how many of the highest are drawn at least
 
 
 @dataclass(frozen=True, slots=True)
