@@ -25,8 +25,8 @@ WIDE = 0.045  # of a segment that has room for its token
 
 def filters_figure(result: NextToken, height: int) -> go.Figure:
     """One row of bars for each filter: what is left, what it cut away (hatched), and where each bar stood before."""
-    p, labels, words = result.probabilities, token_labels(result)[:SHOWN], row_headings(result)
-    n = len(labels)
+    p, labels, words = result.probabilities, first_labels(result), row_headings(result)
+    n, left = len(labels), result.left.tolist()  # once: each takes a pass over the whole vocabulary
     rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
     top = highest(float(rows[:, :n].max()))
     names, high = [*labels, OTHERS], (1 + GAP) / len(p)
@@ -61,7 +61,8 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
                 "fixedrange": True,
             },
         )["yaxis"]
-        data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names)
+        fewer = left[i] < left[max(i - 1, 0)]
+        data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names, fewer)
         faint = i and not result.is_on[i]
         notes.append(
             {
@@ -76,15 +77,15 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
                 "font": {"size": 12, "color": "@muted" if faint else "@ink"},
             }
         )
-        if result.is_on[i] and result.left[i] < n:
+        if result.is_on[i] and left[i] < n:
             shapes.append(
                 {
                     "type": "line",
                     "xref": "x",
                     "yref": f"y{axis}",
-                    "x0": result.left[i] - 0.5,
+                    "x0": left[i] - 0.5,
                     "y0": 0,
-                    "x1": result.left[i] - 0.5,
+                    "x1": left[i] - 0.5,
                     "y1": top,
                     "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
                 }
@@ -106,10 +107,15 @@ def _drawn(place: int, p: float, top: float, axis: str) -> dict[str, Any]:
     return {"xref": "x", "yref": axis, "x": place, "text": "drawn", **where}
 
 
-def token_labels(result: NextToken) -> list[str]:
-    """One a place, up to the last place that has a name; empty where there is none."""
-    named = {place: label(name, CHARACTERS) for place, name in result.names.items()}
-    return [named.get(place, "") for place in range(max(named) + 1)]
+def first_labels(result: NextToken) -> list[str]:
+    """Of the most likely tokens, one a place."""
+    return [token_label(result, place) for place in range(min(SHOWN, max(result.names) + 1))]
+
+
+def token_label(result: NextToken, place: int) -> str:
+    """The token at a place; empty where its name is not kept."""
+    name = result.names.get(place)
+    return "" if name is None else label(name, CHARACTERS)
 
 
 def row_headings(result: NextToken) -> list[str]:
@@ -134,12 +140,12 @@ def highest(p: float) -> float:
 
 
 def _row(
-    result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str]
+    result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str], fewer: bool
 ) -> list[dict[str, Any]]:
     """What is left as bars, what is cut away hatched, and dashes where the bars stood before."""
     x, on = np.arange(len(after)), i == 0 or result.is_on[i]
     cut = np.where((after == 0) & (before > 0), before, 0.0)
-    if result.left[i] < result.left[max(i - 1, 0)]:
+    if fewer:
         cut[-1] = before[-1]  # of the others some go, the rest stands before them
     strength = "" if on else "/0.4"
     colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
@@ -175,10 +181,10 @@ def _row(
 
 def draw_figure(result: NextToken, height: int) -> go.Figure:
     """The probabilities laid end to end, the largest first, as the model gave them and after all filters; and u."""
-    data, labels = [], token_labels(result)
+    data = []
     for row, name in ((0, "the model's own"), (len(result.probabilities) - 1, "after all filters")):
         starts, widths, places = segments(result.probabilities[row], result.place)
-        texts = [labels[at] if 0 <= at < len(labels) else "" for at in places]
+        texts = [token_label(result, at) for at in places]
         cut = [at >= 0 and bool(result.probabilities[-1, at] == 0) for at in places]
         data.append(
             {
