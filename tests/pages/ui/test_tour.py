@@ -1,13 +1,13 @@
 """The tour: a card where the address says so, links that go on and back, and nothing anywhere else."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads.page import TRY
 from pages.ui import cache, tour
 from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
@@ -17,6 +17,14 @@ from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
 
 FILES = {url: file for file, _, _, url in listed()}
+
+
+@pytest.fixture(scope="module")
+def examples() -> dict[str, dict[str, Any]]:
+    """Those of the page on heads; importing a page runs it, so it is not done while tests are collected."""
+    from pages.foundations.heads.page import TRY
+
+    return TRY
 
 
 def links_of(test: AppTest) -> list[tuple[str, str]]:
@@ -137,25 +145,25 @@ def test_the_parts_that_decide_have_the_largest_dots():
     assert said_to_it["largest"] == pytest.approx(np.abs(said_to_it["effects"]).max(), abs=1e-3)
 
 
-def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say():
-    tokens, query, key, _ = attended(TRY["induction"])
+def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say(examples):
+    tokens, query, key, _ = attended(examples["induction"])
     assert tokens[key - 1] == tokens[query] == " red"
-    _, query, key, _ = attended(TRY["previous token"])
+    _, query, key, _ = attended(examples["previous token"])
     assert key == query - 1
-    tokens, query, key, _ = attended(TRY["attention alone"])
+    tokens, query, key, _ = attended(examples["attention alone"])
     assert tokens[key - 1] == tokens[query]
     assert key < query
-    _, query, key, _ = attended(TRY["an encoder"])
+    _, query, key, _ = attended(examples["an encoder"])
     assert key > query
 
 
-def test_the_examples_on_real_models_show_what_is_said_of_them(real_models):
+def test_the_examples_on_real_models_show_what_is_said_of_them(real_models, examples):
     for name, model, expected in (
         ("too tired", "minilm", 0.68),
         ("too wide", "minilm", 0.28),
         ("“it” → “animal”", "smollm2", 0.75),
     ):
-        view = TRY[name]
+        view = examples[name]
         tokens, query, key, weight = attended(view)
         assert view["model"] == model
         assert (query, view["from"]) == (view["token"],) * 2
