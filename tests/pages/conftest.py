@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
+import tfcore
 from pages.inference.kv_cache import watch as _kv_cache_watch
 from pages.ui import page, places
 from pages.ui.work import jobs, runs
@@ -17,9 +20,11 @@ from pages.ui.work.workers import Workers
 from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.waiting import SOON
+from tests.real import real
 from tfcore.analysis.experts import balance
 from tfcore.analysis.foundations import learned_positions
 from tfcore.analysis.inference import attention_timing
+from tfcore.loading.real_models import MODELS
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -28,6 +33,18 @@ def _components_of_packages() -> Iterator[None]:
     scan = manifest_scanner.scan_component_manifests
     with patch.object(manifest_scanner, "scan_component_manifests", cache(scan)):
         yield
+
+
+@pytest.fixture
+def real_models(real_models, monkeypatch) -> Path:
+    """The root's, and pages are given the models that were read once for all tests of this process."""
+    load, names = tfcore.load, {model.name for model in MODELS}
+
+    def given(name: Any, *rest: Any, **asked: Any) -> Any:
+        return real(name) if name in names and not rest and not asked else load(name, *rest, **asked)
+
+    monkeypatch.setattr(tfcore, "load", given)
+    return real_models
 
 
 @pytest.fixture(autouse=True)
