@@ -49,6 +49,17 @@ def test_the_word_on_the_drawn_bar_leaves_the_heading_alone(settings, where):
     assert ("ay" in note, note.get("textangle")) == ((True, None) if where == "above" else (False, -90))
 
 
+def test_a_drawn_token_without_a_bar_is_among_all_others():
+    found = next(
+        found
+        for seed in range(30)
+        if (found := tokens.next_token(small(), BYTES, IDS, Sampling(), seed, 0)).place >= next_token.SHOWN
+    )
+    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
+    (note,) = [note for note in layout["annotations"] if note["text"] == "drawn"]
+    assert layout["xaxis"]["ticktext"][note["x"]] == next_token.OTHERS
+
+
 def test_u_falls_on_the_drawn_token():
     for seed in range(6):
         found = tokens.next_token(small(), BYTES, IDS, Sampling(top_p=0.95), seed, 0)

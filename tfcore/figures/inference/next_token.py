@@ -90,8 +90,8 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
                     "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
                 }
             )
-    if result.place < n:
-        notes.append(_drawn(result.place, float(rows[-1, result.place]), top, f"y{len(p)}"))
+    drawn = min(result.place, n)  # a token without a bar of its own is among all others
+    notes.append(_drawn(drawn, float(rows[-1, drawn]), top, f"y{len(p)}"))
     layout |= {"annotations": notes, "shapes": shapes}
     return theme.build(data, layout)
 
