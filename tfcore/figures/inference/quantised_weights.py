@@ -194,6 +194,9 @@ def channels_figure(scan: ActivationScan, layer: int, first: bool, height: int) 
     return build([bars, tips], layout)
 
 
+PERCENT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
 def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height: int) -> go.Figure:
     """The relative error of the activations of every layer, one line for each way to round them."""
     data = [
@@ -223,7 +226,13 @@ def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height
         shapes=[chosen],
         margin={"t": 52},
         xaxis={"title": "layer", "fixedrange": True},
-        yaxis={"title": "relative error, %", "type": "log", "fixedrange": True},
+        yaxis={
+            "title": "relative error, %",
+            "type": "log",
+            "fixedrange": True,
+            "tickvals": PERCENT,
+            "ticktext": PERCENT,
+        },
     )
     return build(data, layout)
 
