@@ -71,6 +71,12 @@ def test_clicks_lead_to_the_cell_and_to_the_expert(monkeypatch):
     assert not heard
 
 
+def test_a_model_without_experts_is_not_opened_and_it_says_why():
+    test = opened(model="stories")
+    assert "it has no experts" in said(test, "warning", "info", "caption", "markdown")
+    assert test.selectbox(key="model").value == "stories-moe"
+
+
 def test_a_text_without_a_pair_and_no_text_at_all():
     assert "No token comes twice" in words(opened(text="Hi"))
     assert "There is no text yet" in words(opened(text=" ") if not opened(text="").info else opened(text=""))

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from pages.inside.probing import classes
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -45,6 +46,14 @@ def test_two_classes_and_a_text_along_their_direction():
     assert "at layer 2" in drawn["along"][0]["alt"]
     test.segmented_control(key="method").set_value("probe")
     assert "in turn, probe: " in figures(run(test))["accuracy"][0]["alt"]
+
+
+def test_a_click_on_a_point_chooses_its_layer_the_embedding_too(monkeypatch):
+    heard = []
+    monkeypatch.setattr(classes.controls, "set_values", lambda **values: heard.append(values))
+    for index in (0, 4, 5, -1, "2"):
+        classes.click({"customdata": index}, 5)
+    assert heard == [{"after": -1}, {"after": 3}]
 
 
 @pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])

@@ -57,6 +57,18 @@ def test_what_is_wanted():
     assert alignment.sources(3, "reverse").tolist() == [2, 1, 0]
 
 
+def test_a_place_is_followed_where_the_largest_weight_is_at_most_one_letter_off(monkeypatch):
+    monkeypatch.setattr(alignment, "TESTED", 4)
+    length, written = LENGTHS[-1], 5
+    looked_at = torch.arange(length).expand(4, -1).clone()
+    looked_at[:, written] += torch.tensor([0, 1, -1, 2])
+    model = EncoderDecoder(6, attention=True)
+    monkeypatch.setattr(model, "forward", lambda *_: (None, torch.nn.functional.one_hot(looked_at, length)))
+    followed = alignment.followed_places(model, "copy")
+    assert followed[written] == 0.75
+    assert {*followed[:written], *followed[written + 1 :]} == {1.0}
+
+
 def test_a_training_goes_down_and_looks_come(monkeypatch):
     monkeypatch.setattr(alignment, "LENGTHS", (2, 3))
     monkeypatch.setattr(alignment, "TRAINED", (2, 3))
