@@ -52,7 +52,7 @@ run: setup
 # a time, each with a server of its own. What looks at the same lines a second time (tests/nightly.py) is left to
 # `make nightly`.
 #
-# They start some 60 processes. Where this is set, each would compile torch, Streamlit and pytest anew, for 3 to 6 s.
+# They start dozens of processes. Where this is set, each would compile torch, Streamlit and the app anew, for 3 s or more.
 test nightly: export PYTHONDONTWRITEBYTECODE :=
 test: LEFT_OUT := and not nightly
 nightly: oracles
