@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from pages.start.walkthrough import attention
+from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, WORDS, words
-from pages.ui import cache, controls
+from pages.ui import cache, controls, page
 from pages.ui import text as text_of_pages
 from pages.ui.components import line_map
 from tests import small
@@ -41,7 +41,9 @@ def shown(test, name):
 
 
 @pytest.mark.parametrize("name", shipped("decoder", "encoder"))
-def test_every_stop_is_reached_and_says_what_it_did(name):
+def test_every_stop_is_reached_and_says_what_it_did(name, monkeypatch):
+    given, original = [], page.experiment_of
+    monkeypatch.setattr(page, "experiment_of", lambda *args, **values: given.append(args) or original(*args, **values))
     test = opened(model=name)
     for stage in path(name):
         test.select_slider(key="stage").set_value(stage)
@@ -54,6 +56,8 @@ def test_every_stop_is_reached_and_says_what_it_did(name):
         assert "**What to see.**" in visits.said(test, "markdown")
         assert any(caption.value.startswith("`tfcore.") for caption in test.caption), stage
         assert len(test.metric) == 2
+        of_text = stage in ("characters", "tokens", "ids", "top-5")
+        assert given[-1][1] is (experiments.answer if of_text else experiments.stage), stage
 
 
 def stage_data(test):
