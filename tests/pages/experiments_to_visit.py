@@ -51,6 +51,7 @@ VISITS = {
     "initial weights": ("block/residuals/page.py", {"part": "Initial weights", "layers": "3"}),
     "dropout": ("block/residuals/page.py", {"part": "Dropout"}),
     "neurons": ("block/feedforward/page.py", {}),
+    "neurons of a text": ("block/feedforward/page.py", {"model": "stories-learned", "text": "The dog saw a"}),
     "non-linearities": ("block/feedforward/page.py", {"panel": "activations", "act": "SiLU"}),
     "gates": ("block/feedforward/page.py", {"panel": "gates"}),
     "two thirds": ("block/feedforward/page.py", {"panel": "share"}),

@@ -24,6 +24,7 @@ from tfcore.analysis.block.feedforward import (
     unit_slice,
 )
 from tfcore.analysis.block.neuron_scan import load_neuron_scan
+from tfcore.analysis.block.neuron_shares import NeuronReading, WritingNeurons, along_text
 from tfcore.analysis.block.neurons import ActiveNeuron, Promotion, activation_peak, named_most_active, text_activations
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.config import Activation, ModelConfig
@@ -35,10 +36,12 @@ from tfcore.figures.block.feedforward import (
     slice_figure,
     unit_figure,
 )
-from tfcore.figures.block.neurons import activations_figure, active_figure, promoted_figure
+from tfcore.figures.block.neurons import activations_figure, active_figure, promoted_figure, shares_figure
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+
+LETTERS = 8  # of a token beside a bar
 
 
 def read(model: Transformer, tokenizer: Tokenizer, text: str) -> tuple[Float[ndarray, "layer seq neuron"], list[str]]:
@@ -50,7 +53,9 @@ def read(model: Transformer, tokenizer: Tokenizer, text: str) -> tuple[Float[nda
 def promoted(promotion: Promotion) -> Shown:
     """The value vector of a neuron: the tokens whose logits it raises and lowers most (arXiv:2012.14913)."""
     followed = None if promotion.followed is None else label(promotion.followed, 12)
-    return Shown(promoted_figure(tick_labels(promotion.tokens), promotion.lifts, followed, height=330), (promotion,))
+    return Shown(
+        promoted_figure(tick_labels(promotion.tokens), promotion.lifts, followed, height=330, room=1.8), (promotion,)
+    )
 
 
 def neuron(
@@ -68,6 +73,19 @@ def neuron(
     record = load_neuron_scan(scan_of).record(layer, neuron, side)  # its largest activation in many texts
     found = activation_peak(own, record, tokens, layer, neuron)
     return Shown(activations_figure(own, tick_labels(tokens), token, record, height=330), (found, promotion))
+
+
+def shares(found: WritingNeurons, layer: int, neuron: int) -> Shown:
+    """The neurons with the largest shares in the logit of the token that is expected next (arXiv:2211.00593)."""
+    words = [" ".join(label(token, LETTERS) for token in one.raised) for one in found.largest]
+    return Shown(shares_figure(found.largest, words, (layer, neuron), height=330), (found,))
+
+
+def along(reading: NeuronReading, layer: int, neuron: int, token: int) -> Shown:
+    """The activation of a neuron at every token of a text."""
+    own = reading.values[layer, :, neuron]
+    figure = activations_figure(own, tick_labels(reading.tokens), token, None, height=230)
+    return Shown(figure, (along_text(own, reading.tokens, layer, neuron),))
 
 
 def active(

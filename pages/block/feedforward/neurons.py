@@ -1,11 +1,11 @@
-"""Panel of the page on the feed-forward layer: one neuron of the shipped model, its key and its value."""
+"""Panel of the page on the feed-forward layer: one neuron, its key and its value, in the model that has a scan."""
 
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from pages.block.feedforward import experiments
+from pages.block.feedforward import experiments, neurons_of_a_text
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
@@ -48,9 +48,15 @@ def choose_neuron(event: Event) -> None:
 
 def show() -> None:
     """The panel."""
-    page.try_this(TRY)
-    models.only(MODEL, "the texts with the largest activations were found by a scan, made for this model alone.")
+    tries = st.container()
     left, right = st.columns([1, 3], gap="large")
+    with left:
+        name = models.choose("decoder", default=MODEL, why_not=neurons_of_a_text.unfit)
+    if name != MODEL:
+        neurons_of_a_text.show(name, tries, left, right)
+        return
+    with tries:
+        page.try_this(TRY)
     with left:
         layers, width = neuron_scan.load_neuron_scan(MODEL).value.shape[:2]
         layer = controls.slider("Layer", "layer", 0, layers - 1, 3)

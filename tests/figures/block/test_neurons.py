@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tfcore.analysis.block.neuron_shares import Writer
 from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.figures import theme
 from tfcore.figures.block import neurons as figures
@@ -38,3 +39,27 @@ def test_a_click_names_layer_neuron_and_side():
     assert [list(mark) for mark in figure.data[0].customdata] == [[1, 7, 0], [0, 2, 1]]
     assert figure.layout.xaxis.range[1] >= 1.2
     theme.check(figures.active_figure([], [], (0, 0, 0), 300))
+
+
+def test_shares_of_either_sign_lead_to_their_neurons_and_leave_room_for_words():
+    found = [Writer(1, 7, 0.5, ()), Writer(0, 2, -1.25, ())]
+    figure = figures.shares_figure(found, ["a b", "c d"], (0, 2), 300)
+    theme.check(figure)
+    bars = figure.data[0]
+    assert [list(mark) for mark in bars.customdata] == [[1, 7], [0, 2]]
+    assert list(bars.marker.color) == [figures.PROMOTED, figures.SUPPRESSED]
+    assert list(bars.marker.opacity) == [0.6, 1.0]
+    low, high = figure.layout.xaxis.range
+    assert low == -high < -1.25
+    assert [(note.text, note.xanchor) for note in figure.layout.annotations] == [(" a b ", "right"), (" c d ", "left")]
+    theme.check(figures.shares_figure([], [], (0, 0), 300))
+
+
+def test_without_a_record_no_line_is_drawn():
+    figure = figures.activations_figure(np.array([1.0, -3.0], np.float32), LABELS[:2], 1, None, 300)
+    theme.check(figure)
+    assert not figure.layout.shapes
+    assert list(figure.data[0].marker.color) == [figures.SUPPRESSED, figures.PROMOTED]  # as the chosen token goes
+    low, high = figure.layout.yaxis.range
+    assert low < -3 < 1 < high
+    theme.check(figures.activations_figure(np.zeros(1, np.float32), LABELS[:1], 0, None, 300))

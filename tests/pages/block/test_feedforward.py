@@ -7,11 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.block.feedforward import neurons as neurons_panel
+from pages.block.feedforward import neurons_of_a_text
 from pages.ui import cache
 from pages.ui import text as chips
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
+from tfcore.analysis.block import neuron_shares
 from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import promoted_tokens, promotion, strongest_texts, text_activations
 
@@ -190,6 +192,40 @@ def test_a_block_of_one_s_own_has_the_share_of_the_formula():
 )
 def test_the_ends_of_the_sliders(panel, ends):
     assert {slider.key: (slider.min, slider.max) for slider in opened(panel=panel).slider} == ends
+
+
+def test_a_model_without_a_scan_shows_who_writes_the_next_token():
+    test = opened(model="stories-learned", text="The little dog saw a big")
+    model, tokenizer = cache.model("stories-learned")
+    reading = neuron_shares.read_neurons(model, tokenizer, "The little dog saw a big", 128)
+    last = len(reading.tokens) - 1
+    writers = neuron_shares.writing_neurons(model, tokenizer, reading, last)
+    assert set(figures(test)) == {"shares", "value", "text"}
+    head, drawn = figures(test)["shares"]
+    assert head["caption"].startswith(str(writers))
+    places = [(one.layer, one.neuron) for one in writers.largest]
+    assert [list(place) for place in places] == drawn["data"][0]["customdata"]
+    assert (test.slider(key="layer").value, test.slider(key="neuron").value) == places[0]
+    found = neuron_shares.promotion_here(model, tokenizer, reading, last, *places[0])
+    assert figures(test)["value"][0]["alt"] == str(found)
+    assert (test.metric[0].value, test.metric[0].delta) == (found.probability, found.ablated)
+    test.slider(key="token").set_value(2)
+    assert f"After '{chips.visible(reading.tokens[2])}' (2)" in figures(run(test))["shares"][0]["caption"]
+
+
+def test_a_click_on_a_share_chooses_its_neuron_and_an_empty_text_is_said(monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(neurons_of_a_text.controls, "set_values", lambda **values: chosen.update(values))
+    neurons_of_a_text.click({"customdata": [2, 77]})
+    assert chosen == {"layer": 2, "neuron": 77}
+    for hostile in ([2], "2", [1.5, 2], None):
+        neurons_of_a_text.click({"customdata": hostile})
+    assert chosen == {"layer": 2, "neuron": 77}
+    assert "no text yet" in said(opened(model="stories-learned", text=""))
+
+
+def test_a_model_without_neurons_says_why():
+    assert "are experts" in visits.said(opened(model="stories-moe"), "warning", "info", "caption", "markdown")
 
 
 def test_the_neurons_of_a_token_are_measured_by_their_records():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.inside.logit_attribution import frozen_norm, unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
@@ -19,19 +19,21 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def value_vector(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " d_model"]:
-    """What a neuron adds to the residual stream for each unit of its activation: its column of W_down."""
+def value_vectors(model: Transformer, layer: int) -> Float[Tensor, "d_model neuron"]:
+    """What the neurons of a layer add to the stream for each unit of their activation: the columns of W_down."""
     down: nn.Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
-    return down.weight[:, neuron]
+    return down.weight
 
 
 def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " vocab"]:
     """The direct effect of one unit of a neuron's activation on each token's logit: E (gamma * v).
 
-    The value vector v goes through the final norm's scale gamma and the unembedding E; what later layers make of it is
-    left out, and so is the division by the size of the stream, which shifts no order (arXiv:2012.14913, section 4.1).
+    The value vector v goes through the final norm's weights gamma (a LayerNorm centres it first) and the unembedding E;
+    what later layers make of it is left out, and so is the division by the size of the stream, which shifts no order
+    (arXiv:2012.14913, section 4.1).
     """
-    return unembedding(model) @ (model.decoder.ln_final.weight * value_vector(model, layer, neuron))
+    own = frozen_norm(model.decoder.ln_final, value_vectors(model, layer)[:, neuron], torch.ones(1).to(model.device))
+    return unembedding(model) @ own.to(model.dtype) * model.config.logit_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +103,24 @@ def neuron_effect(model: Transformer, layer: int, neuron: int, snippet: Snippet)
     the logits. What later layers compute from it is in the probabilities alone.
     """
     ids, name = one_text(model, snippet.ids), f"blocks.{layer}.mlp.post"
-
-    def off(post: Tensor) -> Tensor:
-        post[..., neuron] = 0
-        return post
-
     as_is = model(ids, capture=("ln_final.scale", name))
-    without = model(ids, edits=(Edit(name, off, positions=[snippet.peak]),))
+    without = model(ids, edits=[neuron_off(layer, neuron, snippet.peak)])
     value = float(as_is.activations[name][0, snippet.peak, neuron])
     scale = as_is.activations["ln_final.scale"][0, snippet.peak]
     lift = value * promoted(model, layer, neuron) / scale
     followed = snippet.ids[snippet.peak + 1] if snippet.peak + 1 < len(snippet.ids) else None
     probabilities = [o.logits[0, snippet.peak].softmax(-1)[followed or 0] for o in (as_is, without)]
     return NeuronEffect(value, lift.cpu().numpy(), followed, *map(float, probabilities))
+
+
+def neuron_off(layer: int, neuron: int, position: int) -> Edit:
+    """The edit that sets a neuron to 0 at one token."""
+
+    def off(post: Tensor) -> Tensor:
+        post[..., neuron] = 0
+        return post
+
+    return Edit(f"blocks.{layer}.mlp.post", off, positions=[position])
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +241,19 @@ def promotion(
         raised, lowered: how many tokens.
     """
     effect = neuron_effect(model, layer, neuron, strongest_texts(model, scan_of, layer, neuron, side)[0])
+    return describe_effect(model, tokenizer, layer, neuron, effect, raised, lowered)
+
+
+def describe_effect(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    layer: int,
+    neuron: int,
+    effect: NeuronEffect,
+    raised: int = 8,
+    lowered: int = 4,
+) -> Promotion:
+    """The tokens that a neuron promotes at one place of a text; arguments as of `promotion`."""
     order = np.argsort(-effect.lift, kind="stable")
     ids = [*order[:raised].tolist(), *order[-lowered:].tolist()]
     return Promotion(

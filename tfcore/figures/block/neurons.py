@@ -1,12 +1,14 @@
 """Figures of neurons: the tokens one promotes, its activation along a text, the neurons most active at a token."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.block.neuron_shares import Writer
 from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
@@ -76,16 +78,16 @@ def promoted_figure(
 
 
 def activations_figure(
-    values: Float[ndarray, " seq"], labels: Sequence[str], chosen: int, record: float, height: int
+    values: Float[ndarray, " seq"], labels: Sequence[str], chosen: int, record: float | None, height: int
 ) -> go.Figure:
     """A neuron's activation at every token of a text; dotted, its record.
 
     Args:
         chosen: the token that is marked.
-        record: the strongest activation in the scan, with its sign.
+        record: the strongest activation in the scan, with its sign; None where there was no scan.
     """
-    n = len(labels)
-    way = 1.0 if record >= 0 else -1.0
+    n, end = len(labels), record or 0.0
+    way = 1.0 if (float(values[chosen]) if record is None else record) >= 0 else -1.0
     bars = {
         "type": "bar",
         "x": np.arange(n),
@@ -98,8 +100,8 @@ def activations_figure(
         },
         "hovertemplate": "'%{text}' (%{x}): %{y:.3f}<extra></extra>",
     }
-    low, high = min(0.0, record, float(values.min())), max(0.0, record, float(values.max()))
-    room = 0.08 * (high - low)
+    low, high = min(0.0, end, float(values.min())), max(0.0, end, float(values.max()))
+    room = 0.08 * (high - low) or 1.0
     layout = theme.base_layout(
         height,
         xaxis=token_axis(labels),
@@ -112,7 +114,14 @@ def activations_figure(
         },
         margin={"b": label_room(labels, SLANT) + 8, "t": 14},
         bargap=0.15,
-        shapes=[
+    )
+    return theme.build([bars], layout if record is None else layout | _record(record))
+
+
+def _record(record: float) -> dict[str, Any]:
+    """The dotted line of a record, with its number."""
+    return {
+        "shapes": [
             {
                 "type": "line",
                 "xref": "paper",
@@ -123,7 +132,7 @@ def activations_figure(
                 "line": {"color": PROMOTED, "width": 1.5, "dash": "dot"},
             }
         ],
-        annotations=[
+        "annotations": [
             {
                 "xref": "paper",
                 "x": 1,
@@ -135,8 +144,7 @@ def activations_figure(
                 "font": {"size": 11, "color": PROMOTED},
             }
         ],
-    )
-    return theme.build([bars], layout)
+    }
 
 
 def active_figure(
@@ -150,12 +158,7 @@ def active_figure(
     """
     names = [f"{e.layer}.{e.neuron} {'+' if e.side == 0 else '−'}" for e in found]
     same = [(e.layer, e.neuron, e.side) == chosen for e in found]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(found))),
-        "x": [round(e.share, 4) for e in found],
-        "marker": {"color": PROMOTED, "opacity": [1.0 if one else 0.6 for one in same]},
+    bars = _rows([e.share for e in found], same) | {
         "text": list(words),
         "textposition": "inside",
         "insidetextanchor": "start",
@@ -163,17 +166,64 @@ def active_figure(
         "customdata": [[e.layer, e.neuron, e.side] for e in found],
         "hovertemplate": "neuron %{y}: %{x:.0%} of its record<br>click to look at it<extra></extra>",
     }
-    layout = theme.base_layout(
-        height,
-        xaxis={
-            "title": "share of the strongest activation ever seen of it",
-            "tickformat": ".0%",
-            "fixedrange": True,
-            "range": [0, max(1.0, 1.05 * max((e.share for e in found), default=1.0))],
+    xaxis = {
+        "title": "share of the strongest activation ever seen of it",
+        "tickformat": ".0%",
+        "range": [0, max(1.0, 1.05 * max((e.share for e in found), default=1.0))],
+    }
+    return theme.build([bars], _named_rows(names, xaxis, height))
+
+
+def shares_figure(found: Sequence[Writer], words: Sequence[str], chosen: tuple[int, int], height: int) -> go.Figure:
+    """The neurons with the largest shares in one logit, from the largest share down; customdata [layer, neuron].
+
+    Args:
+        words: for each, tokens that it raises, written on the side of zero that its bar leaves free; safe for plotly.
+        chosen: the neuron looked at.
+    """
+    bars = _rows([one.share for one in found], [(one.layer, one.neuron) == chosen for one in found]) | {
+        "customdata": [[one.layer, one.neuron] for one in found],
+        "hovertemplate": "neuron %{y}: %{x:+.3f} logits<br>click to look at it<extra></extra>",
+    }
+    reach = 1.05 * max((abs(one.share) for one in found), default=1.0)
+    xaxis = {"title": "share in the logit", "range": [-reach, reach], "zeroline": True, "zerolinecolor": "@muted"}
+    layout = _named_rows([f"{one.layer}.{one.neuron}" for one in found], xaxis, height)
+    layout["annotations"] = [
+        {
+            "x": 0,
+            "y": i,
+            "xanchor": "right" if one.share >= 0 else "left",
+            "text": f" {text} ",
+            "showarrow": False,
+            "font": {"size": 11, "family": theme.MONO, "color": "@ink"},
+        }
+        for i, (one, text) in enumerate(zip(found, words, strict=True))
+    ]
+    return theme.build([bars], layout)
+
+
+def _rows(lengths: Sequence[float], strong: Sequence[bool]) -> dict[str, Any]:
+    """A bar for each neuron."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(lengths))),
+        "x": [round(length, 4) for length in lengths],
+        "marker": {
+            "color": [PROMOTED if length >= 0 else SUPPRESSED for length in lengths],
+            "opacity": [1.0 if one else 0.6 for one in strong],
         },
+    }
+
+
+def _named_rows(names: Sequence[str], xaxis: dict[str, Any], height: int) -> dict[str, Any]:
+    """The layout of rows that are named by their neurons."""
+    return theme.base_layout(
+        height,
+        xaxis=xaxis | {"fixedrange": True},
         yaxis={
-            "tickvals": list(range(len(found))),
-            "ticktext": names,
+            "tickvals": list(range(len(names))),
+            "ticktext": list(names),
             "autorange": "reversed",
             "fixedrange": True,
             "title": "neuron: layer.number",
@@ -182,4 +232,3 @@ def active_figure(
         margin={"t": 8},
         bargap=0.2,
     )
-    return theme.build([bars], layout)

@@ -1,0 +1,223 @@
+"""Neurons of any decoder on one text: the share of each in the logit of the token that is expected next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from tfcore.analysis.block.neurons import NeuronEffect, Promotion, describe_effect, neuron_off, promoted, value_vectors
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.interventions import run_edited
+from tfcore.analysis.inside.logit_attribution import check_model, logit_direction
+from tfcore.analysis.inside.shared_layers import PlainRun
+from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.token_text import visible
+from tfcore.config import ModelConfig
+from tfcore.model import Transformer
+from tfcore.norms import Norm
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+SHOWN = 12  # neurons of a picture
+WORDS = 2  # tokens that are named for a neuron
+
+
+@dataclass(frozen=True, slots=True)
+class NeuronReading:
+    """A text as the neurons of a decoder read it.
+
+    Args:
+        run: the run itself, from which edited ones begin.
+        tokens: of the text.
+        values: the activation of every neuron at every token.
+        scale: what the final norm divides by at each token.
+        expected, probability: the id that is most probable after each token, and its probability.
+        names: the expected tokens.
+    """
+
+    run: PlainRun
+    tokens: list[str]
+    values: Float[ndarray, "layer seq neuron"]
+    scale: Float[ndarray, " seq"]
+    expected: Int[ndarray, " seq"]
+    probability: Float[ndarray, " seq"]
+    names: list[str]
+
+
+def without_shares(config: ModelConfig) -> str | None:
+    """Why the neurons of a model have no shares in a logit, or None."""
+    if config.ff_size == 0:
+        return "it has no feed-forward layers."
+    if config.experts is not None:
+        return "its feed-forward layers are experts, each with neurons of its own."
+    if config.norm_placement != "pre" or config.head != "lm" or config.architecture != "decoder":
+        return "what a neuron writes is not a plain term of its logits: that takes a pre-norm language model."
+    return None
+
+
+@torch.no_grad()
+def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> NeuronReading:
+    """Run a model on the first tokens of a text, of which there must be one, and keep what its neurons do.
+
+    Raises:
+        ValueError: a model without such neurons; the message says why.
+    """
+    if reason := without_shares(model.config):
+        raise ValueError(f"this model cannot be split into neurons: {reason}")
+    check_model(model)
+    read, layers = first_tokens(model, tokenizer, text, limit), range(model.config.n_layers)
+    posts, streams = ([f"blocks.{i}.{name}" for i in layers] for name in ("mlp.post", "resid_pre"))
+    output = model(one_text(model, read.ids), capture=[*posts, *streams, "ln_final.scale"])
+    found = output.activations
+    probability, expected = output.logits[0].float().softmax(-1).max(-1)
+    return NeuronReading(
+        run=PlainRun(tuple(read.ids), tuple(found[name] for name in streams), output.hidden),
+        tokens=list(read.tokens),
+        values=np.stack([found[name][0].float().cpu().numpy() for name in posts]),
+        scale=found["ln_final.scale"][0, :, 0].float().cpu().numpy(),
+        expected=expected.cpu().numpy(),
+        probability=probability.cpu().numpy(),
+        names=tokenizer.tokens(expected.tolist()),
+    )
+
+
+@torch.no_grad()
+def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> Float[ndarray, "layer neuron"]:
+    """The share of every neuron in the logit of the token expected after `position`, above the mean of all logits.
+
+    share = activation * (v . u) / s, with the neuron's value vector v, the token's direction u behind the final norm,
+    and the number s that this norm divides by: direct logit attribution (arXiv:2211.00593, section 3.1) for each column
+    of W_down. All shares of a layer add up to that of the layer without its bias.
+    """
+    norm = cast("Norm", model.decoder.ln_final)
+    u = logit_direction(model, int(reading.expected[position]), "mean") * norm.weight.double()
+    u = (u - u.mean() if norm.kind == "layernorm" else u).to(model.dtype)  # centring v comes to centring u
+    along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)])  # (layer, neuron)
+    return reading.values[:, position] * along.float().cpu().numpy() / float(reading.scale[position])
+
+
+class Writer(NamedTuple):
+    """A neuron with its share in a logit, and the tokens that it raises most with the sign of its activation."""
+
+    layer: int
+    neuron: int
+    share: float
+    raised: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WritingNeurons(Finding):
+    """The neurons that write for and against the token that is expected next.
+
+    Args:
+        token, position: after which it is expected.
+        expected, probability: that token.
+        total: neurons of the model.
+        largest: those with the largest shares by size, from the largest to the smallest share.
+        all: the sum of all shares.
+        half: how many neurons, the largest first, come to half of all that raises the logit.
+    """
+
+    token: str
+    position: int
+    expected: str
+    probability: float
+    total: int
+    largest: tuple[Writer, ...]
+    all: float
+    half: int
+
+    @property
+    def sentence(self) -> str:
+        first, last, together = self.largest[0], self.largest[-1], sum(one.share for one in self.largest)
+        neurons = "1 neuron makes" if self.half == 1 else f"{self.half:,} neurons make"
+        return (
+            f"After '{visible(self.token)}' ({self.position}) the model expects '{visible(self.expected)}' with "
+            f"{self.probability:.1%}. The {len(self.largest)} largest of {self.total:,} shares in its logit go from "
+            f"{first.share:+.2f} (neuron {first.layer}.{first.neuron}) to {last.share:+.2f} ({last.layer}."
+            f"{last.neuron}) and come to {together:+.2f}, all together to {self.all:+.2f}. {neurons} half of all that "
+            "raises it."
+        )
+
+
+@torch.no_grad()
+def writing_neurons(
+    model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, count: int = SHOWN
+) -> WritingNeurons:
+    """Find the neurons with the largest shares at one token."""
+    shares = neuron_shares(model, reading, position)
+    places = largest_shares(shares, count)
+    values = [float(reading.values[layer, position, neuron]) for layer, neuron in places]
+    lifts = torch.stack([promoted(model, *place) * value for place, value in zip(places, values, strict=True)])
+    raised = [tuple(tokenizer.tokens(ids)) for ids in lifts.topk(WORDS).indices.tolist()]
+    raising = np.sort(shares[shares > 0], axis=None)[::-1].cumsum(dtype=float)
+    return WritingNeurons(
+        token=reading.tokens[position],
+        position=position,
+        expected=reading.names[position],
+        probability=float(reading.probability[position]),
+        total=shares.size,
+        largest=tuple(Writer(*place, float(shares[place]), own) for place, own in zip(places, raised, strict=True)),
+        all=float(shares.sum(dtype=float)),
+        half=int(np.searchsorted(raising, raising[-1] / 2)) + 1 if len(raising) else 0,
+    )
+
+
+def largest_shares(shares: Float[ndarray, "layer neuron"], count: int) -> list[tuple[int, int]]:
+    """Layer and number of the neurons with the largest shares by size, from the largest to the smallest share."""
+    best = np.argsort(-np.abs(shares), axis=None, kind="stable")[:count]
+    ordered = best[np.argsort(-shares.ravel()[best], kind="stable")]
+    return [(int(i // shares.shape[1]), int(i % shares.shape[1])) for i in ordered]
+
+
+def promotion_here(
+    model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, layer: int, neuron: int
+) -> Promotion:
+    """What a neuron writes at one token: the tokens it raises and lowers there, and the probability of the expected
+    token with the neuron set to 0 at this place, by a run from its layer on."""
+    activation = float(reading.values[layer, position, neuron])
+    token = int(reading.expected[position])
+    without = run_edited(model, reading.run, [neuron_off(layer, neuron, position)])
+    logits = model.to_logits(without.hidden[position])
+    effect = NeuronEffect(
+        activation=activation,
+        lift=(activation * promoted(model, layer, neuron) / float(reading.scale[position])).float().cpu().numpy(),
+        followed=token,
+        with_it=float(reading.probability[position]),
+        without_it=float(logits.float().softmax(-1)[token]),
+    )
+    return describe_effect(model, tokenizer, layer, neuron, effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AlongText(Finding):
+    """Where a neuron is most active in a text.
+
+    Args:
+        layer, neuron: which.
+        token, position, value: where its activation is largest by size, and that activation.
+        tokens: of the text.
+    """
+
+    layer: int
+    neuron: int
+    token: str
+    position: int
+    value: float
+    tokens: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Of the {self.tokens} tokens neuron {self.layer}.{self.neuron} is most active at '{visible(self.token)}' "
+            f"({self.position}), with {self.value:.2f}."
+        )
+
+
+def along_text(values: Float[ndarray, " seq"], tokens: Sequence[str], layer: int, neuron: int) -> AlongText:
+    """Where the activation of a neuron is largest, of either sign."""
+    at = int(np.abs(values).argmax())
+    return AlongText(layer, neuron, tokens[at], at, float(values[at]), len(tokens))
