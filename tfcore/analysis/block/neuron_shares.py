@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -99,7 +99,8 @@ def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> 
     return reading.values[:, position] * along.float().cpu().numpy() / float(reading.scale[position])
 
 
-class Writer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Writer:
     """A neuron with its share in a logit, and the tokens that it raises most with the sign of its activation."""
 
     layer: int
