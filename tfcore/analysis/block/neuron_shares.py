@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.block.neurons import NeuronEffect, Promotion, describe_effect, neuron_off, promoted, value_vectors
 from tfcore.analysis.finding import Finding
@@ -18,7 +19,6 @@ from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
-from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 SHOWN = 12  # neurons of a picture
@@ -92,7 +92,7 @@ def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> 
     and the number s that this norm divides by: direct logit attribution (arXiv:2211.00593, section 3.1) for each column
     of W_down. All shares of a layer add up to that of the layer without its bias.
     """
-    norm = cast("Norm", model.decoder.ln_final)
+    norm = model.decoder.ln_final
     u = logit_direction(model, int(reading.expected[position]), "mean") * norm.weight.double()
     u = (u - u.mean() if norm.kind == "layernorm" else u).to(model.dtype)  # centring v comes to centring u
     along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)])  # (layer, neuron)
@@ -182,7 +182,7 @@ def promotion_here(
     activation = float(reading.values[layer, position, neuron])
     token = int(reading.expected[position])
     without = run_edited(model, reading.run, [neuron_off(layer, neuron, position)])
-    logits = model.to_logits(without.hidden[position])
+    logits = cast("Tensor", model.to_logits(without.hidden[position]))
     effect = NeuronEffect(
         activation=activation,
         lift=(activation * promoted(model, layer, neuron) / float(reading.scale[position])).float().cpu().numpy(),
