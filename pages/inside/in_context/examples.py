@@ -25,12 +25,15 @@ TRY_OTHERS: dict[str, dict[str, Any]] = {
     "two layers that only copy": {"model": "induction", "task": "code", "k": 12, "labels": "right"}
 }
 
-read = cache.of_model(max_entries=8)(live.read_examples)
+@cache.shared(max_entries=8)
+def read(model: str, task: str, labels: Labels, seed: int) -> live.ReadExamples:
+    """The examples of a prompt, as far as somebody asked for them."""
+    return live.ReadExamples(*cache.model(model), task, labels, seed)
 
 
 @cache.data(max_entries=256)
 def answer(model: str, task: str, labels: Labels, count: int, seed: int) -> live.Answer:
-    """The answer after some examples; all of them are read once."""
+    """The answer after some examples; each of them is read once."""
     return live.answer(*cache.model(model), task, labels, count, seed, read(model, task, labels, seed))
 
 
@@ -117,7 +120,7 @@ def words(*programs: page.Latest) -> None:
             r"\text{interval} = \frac{1}{1 + z^2/n}\left(p + \frac{z^2}{2n} \pm "
             r"z \sqrt{\frac{p(1-p)}{n} + \frac{z^2}{4n^2}}\right) \end{gathered}"
         ),
-        code=(tasks.draw, tasks.prompt, live.read_examples, live.answer, accuracy.measure, statistics.wilson),
+        code=(tasks.draw, tasks.prompt, live.ReadExamples, live.answer, accuracy.measure, statistics.wilson),
         papers=(
             "Examples in the prompt: arXiv:2005.14165. Random labels: arXiv:2202.12837, section 4.1; there "
             "they are drawn from the set of labels, as here. Another order: arXiv:2104.08786. An answer counts as "

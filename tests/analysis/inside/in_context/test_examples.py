@@ -7,7 +7,7 @@ import torch
 
 import tfcore
 from tfcore.analysis.inside.in_context import accuracy, live
-from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt
+from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt, written
 
 
 @pytest.fixture(scope="module")
@@ -147,9 +147,24 @@ def test_the_live_answer_is_the_models(induction, count):
     assert found.probability == pytest.approx(chances[right] / sum(chances), rel=1e-4)
     assert found.rank == sorted(chances, reverse=True).index(chances[right]) + 1
     assert found.probabilities[0] == pytest.approx(max(chances) / sum(chances), rel=1e-4)
-    read = live.read_examples(model, tokenizer, "code", "right", 4)
-    for other in (16, count):  # the cache is cut back to what the prompts share
+    read = live.ReadExamples(model, tokenizer, "code", "right", 4)
+    for other in (5, 16, 3, count):  # more examples than were read, and fewer
         again = live.answer(model, tokenizer, "code", "right", other, 4, read)
     assert again.probabilities == pytest.approx(found.probabilities, rel=1e-4)
     assert again.tokens == found.tokens
     assert (f"After {count} examples" if count else "Without examples") in str(found)
+
+
+def test_examples_are_read_once_and_only_when_they_are_asked_for(induction):
+    model, tokenizer = induction
+    read, passes = live.ReadExamples(model, tokenizer, "code", "right", 4), []
+    drawn = draw("code", "right", 4)
+    lengths = [len(tokenizer.encode(written(drawn.task, drawn.examples[:count]))) for count in range(17)]
+    hook = model.register_forward_pre_hook(lambda _, given: passes.append(given[0].shape[1]))
+    query = {}
+    for count in (4, 9, 9, 2, 12):
+        whole = live.answer(model, tokenizer, "code", "right", count, 4, read).length
+        query[count] = whole - lengths[count]
+    hook.remove()
+    new = [lengths[4], lengths[9] - lengths[4], 0, 0, lengths[12] - lengths[9]]
+    assert passes == [more + query[count] for more, count in zip(new, (4, 9, 9, 2, 12), strict=True)]

@@ -1,10 +1,14 @@
 """The answer of a model to one prompt, with any number of examples."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import takewhile
+from threading import Lock
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt, written
@@ -61,31 +65,32 @@ class Answer(Finding):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class ReadExamples:
-    """All examples of a prompt as a model has read them.
+    """The examples of a prompt, as far as a model has read them: after them, another input, or one example more, costs
+    a pass over the new tokens alone. Safe for threads."""
 
-    Args:
-        ids: their tokens, as many as the model reads at once.
-        cache: keys and values of these.
-    """
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, seed: int) -> None:
+        drawn = draw(task, labels, seed)
+        lines = written(drawn.task, drawn.examples)
+        room = min(model.config.max_seq_len, len(tokenizer.encode(f"{lines}{drawn.query.given}{drawn.task.between}")))
+        self._model, self._ids = model, tuple(tokenizer.encode(lines))[:room]
+        self._cache = KVCache(model.config, capacity=room, rollback=room, device=model.device, dtype=model.dtype)
+        self._lock = Lock()
 
-    ids: tuple[int, ...]
-    cache: KVCache
-
-
-@torch.no_grad()
-def read_examples(model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, seed: int) -> ReadExamples:
-    """Keys and values of all examples of a prompt: with them, an answer after any number of examples costs a pass over
-    the input that is asked for alone."""
-    drawn = draw(task, labels, seed)
-    lines = written(drawn.task, drawn.examples)
-    room = min(model.config.max_seq_len, len(tokenizer.encode(f"{lines}{drawn.query.given}{drawn.task.between}")))
-    ids = tuple(tokenizer.encode(lines))[:room]
-    at = next(model.parameters())
-    cache = KVCache(model.config, capacity=room, rollback=len(ids), device=at.device, dtype=at.dtype)
-    model(one_text(model, ids), cache=cache)
-    return ReadExamples(ids, cache)
+    @torch.no_grad()
+    def logits_after(self, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
+        """The logits after a prompt that begins with some of the examples."""
+        pairs = zip(self._ids, ids[:-1], strict=False)  # the last token is always read: its logits are wanted
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        with self._lock:
+            known, cache = self._cache.length, self._cache
+            if known >= shared:
+                known, cache = shared, deepcopy(cache)  # what comes behind these examples is kept
+                cache.truncate(known)
+            logits = self._model(one_text(self._model, ids[known:]), cache=cache).logits[0, -1]
+            if cache is self._cache:
+                cache.truncate(shared)
+        return logits
 
 
 @torch.no_grad()
@@ -101,19 +106,16 @@ def answer(
     """The answer after the first `examples` examples of a prompt.
 
     Args:
-        read: what `read_examples` gave; None reads the whole prompt.
+        read: the examples of this prompt, of which only those that nobody asked for before are read now; None reads
+            the whole prompt.
 
     Raises:
         ValueError: see tasks.prompt.
     """
     drawn = draw(task, labels, seed)
     asked = prompt(tokenizer, drawn, examples, model.config.max_seq_len)
-    known, cache = 0, None
-    if read is not None:
-        pairs = zip(read.ids, asked.ids[:-1], strict=False)  # the last token is always read: its logits are wanted
-        known, cache = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), deepcopy(read.cache)
-        cache.truncate(known)
-    probability = model(one_text(model, asked.ids[known:]), cache=cache).logits[0, -1].softmax(-1)
+    logits = read.logits_after(asked.ids) if read else model(one_text(model, asked.ids)).logits[0, -1]
+    probability = logits.softmax(-1)
     right = asked.right[-1]
     top = probability.topk(min(SHOWN, len(probability)))
     return Answer(
