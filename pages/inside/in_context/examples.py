@@ -25,6 +25,7 @@ TRY_OTHERS: dict[str, dict[str, Any]] = {
     "two layers that only copy": {"model": "induction", "task": "code", "k": 12, "labels": "right"}
 }
 
+
 @cache.shared(max_entries=8)
 def read(model: str, task: str, labels: Labels, seed: int) -> live.ReadExamples:
     """The examples of a prompt, as far as somebody asked for them."""
