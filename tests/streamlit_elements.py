@@ -29,6 +29,8 @@ def draw() -> None:
     st.latex("x^2")
     st.text_area("Text")
     st.progress(0.5)
+    with st.container(key="written text"):
+        st.markdown("What a model wrote\n\n- a list")
     with st.columns(2)[0], st.container(height=200, key="walk-box"):
         st.write("The end")
 
