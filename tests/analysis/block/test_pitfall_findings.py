@@ -59,6 +59,7 @@ def test_a_saturated_softmax_is_remarked_at_the_start():
         ("axis", [FIRST, LAST], 100, 2.4, "2.40 in the batch: nothing seems wrong"),
         ("positions", [FIRST, LAST], 100, 2.4, "2.40: has the symbols, not their order"),
         ("rate", [FIRST, (10, (9.0, 2.0), (1.0, 1.0)), LAST], 10, 9.0, "leaps to 9.0, ends at 2.40"),
+        ("rate", [FIRST, (20, (4.1, 4.0), (1.0, 1.0))], 20, 4.1, "4.10 beside 4.00 of the baseline"),  # 1.3 x 3.1 < 4.1
         ("half", [FIRST, (100, (1.0, 0.9), (1.0, 1.0))], 100, 1.0, "1.00 beside 0.90 of the baseline"),
         (
             "skip",

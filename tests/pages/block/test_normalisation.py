@@ -95,6 +95,7 @@ def test_what_is_no_list_of_numbers_gets_one_clear_sentence(pasted, said):
 
 def test_numbers_may_be_written_in_many_ways():
     assert read_numbers(" 1;2,\n−3.5\t4e2") == (1.0, 2.0, -3.5, 400.0)
+    assert len(read_numbers("1 " * 32)) == 32
 
 
 @pytest.mark.parametrize("numbers", ["3", "0 0 0", "1e6 -1e6", "1e-300 2"])

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from pages.inference.generation import experiments
 from pages.ui.loading import model_settings, own_models
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.pages import visits
@@ -76,3 +77,10 @@ def test_more_turns_than_are_used(talker):
 
 def test_nothing_said(talker):
     assert "Nothing is said yet" in opened(**TALK, said=" --- ").info[0].value
+
+
+def test_the_program_tells_the_last_turn(monkeypatch):
+    monkeypatch.setattr(experiments, "converse", lambda *_: ["a step"])
+    monkeypatch.setattr(experiments, "turns", lambda _, __, steps: ["the first", *steps, "the last"])
+    monkeypatch.setattr(experiments, "conversation_costs", lambda _, __, turn: turn)
+    assert experiments.talked(*[None] * 4) == "the last"
