@@ -12,7 +12,6 @@ from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.block import neuron_scan, neurons
-from tfcore.analysis.block.neurons import Promotion
 
 MODEL = "stories"
 CHARACTERS = 2_000
@@ -67,20 +66,17 @@ def show() -> None:
     found = promotion(MODEL, MODEL, layer, neuron, side)
     with left:
         st.metric("Strongest activation", found.strongest)
-        if found.followed is not None:
-            st.metric(
-                f"Probability of “{text.escape(text.visible(found.followed))}” there",
-                found.probability,
-                found.ablated,
-                delta_color="off",
-                delta_arrow="off",
-            )
+        neurons_of_a_text.probability(found)
     with right:
         key, value = st.columns([3, 2], gap="medium")
     with key:
         active_texts(layer, neuron, side)
     with value:
-        promoted(found)
+        neurons_of_a_text.promoted(
+            found,
+            "What it writes there, as a change of logits: the tokens raised most and lowered most.",
+            "what comes next in that text",
+        )
     latest = page.Latest()
     own_text(layer, neuron, side, latest)
     page.what_to_see(
@@ -130,20 +126,6 @@ def active_texts(layer: int, neuron: int, side: int) -> None:
             titles=neurons.activation_words(values),
             label=f"Text {rank + 1}: {one.largest} at the marked token",
         )
-
-
-def promoted(found: Promotion) -> None:
-    """The value: the tokens it lifts and lowers."""
-    st.markdown("**Value.** What it writes there, as a change of logits: the tokens raised most and lowered most.")
-    shown = experiments.promoted(found)
-    figure(
-        shown.figure,
-        key="value",
-        height=330,
-        table=lambda: pd.DataFrame({"token": found.tokens, "logits": found.lifts}),
-        alt=shown.alt,
-        caption=f"{shown.caption} {found.shapes} ◂ marks what comes next in that text.",
-    )
 
 
 def own_text(layer: int, neuron: int, side: int, latest: page.Latest) -> None:

@@ -69,13 +69,7 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
         found = writers(name, pasted, token)
         layer, neuron = choose_neuron(reading, found)
         written = promotion(name, pasted, token, layer, neuron)
-        st.metric(
-            f"Probability of “{text.escape(text.visible(found.expected))}” there",
-            written.probability,
-            written.ablated,
-            delta_color="off",
-            delta_arrow="off",
-        )
+        probability(written)
     with right:
         shares, value = st.columns([3, 2], gap="medium")
     with shares:
@@ -91,7 +85,7 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
             caption=f"{drawn.caption} Click a bar to choose a neuron.",
         )
     with value:
-        promoted(written)
+        promoted(written, "What the chosen one writes there, in logits.", "what the model expects next")
     along(reading, layer, neuron, token)
     page.what_to_see(
         "A neuron writes its value vector times its activation, so its share in a logit can be read off, and all "
@@ -134,9 +128,14 @@ def click(event: Event) -> None:
             controls.set_values(layer=layer, neuron=neuron)
 
 
-def promoted(found: neurons.Promotion) -> None:
-    """The value: the tokens that the neuron lifts and lowers at this token."""
-    st.markdown("**Value.** What the chosen one writes there, in logits.")
+def promoted(found: neurons.Promotion, said: str, marked: str) -> None:
+    """The value of a neuron: the tokens it lifts and lowers.
+
+    Args:
+        said: what is shown, above the figure.
+        marked: which token the figure marks.
+    """
+    st.markdown(f"**Value.** {said}")
     shown = experiments.promoted(found)
     figure(
         shown.figure,
@@ -144,8 +143,20 @@ def promoted(found: neurons.Promotion) -> None:
         height=330,
         table=lambda: pd.DataFrame({"token": found.tokens, "logits": found.lifts}),
         alt=shown.alt,
-        caption=f"{shown.caption} {found.shapes} ◂ marks what the model expects next.",
+        caption=f"{shown.caption} {found.shapes} ◂ marks {marked}.",
     )
+
+
+def probability(found: neurons.Promotion) -> None:
+    """The probability of the token that follows, with the neuron and without it."""
+    if found.followed is not None:
+        st.metric(
+            f"Probability of “{text.escape(text.visible(found.followed))}” there",
+            found.probability,
+            found.ablated,
+            delta_color="off",
+            delta_arrow="off",
+        )
 
 
 def along(reading: NeuronReading, layer: int, neuron: int, token: int) -> None:
