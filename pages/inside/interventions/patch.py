@@ -27,6 +27,7 @@ from tfcore.analysis.inside.quantities import Quantity
 
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text
+LEFT, SIDES = 80, 110  # beside the map, in pixels: names of rows, and the scale of colours with them
 OTHER = "There was a little girl. One day, Sam said that"
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
 FOUND = "found"
@@ -144,6 +145,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
     with more:
         row = controls.slider("Row", "row", 0, len(names) - 1, min(first, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
+    wide = max(640, 12 * n + SIDES)  # of the picture: 12 pixels a token
     at = (*texts, names[row], position)
     change, estimate = effect_of(*at), estimated_patches(*texts, kind)
 
@@ -161,7 +163,8 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
             shown.figure,
             key="patch",
             height=shown.figure.layout.height,
-            min_width=max(640, 12 * n + 110),
+            min_width=wide,
+            at=round(LEFT + (position + 0.5) * (wide - SIDES) / n),
             on_click=partial(choose_cell, len(names), n),
             table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=target.tokens, other=source.tokens),
             alt=f"Share of what is measured that one patched activation restores. {shown.alt}",
