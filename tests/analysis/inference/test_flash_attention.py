@@ -135,9 +135,10 @@ def test_impossible_tilings_are_refused(values, named):
         Tiling(**({"n": 4, "d_head": 5, "sram": 40} | values))
 
 
-def test_a_row_outside_the_text_is_refused():
-    with pytest.raises(ValueError, match="row=4"):
-        follow(vectors(4), Tiling(n=4, d_head=5, sram=40), 4)
+@pytest.mark.parametrize("row", [-1, 4])
+def test_a_row_outside_the_text_is_refused(row):
+    with pytest.raises(ValueError, match=f"row={row} must be between 0 and 3"):
+        follow(vectors(4), Tiling(n=4, d_head=5, sram=40), row)
 
 
 def loop_tiles(n, rows, columns):

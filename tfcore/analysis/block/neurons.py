@@ -148,7 +148,7 @@ def text_activations(model: Transformer, ids: Sequence[int]) -> Float[ndarray, "
 
 
 def most_active(
-    values: Float[ndarray, "layer neuron"], records: Float[ndarray, "layer neuron side"], kept: int = 12
+    values: Float[ndarray, "layer neuron"], records: Float[ndarray, "layer neuron side"], kept: int
 ) -> list[ActiveNeuron]:
     """The neurons of one token with the largest shares of their records, the largest first.
 
