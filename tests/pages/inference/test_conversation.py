@@ -1,5 +1,6 @@
 """The conversation on the page on generation: what is said, in the link too, who cannot have one, and turns added."""
 
+import json
 from functools import partial
 
 import pytest
@@ -35,6 +36,12 @@ def talker(tmp_path, monkeypatch):
     return last
 
 
+def chip_rows(test):
+    """What each row of tokens is given."""
+    rows = [one for one in test.get("bidi_component") if one.proto.component_name.endswith("chips")]
+    return [json.loads(row.proto.json) for row in rows]
+
+
 def ended(test):
     wait_for_jobs()
     return run(test)
@@ -54,6 +61,10 @@ def test_an_answer_and_its_tokens(talker):
     for role in ("The template: ", "the system: ", "the user: ", "the assistant: 10 tokens"):
         assert role in head["caption"]
     assert [trace["name"] for trace in spec["data"]] == ["the template", "the system", "the user", "the assistant"]
+    row = next(chips for chips in chip_rows(test) if chips["label"] == "The conversation, token by token")
+    of_template = [title.startswith("the template") for title in row["titles"][1:]]
+    assert row["faint"][1:] == of_template
+    assert 0 < sum(of_template) < len(of_template)
 
 
 def test_longer_than_the_model_reads(talker):
