@@ -18,6 +18,7 @@ from tfcore.config import ModelConfig
 
 CHARACTERS = 2_000
 TOKENS = 128
+BYTES = 64_000_000  # of the activations of one text: of larger models fewer tokens are read
 TEXT = "The capital of France is"
 TRY: dict[str, dict[str, Any]] = {
     "a capital": {"text": TEXT},
@@ -30,8 +31,13 @@ TRY: dict[str, dict[str, Any]] = {
 
 @cache.shared(max_entries=4)
 def read(model: str, pasted: str) -> Any:
-    """The run of a text, and what its neurons did: up to 24 MB for a text of 128 tokens in smollm2."""
-    return neuron_shares.read_neurons(*cache.model(model), pasted, TOKENS)
+    """The run of a text, and what its neurons did."""
+    return neuron_shares.read_neurons(*cache.model(model), pasted, most_tokens(models.config(model)))
+
+
+def most_tokens(config: ModelConfig) -> int:
+    """How many tokens of a text are read."""
+    return max(1, min(TOKENS, BYTES // (4 * config.n_layers * config.ff_size)))
 
 
 @cache.data(max_entries=64)
@@ -57,7 +63,8 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
         page.try_this(TRY)
     with left:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
-    used = first_tokens(name, pasted, TOKENS)
+    limit = most_tokens(models.config(name))
+    used = first_tokens(name, pasted, limit)
     if not used.ids:
         st.info("There is no text yet: type or paste some above.")
         return
@@ -98,7 +105,7 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
         "It writes for later layers: what it adds is read by heads and neurons above, and becomes part of what those "
         "write. A direct share leaves that out. Ablation, on the page of interventions, measures it.",
     )
-    given = made(neuron_shares.read_neurons, name, pasted, TOKENS)
+    given = made(neuron_shares.read_neurons, name, pasted, limit)
     page.how_it_is_computed(
         page.experiment(experiments.shares, made(neuron_shares.writing_neurons, name, given, token), layer, neuron),
         formula=(

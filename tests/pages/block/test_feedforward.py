@@ -1,5 +1,6 @@
 """The page on the feed-forward layer: every panel, slider end, example, damaged address and hostile text."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -222,6 +223,14 @@ def test_a_click_on_a_share_chooses_its_neuron_and_an_empty_text_is_said(monkeyp
         neurons_of_a_text.click({"customdata": hostile})
     assert chosen == {"layer": 2, "neuron": 77}
     assert "no text yet" in said(opened(model="stories-learned", text=""))
+
+
+def test_of_large_models_fewer_tokens_are_read():
+    config = cache.model("stories")[0].config
+    assert neurons_of_a_text.most_tokens(config) == 128
+    large = replace(config, n_layers=32, d_ff=11_008)
+    assert neurons_of_a_text.most_tokens(large) * 32 * 11_008 * 4 <= 64_000_000
+    assert neurons_of_a_text.most_tokens(large) == 45
 
 
 def test_a_model_without_neurons_says_why():
