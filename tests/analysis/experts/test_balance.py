@@ -166,6 +166,18 @@ def test_added_positions_make_letters_alike_for_the_router(small):
     assert found["sinusoidal"] > 0.5 > 0.3 > found["rope"]
 
 
+def test_the_cosine_of_the_routers_inputs_is_a_mean_over_pairs(monkeypatch):
+    monkeypatch.setattr(balance, "ROWS", 1)
+    read = []
+    original = F.normalize
+    monkeypatch.setattr(F, "normalize", lambda x, dim: read.append(x) or original(x, dim=dim))
+    found = balance.router_input_cosine(BalanceConfig())
+    rows = original(read[0], dim=-1)
+    n = len(rows)
+    cosines = [float(rows[i] @ rows[j]) for i in range(n) for j in range(n) if i != j]
+    assert found == pytest.approx(sum(cosines) / len(cosines), abs=1e-5)
+
+
 # ---- findings ----
 
 

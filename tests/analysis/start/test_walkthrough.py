@@ -208,8 +208,9 @@ def test_what_cannot_be_walked_is_refused():
     walked = walk(small.model(), text(), 0)
     with pytest.raises(ValueError, match="stage='positions'"):
         stage_tensors(walked, "positions", 0)
-    with pytest.raises(ValueError, match="head=6"):
-        stage_tensors(walked, "softmax", 6)
+    for head in (-1, 6):
+        with pytest.raises(ValueError, match=f"head={head} must be between 0 and 5"):
+            stage_tensors(walked, "softmax", head)
 
 
 def test_one_token_is_enough():

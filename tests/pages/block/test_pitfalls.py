@@ -56,6 +56,7 @@ def test_every_mistake_begins_with_a_figure_and_stops(kind):
     assert jobs.JOBS.look(config, "").state == "stopped"
     assert set(figures(test)) == {"loss", "symptom"}
     assert test.button(key="anew").label == "Train again"
+    assert ("to be said backwards by an encoder" in said(test)) == (kind == "positions")
 
 
 def test_another_experiment_takes_the_place_of_the_one_before():

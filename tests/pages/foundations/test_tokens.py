@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from pages.foundations.tokens import embeddings
 from pages.ui import cache, session
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -247,3 +248,13 @@ def test_the_tokens_of_a_real_model_are_shown(real_models, model, words):
     assert "Corrected" not in said
     assert words in said.replace("\\", "")
     assert test.selectbox(key="model").value == model
+
+
+def test_a_click_on_a_row_types_its_token_if_it_can_be_typed(monkeypatch):
+    heard = []
+    monkeypatch.setattr(embeddings.controls, "set_values", lambda **values: heard.append(values))
+    tokenizer = cache.model("stories")[1]
+    (dog,) = tokenizer.encode(" dog")
+    for row in (dog, tokenizer.vocab_size, -1, 2.0, "3"):
+        embeddings.choose("stories", {"customdata": row})
+    assert heard == [{"piece": " dog"}]

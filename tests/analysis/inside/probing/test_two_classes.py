@@ -36,6 +36,7 @@ def test_a_sentence_is_the_mean_of_its_tokens_but_the_first(stories, found):
 def test_one_sentence_is_too_few(stories):
     with pytest.raises(ValueError, match="at least two sentences"):
         two_classes.read_classes(stories[0], stories[1], "One.\n\n", TWO)
+    assert two_classes.read_classes(stories[0], stories[1], "One.\nTwo.", TWO).first.sum() == 2
     assert len(two_classes.sentences("a\n" * 40)) == two_classes.SENTENCES
 
 
