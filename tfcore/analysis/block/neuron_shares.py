@@ -10,10 +10,18 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.block.neurons import NeuronEffect, Promotion, describe_effect, neuron_off, promoted, value_vectors
+from tfcore.analysis.block.neurons import (
+    NeuronEffect,
+    Promotion,
+    describe_effect,
+    logits_of,
+    neuron_off,
+    promoted,
+    value_vectors,
+)
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.flow_shares import stream_direction
 from tfcore.analysis.inside.interventions import run_edited
-from tfcore.analysis.inside.logit_attribution import check_model, logit_direction
 from tfcore.analysis.inside.shared_layers import PlainRun
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
@@ -67,7 +75,6 @@ def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     """
     if reason := without_shares(model.config):
         raise ValueError(f"this model cannot be split into neurons: {reason}")
-    check_model(model)
     read, layers = first_tokens(model, tokenizer, text, limit), range(model.config.n_layers)
     posts, streams = ([f"blocks.{i}.{name}" for i in layers] for name in ("mlp.post", "resid_pre"))
     output = model(one_text(model, read.ids), capture=[*posts, *streams, "ln_final.scale"])
@@ -92,9 +99,7 @@ def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> 
     and the number s that this norm divides by: direct logit attribution (arXiv:2211.00593, section 3.1) for each column
     of W_down. All shares of a layer add up to that of the layer without its bias.
     """
-    norm = model.decoder.ln_final
-    u = logit_direction(model, int(reading.expected[position]), "mean") * norm.weight.double()
-    u = (u - u.mean() if norm.kind == "layernorm" else u).to(model.dtype)  # centring v comes to centring u
+    u = stream_direction(model, int(reading.expected[position])).to(model.dtype)
     along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)])  # (layer, neuron)
     return reading.values[:, position] * along.float().cpu().numpy() / float(reading.scale[position])
 
@@ -151,8 +156,8 @@ def writing_neurons(
     """Find the neurons with the largest shares at one token."""
     shares = neuron_shares(model, reading, position)
     places = largest_shares(shares, count)
-    values = [float(reading.values[layer, position, neuron]) for layer, neuron in places]
-    lifts = torch.stack([promoted(model, *place) * value for place, value in zip(places, values, strict=True)])
+    vectors = [value_vectors(model, i)[:, j] * float(reading.values[i, position, j]) for i, j in places]
+    lifts = logits_of(model, torch.stack(vectors))  # one product: the unembedding is read once for all
     raised = [tuple(tokenizer.tokens(ids)) for ids in lifts.topk(WORDS).indices.tolist()]
     raising = np.sort(shares[shares > 0], axis=None)[::-1].cumsum(dtype=float)
     return WritingNeurons(

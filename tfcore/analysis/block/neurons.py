@@ -32,8 +32,13 @@ def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " voc
     what later layers make of it is left out, and so is the division by the size of the stream, which shifts no order
     (arXiv:2012.14913, section 4.1).
     """
-    own = frozen_norm(model.decoder.ln_final, value_vectors(model, layer)[:, neuron], torch.ones(1).to(model.device))
-    return unembedding(model) @ own.to(model.dtype) * model.config.logit_scale
+    return logits_of(model, value_vectors(model, layer)[:, neuron])
+
+
+def logits_of(model: Transformer, written: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+    """What vectors in the stream add to each token's logit, but for the number that the final norm divides by."""
+    own = frozen_norm(model.decoder.ln_final, written, torch.ones(1).to(model.device))
+    return own.to(model.dtype) @ unembedding(model).mT * model.config.logit_scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 from tfcore.analysis.inside.logit_attribution import check_model, frozen_norm, logit_direction
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import ActivationRecorder, known_names
+from tfcore.inspection.capture import ActivationRecorder, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.norms import Norm
@@ -77,7 +77,7 @@ def record(
         output = passage.run(model, names, edits)
         return Recorded({name: value[0] for name, value in output.activations.items()}, output.hidden[0])
     first = first_changed(factors)
-    names = [name for name in names if int(name.split(".")[1]) >= first]
+    names = [name for name in names if layer_of(name) >= first]
     recorder = ActivationRecorder.of(names, edits, config, None)
     hidden = model.stack(plain.here[f"blocks.{first}.resid_pre"][None], recorder, first=first)
     return Recorded({**plain.here, **{name: value[0] for name, value in recorder.record.items()}}, hidden[0])
