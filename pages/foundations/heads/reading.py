@@ -13,7 +13,7 @@ from pages.ui.program import made
 from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
 from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, read_attention, some_heads, without_sink
-from tfcore.analysis.foundations.head_ranking import striking_head, strongest_look
+from tfcore.analysis.foundations.head_ranking import Look, striking_head, strongest_look
 from tfcore.analysis.foundations.heads import HeadScores, Place
 from tfcore.analysis.foundations.part_texts import Part, longest_text, parts
 from tfcore.analysis.one_text import IDS, given_ids
@@ -93,6 +93,14 @@ def thumbnails(
     return pool(found.found.patterns, side)
 
 
+@cache.data(max_entries=64)
+def look_of_text(model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool) -> Look | None:
+    """The strongest look of any head, found once for a text."""
+    found = read(model_name, pasted, part, bos, hide_sink)
+    assert found is not None
+    return strongest_look(found.found.patterns, found.queries, found.keys, found.sink)
+
+
 @dataclass(frozen=True)
 class Choice:
     """What is looked at: a text as one part of a model reads it.
@@ -143,10 +151,10 @@ def first_view(choice: Choice) -> tuple[int, int, int]:
     if choice.model_name in shipped():
         return min(LAYER, len(patterns) - 1), HEAD, min(TOKEN, patterns.shape[2] - 1)
     place = striking_head(choice.kinds)
-    seen = (reading.queries, reading.keys, reading.sink)
-    own, every = strongest_look(patterns[place][None, None], *seen), strongest_look(patterns, *seen)
+    own = strongest_look(patterns[place][None, None], reading.queries, reading.keys, reading.sink)
     if own is not None and own.weight >= STRONG:
         return *place, own.query
+    every = look_of_text(choice.model_name, choice.pasted, choice.part, choice.bos, choice.hide_sink)
     return (*place, patterns.shape[2] - 1) if every is None else (every.layer, every.head, every.query)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import Choice, first_view
+from pages.foundations.heads.reading import TIRED, Choice, first_view
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -22,7 +22,6 @@ BALL = (
     "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red ball."
 )
 MARY = "When Mary and John went to the store, John gave a drink to"
-TIRED = "The animal didn't cross the street because it was too tired."
 TRY: dict[str, dict[str, Any]] = {
     "“red” → “ball” (smollm2)": {"model": "smollm2", "text": BALL, "layer": 18, "head": 6, "token": 25, "key": 16},
     "“it” → “animal”, not “street”": {

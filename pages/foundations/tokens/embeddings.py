@@ -41,7 +41,6 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     "a word of code, in smollm2": {"model": "smollm2", "piece": "print"},
 }
 
-most_used = cache.of_model(max_entries=8)(tables.most_used)
 near = cache.of_model(max_entries=256)(experiments.near)
 scale_effect = cache.of_model(max_entries=64)(embedding_scale.scale_effect)
 
@@ -58,10 +57,16 @@ class Drawn:
 
 
 @cache.data(max_entries=16)
+def mapped(model: str, evenly: bool) -> tables.TableMap:
+    """The rows that are drawn whatever was typed, and their components: the part that takes long."""
+    network, tokenizer = cache.model(model)
+    return tables.table_map(network, (tables.evenly if evenly else tables.most_used)(network, tokenizer))
+
+
+@cache.data(max_entries=16)
 def drawn(model: str, evenly: bool, more: tuple[int, ...]) -> Drawn:
     network, tokenizer = cache.model(model)
-    rows = tables.evenly(network, tokenizer) if evenly else most_used(model)
-    found = tables.table_map(network, rows, more)
+    found = tables.with_rows(network, mapped(model, evenly), more)
     ids = found.ids.tolist()
     data = [tokenizer.token_bytes(i) for i in ids]
     labels = [text.label(piece) for piece in data]

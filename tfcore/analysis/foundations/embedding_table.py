@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -55,12 +55,25 @@ def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = ()) 
     table = rows(model)
     chosen = table[list(ids)]
     points, explained = principal_components(chosen)
+    norms, shown = chosen.norm(dim=-1), np.array(ids, dtype=np.int32)
+    found = TableMap(shown, norms.numpy(), points.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
+    return with_rows(model, found, more)
+
+
+def with_rows(model: Transformer, found: TableMap, more: Sequence[int]) -> TableMap:
+    """A map with further rows, on the components that it has."""
+    there = set(found.ids.tolist())
+    if not (new := [i for i in more if i not in there]):
+        return found
+    table, points = rows(model), torch.from_numpy(found.points[: found.drawn])
+    chosen, added = table[found.ids[: found.drawn].tolist()], table[new]
     axes = (chosen - chosen.mean(0)).T @ points / (points**2).sum(0).clamp(min=1e-12)  # (d_model, 2), of length 1
-    added = table[[i for i in more if i not in set(ids)]]
-    every = torch.cat((points, (added - chosen.mean(0)) @ axes))
-    norms = torch.cat((chosen, added)).norm(dim=-1)
-    shown = np.array([*ids, *(i for i in more if i not in set(ids))], dtype=np.int32)
-    return TableMap(shown, norms.numpy(), every.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
+    return replace(
+        found,
+        ids=np.concatenate((found.ids, np.array(new, dtype=np.int32))),
+        norms=np.concatenate((found.norms, added.norm(dim=-1).numpy())),
+        points=np.concatenate((found.points, ((added - chosen.mean(0)) @ axes).numpy())),
+    )
 
 
 def evenly(model: Transformer, tokenizer: Tokenizer) -> list[int]:
