@@ -47,17 +47,15 @@ def paragraphs(text: str) -> str:
     return "  \n".join(escape(line) if line.strip() else NO_BREAK_SPACE for line in text.strip().split("\n"))
 
 
-HUES = 5  # in chips.css
-
-
-# Tried instead of this component: `st.pills`. It shows tokens and takes a click, without a script of ours. But its
-# chips have no shade, colour, note, tooltip or bar each, and its labels are Markdown.
 def written(markdown: str, key: str) -> None:
     """A text that a model has written, in larger letters than what is said about it; it grows while it is written."""
     with st.container(key=f"written {key}"):
         st.markdown(markdown)
 
 
+HUES = 5  # in chips.css
+# Tried instead of this component: `st.pills`. It shows tokens and takes a click, without a script of ours. But its
+# chips have no shade, colour, note, tooltip or bar each, and its labels are Markdown.
 _CHIPS = assets.inline("token_chips", "chips", '<div class="chips" role="group"></div>')
 
 

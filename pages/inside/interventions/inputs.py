@@ -77,9 +77,8 @@ def inputs(reading: Reading, more: Any) -> None:
     short = reading.model, reading.pasted, quantity, other, reading.bos
     network, n = cache.model(reading.model)[0], len(reading.ids)
     operations = analysis.operations(network, n)
-    first = (
-        attributed(*what) if operations <= filling.FEW else begun(*short)
-    )  # the slider's default must not move meanwhile
+    # what is there at once: the slider's default must not move while the rest fills in
+    first = attributed(*what) if operations <= filling.FEW else begun(*short)
     with more:
         position = controls.slider("Token to leave out", "out", 0, n - 1, analysis.most_named(first))
     against = "zero vectors" if other is None else "the other text"
