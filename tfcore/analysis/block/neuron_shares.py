@@ -21,8 +21,7 @@ from tfcore.analysis.block.neurons import (
 )
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.flow_shares import stream_direction
-from tfcore.analysis.inside.interventions import run_edited
-from tfcore.analysis.inside.shared_layers import PlainRun
+from tfcore.analysis.inside.shared_layers import PlainRun, run_above
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -179,6 +178,7 @@ def largest_shares(shares: Float[ndarray, "layer neuron"], count: int) -> list[t
     return [(int(i // shares.shape[1]), int(i % shares.shape[1])) for i in ordered]
 
 
+@torch.no_grad()
 def promotion_here(
     model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, layer: int, neuron: int
 ) -> Promotion:
@@ -186,8 +186,8 @@ def promotion_here(
     token with the neuron set to 0 at this place, by a run from its layer on."""
     activation = float(reading.values[layer, position, neuron])
     token = int(reading.expected[position])
-    without = run_edited(model, reading.run, [neuron_off(layer, neuron, position)])
-    logits = cast("Tensor", model.to_logits(without.hidden[position]))
+    hidden = next(run_above(model, reading.run, layer, [[neuron_off(layer, neuron, position)]]))
+    logits = cast("Tensor", model.to_logits(hidden[0, position]))
     effect = NeuronEffect(
         activation=activation,
         lift=(activation * promoted(model, layer, neuron) / float(reading.scale[position])).float().cpu().numpy(),
