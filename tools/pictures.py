@@ -75,8 +75,10 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     return page.screenshot()
 
 
-# Pages whose first picture is never the same (they train, measure, draw lots or show this machine) or that have none.
-NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "modern", "check", "glossary", "your-model")
+NO_FIRST = ("check", "glossary")  # without a figure
+# Pages whose first picture is never the same, as they train (lab, balance, pitfalls) or show this machine's times or
+# memory (kv-cache, modern, your-model): their place is kept alone, for the figure that the server saw last.
+NO_PICTURE = ("lab", "balance", "pitfalls", "kv-cache", "modern", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
 BEGIN_REAL = ("flow", "generation", "in-context", "probing")
 REAL = "smollm2"
@@ -124,15 +126,18 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
             visitor.settle()
             visitor.page.locator(".tf-river-buttons button", has_text="Pause").wait_for(state="detached")
             visitor.page.wait_for_selector("#tf-first", state="detached")  # the picture that was there before
+            if url in NO_PICTURE:
+                visitor.wait_until_still()  # the work has ended
             visitor.page.wait_for_timeout(2000)
             found = visitor.page.evaluate(FIRST, KINDS)
             # One that begins left of the window is wider than it, and scrolls.
             if found is not None and found["at"][0] >= 0 and found["at"][1] < IN_SIGHT * window["height"]:
                 x, y, width, height = found["at"]
                 shown = min(height, window["height"] - y)
-                shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})
-                file = first_pictures.PICTURES / f"{url or previews.HOME}-{size}-{theme}.webp"
-                Image.open(io.BytesIO(shot)).convert("RGB").save(file, "WEBP", quality=60, method=6)
+                if url not in NO_PICTURE:
+                    shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})
+                    file = first_pictures.PICTURES / f"{url or previews.HOME}-{size}-{theme}.webp"
+                    Image.open(io.BytesIO(shot)).convert("RGB").save(file, "WEBP", quality=60, method=6)
                 place |= {"drawn": found["drawn"], "figure": found["figure"], size: [x, y, width, round(shown, 1)]}
             opened.close()
     return place

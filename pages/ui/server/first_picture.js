@@ -43,9 +43,11 @@
     const picture = new Image()
     picture.alt = ""
     picture.fetchPriority = "high"
-    picture.src = `${box.dataset.from}-${size}-${theme()}.webp`
     picture.style.cssText = "position:absolute;width:100%;height:100%;pointer-events:none"
-    frame.append(picture)
+    if (box.dataset.from) {
+      picture.src = `${box.dataset.from}-${size}-${theme()}.webp`
+      frame.append(picture)
+    }
     box.append(frame)
     if (box.dataset.figure) ahead(frame, box.dataset.figure, box.dataset.code || "").then(there => there && picture.remove(), () => {})
     const gone = () => {

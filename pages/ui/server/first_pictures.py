@@ -1,7 +1,8 @@
 """The first picture of a page, sent with its HTML: what a default view begins with is seen before any script has run.
 
 `make pictures` takes them, of both themes, on a desktop and on a phone; first_picture.js shows one and takes it away.
-Pages that train, measure or draw lots at once have none: their pictures are never the same.
+Pages that train or measure at once have a place but no picture, as theirs is never the same: what is in sight there is
+the figure that whoever came last saw (first_figures.py).
 """
 
 import hashlib
@@ -62,7 +63,7 @@ def digest() -> str:
 
 
 def html(url: str, figure: str = "") -> str:
-    """What a page's HTML begins with; nothing where there is no picture of what it begins with here.
+    """What a page's HTML begins with; nothing where there is neither picture nor figure of what it begins with here.
 
     Args:
         figure: address of the live figure, where it is known (see first_figures.py).
@@ -70,11 +71,12 @@ def html(url: str, figure: str = "") -> str:
     place = places().get(url)
     if place is None or (place.model and place.model not in real_models.installed()):
         return ""
-    said = {
-        "from": f"./first/{digest()}/{url or previews.HOME}",
-        "drawn": place.drawn,
-        "theme": streamlit_internals.THEME,
-    }
+    name = url or previews.HOME
+    said = {"drawn": place.drawn, "theme": streamlit_internals.THEME}
+    if any(file.startswith(f"{name}-") for file in pictures()):
+        said["from"] = f"./first/{digest()}/{name}"
+    elif not figure:
+        return ""
     said |= {size: " ".join(map(str, at)) for size, at in (("wide", place.wide), ("narrow", place.narrow)) if at}
     if figure:
         said |= {"figure": figure, "code": f"./assets/{assets.digest()}/figure.js"}

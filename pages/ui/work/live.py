@@ -90,6 +90,8 @@ def _follow(look: Callable[[], Seen], draw: Callable[[Seen], None], was_moving: 
     wanted, session().whole_run_wanted = session().whole_run_wanted, False
     if wanted or (was_moving and (found is None or not found.moving)):
         st.rerun()  # the whole page, which then begins something, or looks no more
+    if was_moving:
+        session().default_view_of = None  # what is half done is no figure for others to begin with
     draw(found)
 
 

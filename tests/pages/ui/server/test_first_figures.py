@@ -10,7 +10,8 @@ from starlette.requests import Request
 import app as server
 from pages.ui import session
 from pages.ui.server import first_figures, first_pictures
-from tests.pages.visits import opened, run
+from pages.ui.work import live
+from tests.pages.visits import opened, press, run
 
 FILE = "foundations/masks/page.py"
 
@@ -62,6 +63,16 @@ def test_a_page_that_is_opened_second_is_not_kept():
     test.switch_page("block/residuals/page.py")
     run(test)
     assert first_figures.kept("residuals") is None
+
+
+@pytest.mark.usefixtures("patience")
+def test_work_that_goes_on_is_not_kept(monkeypatch):
+    opened("block/pitfalls/page.py")
+    assert first_figures.kept("pitfalls") is None
+    follow = live.follow
+    monkeypatch.setattr(live, "follow", lambda look, draw, _, every: follow(look, draw, False, every))  # it has ended
+    press(opened("block/pitfalls/page.py"), "stop")
+    assert head_of("pitfalls")["key"] == first_pictures.places()["pitfalls"].figure
 
 
 def test_large_figures_are_not_kept(monkeypatch):
