@@ -1,6 +1,7 @@
 """Attention maps are the model's own patterns; pooling keeps every strong weight in sight."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests import small
 from tests.small import ALL_PATTERNS, model
+from tfcore import presets
 from tfcore.analysis.foundations.attention_maps import (
     attention_maps,
     head_mean,
@@ -28,6 +30,7 @@ from tfcore.analysis.foundations.attention_maps import (
 from tfcore.analysis.foundations.heads import score_heads
 from tfcore.analysis.foundations.part_texts import longest_text, parts
 from tfcore.analysis.model.translation import source_ids, written
+from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import load
 
 
@@ -213,6 +216,22 @@ def test_a_text_is_read_as_far_as_the_context_goes():
     assert found.within
     np.testing.assert_array_equal(found.found.patterns, attention_maps(subject, ids[:256]).patterns)
     assert read_attention(subject, tokenizer, "") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "tokens"),
+    [("gpt2_small", 144, 702), ("bert_large", 384, 512), ("gpt2_xl", 1_200, 512), ("llama_7b", 1_024, 512)],
+)
+def test_512_tokens_are_read_where_maps_are_small_beside_the_model(name, heads, tokens):
+    config = getattr(presets, name)()
+    assert config.n_layers * config.n_heads == heads
+    assert longest_text(config) == tokens
+
+
+def test_maps_of_many_heads_are_not_larger_than_those_of_a_real_model():
+    config = ModelConfig(vocab_size=64, d_model=64, n_layers=32, n_heads=32, d_ff=64, max_seq_len=512)
+    assert longest_text(config) == 263  # 1,024 heads of 263 x 263 weights: 70.8 million
+    assert longest_text(replace(config, max_seq_len=100)) == 100
 
 
 def test_a_translator_reads_what_it_writes():

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
 from tfcore.analysis.one_text import encoded, given_ids
 from tfcore.config import ModelConfig
@@ -12,6 +13,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 Part = Literal["encoder", "decoder", "cross"]
 MOST_WEIGHTS = 71_000_000  # of all maps of a part together: 284 MB, for 512 tokens in 270 heads
+LONG = 512  # tokens that a model with more heads reads, where all maps have at most a third as many numbers as itself
 
 
 def parts(config: ModelConfig) -> tuple[Part, ...]:
@@ -22,9 +24,11 @@ def parts(config: ModelConfig) -> tuple[Part, ...]:
 
 
 def longest_text(config: ModelConfig) -> int:
-    """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS allow."""
-    layers = max(config.encoder_layers, config.decoder_layers)
-    return max(1, min(config.max_seq_len, math.isqrt(MOST_WEIGHTS // (layers * config.n_heads))))
+    """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS and LONG
+    allow."""
+    heads = max(config.encoder_layers, config.decoder_layers) * config.n_heads
+    fits = math.isqrt(parameters(config).total // 3 // heads)
+    return max(1, min(config.max_seq_len, max(math.isqrt(MOST_WEIGHTS // heads), min(LONG, fits))))
 
 
 @dataclass(frozen=True, slots=True)
