@@ -49,7 +49,7 @@ def about_ids(model_name: str, pasted: str) -> str:
 def read(
     model_name: str, pasted: str, part: Part | None = None, bos: bool | None = None, hide_sink: bool = False
 ) -> AttentionReading | None:
-    """Attention on a text. The maps of a long text in a large model (see longest_text) are kept once for all visitors."""
+    """Attention on a text. Maps of a long text in a large model (longest_text) are kept once for all visitors."""
     config = cache.model(model_name)[0].config
     most = longest_text(config)
     tokens = min(most, first_tokens(model_name, pasted, most, bos).total)
