@@ -15,14 +15,15 @@ from benchmarks.servers import APP, PLAIN, serving
 from benchmarks.timing import Seconds, ratio
 from tests.e2e.windows import find_chromium
 
-ROUNDS = {"residuals": 9, "heads": 9, "positions": 9}  # page -> rounds
+ROUNDS = {"residuals": 9, "heads": 9, "positions": 9, "attention": 9}  # page -> rounds
 PATIENCE = 60_000  # milliseconds
-# The moments at which the picture that is sent with the HTML is there, and at which plotly's has marks in it, in
+# The moments at which the picture that is sent with the HTML is there, and at which the live one has marks in it, in
 # milliseconds since the address was asked for.
 DRAWN = """
 const look = () => {
   if (!window.shown && document.querySelector("#tf-first img")?.naturalWidth) window.shown = performance.now()
-  const marks = document.querySelector(".js-plotly-plot .main-svg :is(.trace, .hm, .plot > g > g)")
+  const plotly = ".js-plotly-plot .main-svg :is(.trace, .hm, .plot > g > g)"
+  const marks = document.querySelector(plotly + ", .tf-river path[d], .tf-planes [role=slider]")
   if (marks) window.drawn = performance.now()
   else requestAnimationFrame(look)
 }

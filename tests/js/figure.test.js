@@ -60,6 +60,19 @@ async function shown({ head = {}, spec = SPEC, csv = "" } = {}) {
 const widen = (node, width) => Object.defineProperty(node, "clientWidth", { value: width, configurable: true })
 const cell = (more = {}) => ({ points: [{ curveNumber: 0, pointNumber: [1, 2], x: 2, y: 1, ...more }] })
 
+test("plotly waits for what the page begins with, where that is no figure", async () => {
+  document.body.insertAdjacentHTML("beforeend", '<div id="tf-first" data-drawn=".tf-river path"></div><svg class="tf-river"></svg>')
+  const [first, river] = document.querySelectorAll("#tf-first, .tf-river")
+  const { drawn, show } = await shown()
+  assert.equal(drawn().length, 0)
+  river.innerHTML = "<path/>"
+  await show()
+  await show()
+  assert.equal(drawn().length, 1)
+  first.remove()
+  river.remove()
+})
+
 test("the figure follows the head, and its words are text", async () => {
   const { drawn, find } = await shown({ spec: { data: [{ text: ["é"] }], layout: {} } })
   assert.deepEqual(drawn()[0].data, [{ text: ["é"] }])

@@ -33,14 +33,22 @@ const instances = new WeakMap()
 const PLOTLY = new URL("plotly.min.js", import.meta.url).href
 const CONFIG = { displayModeBar: false, scrollZoom: false, showTips: false, doubleClick: "reset" }
 
-/** @type {Promise<PlotlyLibrary>} */
-const plotly = new Promise((done, failed) => {
+/** @type {Promise<PlotlyLibrary> | undefined} */
+let library
+// Runs plotly when the first figure needs it. For up to a second nothing else is drawn meanwhile, so what the page begins
+// with comes before it, where that is no figure.
+const plotly = () => (library ??= (async () => {
+  const first = document.getElementById("tf-first"), drawn = first?.dataset.drawn || ""
+  while (first?.isConnected && !drawn.startsWith(".tf-picture") && !document.querySelector(drawn)) await new Promise(requestAnimationFrame)
   const script = document.createElement("script")
   script.src = PLOTLY
-  script.onload = () => done(window.Plotly)
-  script.onerror = () => failed(new Error("plotly.min.js did not load"))
   document.head.append(script)
-})
+  await new Promise((done, failed) => {
+    script.onload = done
+    script.onerror = () => failed(new Error("plotly.min.js did not load"))
+  })
+  return window.Plotly
+})())
 await styled("figure.css")
 
 /**
@@ -60,7 +68,7 @@ export async function begin(box, bytes, theme) {
   for (const [name, colour] of Object.entries(named)) box.style.setProperty(`--st-${name}`, colour)
   const colours = palette(box), width = Math.max(box.clientWidth, head.minWidth)
   const drawing = async () => {
-    const Plotly = await plotly
+    const Plotly = await plotly()
     if (!box.isConnected) return null
     const plot = /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot", box)))
     await react(Plotly, plot, text.decode(bytes.subarray(size + 1, size + 1 + head.size)), head, width, colours)
@@ -157,7 +165,7 @@ async function draw(view) {
   if (view.busy) return void (view.again = true)
   view.busy = true
   try {
-    const Plotly = await plotly
+    const Plotly = await plotly()
     do {
       view.again = false
       await paint(Plotly, view)
@@ -390,7 +398,7 @@ export async function embed(view) {
 /** @param {Drawn} view @param {string} format */
 async function savePicture(view, format) {
   const { width, height } = view.plot.getBoundingClientRect()
-  const url = await (await plotly).toImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1 })
+  const url = await (await plotly()).toImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1 })
   save(await blob(url), `${view.head.name}.${format}`)
 }
 
