@@ -92,11 +92,6 @@ FORMER: dict[str, dict[str, str]] = {
 }
 
 
-def present_key(page: str, key: str) -> str:
-    """The key that stands now for what `key` was on the page of this address in any release."""
-    return KEYS.get(page, {}).get(key, key)
-
-
 def present(key: str, label: object) -> object:
     """The label that stands now for what `label` meant in the control `key` of any release; others stay as they are."""
     if not isinstance(label, str):

@@ -46,7 +46,8 @@ def test_an_old_link_shows_what_it_did(line):
     path, query = urlsplit(line["link"]).path, urlsplit(line["link"]).query
     test = opened(FILES[path], **dict(parse_qsl(query, keep_blank_values=True)))
     now = json.loads(json.dumps(shown(test)))
-    shows = {former_labels.present_key(path[1:], key): was for key, was in line["shows"].items()}
+    keys = former_labels.KEYS.get(path[1:], {})
+    shows = {keys.get(key, key): was for key, was in line["shows"].items()}
     expected = {key: renamed(key, was) for key, was in shows.items()}
     assert {key: single(now.get(key)) for key in expected} == {key: single(was) for key, was in expected.items()}
     words = said(test, "caption")

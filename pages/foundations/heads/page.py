@@ -47,7 +47,6 @@ SINK = (
     "without the tokens that a tokenizer puts around a text, such as [CLS] and [SEP], the other weights of each row "
     "are divided by their sum."
 )
-LOG = "Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
 SECTIONS = {"heads": "every head", "why": "why it looks there", "compare": "side by side", "cuts": "how heads are cut"}
 SHOW = {"heads": every_head, "why": why, "compare": side_by_side, "cuts": cuts}
 

@@ -5,7 +5,6 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from pages.reference.check import block as block
 from pages.reference.check import experts as experts
@@ -237,8 +236,3 @@ def _answer(question: Question, word: str) -> Answer:
 
 
 OPTIONS = {"previous": 6, "spread": 6, "induction": 6, "next": 4}  # of readings, by figure
-
-
-def score(states: Sequence[Any]) -> tuple[int, int]:
-    """Right ones, and answered ones."""
-    return sum(s is True for s in states), sum(s is not None for s in states)

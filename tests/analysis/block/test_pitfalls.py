@@ -92,7 +92,7 @@ def test_without_skips_the_weights_start_as_those_of_the_twin():
 
 def test_float16_loses_what_is_smaller_than_half_of_its_smallest_number():
     rounded = variants.HalfGradients(torch.nn.Linear(2, 2))
-    small = torch.tensor([1.0, 0.51 * variants.SMALLEST_FLOAT16, 0.49 * variants.SMALLEST_FLOAT16, 0.0])
+    small = torch.tensor([1.0, 0.51 * 2.0**-24, 0.49 * 2.0**-24, 0.0])
     assert (rounded.round(small) != 0).tolist() == [True, True, False, False]
     assert rounded.reset() == pytest.approx(1 / 3)
     assert rounded.reset() == 0

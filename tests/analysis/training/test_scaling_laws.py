@@ -80,8 +80,7 @@ def test_kaplans_split_is_that_of_table_6_and_of_the_comparison_in_chinchilla():
 
 
 def test_kaplans_laws_by_hand():
-    assert laws.KAPLAN_SIZE.loss(8.8e13) == laws.KAPLAN_DATA.loss(5.4e13) == 1
-    assert laws.KAPLAN_SIZE.loss(8.8e10) == pytest.approx(10 ** (3 * 0.076))
+    assert laws.KAPLAN_COMPUTE.loss(3.1e8 * laws.PF_DAY) == 1
     assert laws.KAPLAN_COMPUTE.loss(3.1e6 * laws.PF_DAY) == pytest.approx(100**0.05)
     endless = laws.KAPLAN.loss(1e9, float("inf"))
     assert endless == pytest.approx((6.4e13 / 1e9) ** 0.076)

@@ -26,7 +26,7 @@ TABLE = LossTable("small", "weights", 2.0, "stories", 90, (*POINTS, LossPoint("b
 BLOCK = block_of_weights(OF, "small", 0, "down", 3, 1)
 KEYS = np.linspace(-3, 9, 20).reshape(4, 5).astype(np.float32)
 MAPS = [np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None], np.eye(4, dtype=np.float32)]
-EFFECT = CacheEffect("small", 0, 1, CacheScheme(), KEYS, KEYS, KEYS, MAPS[0], MAPS[1], 0.1, 0.2, 0.3)
+EFFECT = CacheEffect("small", 0, 1, CacheScheme(), KEYS, KEYS, MAPS[0], MAPS[1], 0.1, 0.2, 0.3)
 SPEEDS = [SpeedPoint("float32", 1, 0.002, 5, 400, 0.0), SpeedPoint("int8 via float32", 64, 0.008, 5, 100, 0.01)]
 
 

@@ -31,7 +31,6 @@ CLIP = 1.0  # largest norm of the gradient
 EVERY = 5  # steps between two looks
 SPOKEN = 40  # steps between two generated texts
 LETTERS_SAID = 64  # letters of a generated text
-SMALLEST_FLOAT16 = 2.0**-24  # of the positive numbers of float16; half of it and less becomes 0
 LOSS_SCALE = 2.0**16  # where automatic mixed precision usually begins
 # How much of the mistake: the options, and the usual one. Mistakes that are not named have no options.
 DOSES: dict[Pitfall, tuple[tuple[int, ...], int]] = {

@@ -144,13 +144,6 @@ def tokens_at(
     return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank)
 
 
-def leads_from(path: TokenPath) -> int | None:
-    """The first stage from which the first token of the path is the top prediction at every later stage, too."""
-    behind = path.rank[:, 0].nonzero()[0]
-    first = int(behind[-1]) + 1 if len(behind) else 0
-    return first if first < len(path.rank) else None
-
-
 def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
     """At most so many of the names, as evenly apart as they can be, the first and the last among them."""
     if len(names) <= most:

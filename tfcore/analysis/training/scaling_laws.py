@@ -181,8 +181,6 @@ LAWS: dict[LawName, Law] = {
 }
 # arXiv:2001.08361: table 2 for both together, equations 1.1, 1.2 and 1.3 for each alone.
 KAPLAN = KaplanLaw(n_c=6.4e13, alpha_n=0.076, d_c=1.8e13, alpha_d=0.103)
-KAPLAN_SIZE = PowerLaw(8.8e13, 0.076)
-KAPLAN_DATA = PowerLaw(5.4e13, 0.095)
 KAPLAN_COMPUTE = PowerLaw(3.1e8 * PF_DAY, 0.050)
 # Table 6: N = 1.3e9 C_min^0.73 in PF-days. A training at the critical batch size takes C = 2 C_min (section 5.1).
 KAPLAN_SPLIT = Split(1.3e9, 2 * PF_DAY, 0.73)

@@ -33,7 +33,6 @@ TESTED = 64  # rows of each length
 LR = 3e-3
 CLIP = 1.0
 LOOKS = 15
-WITH = {False: "one vector", True: "attention"}
 KEPT = Path(__file__).with_name("alignments.json")
 REPEATED = Path(__file__).with_name("alignment_seeds.json")
 DIGITS = 4  # that count, of what is kept of repeats

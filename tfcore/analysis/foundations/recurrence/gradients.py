@@ -22,8 +22,6 @@ from tfcore.checks import check_number, check_whole
 
 ROWS = 8  # over which norms are averaged
 
-Vectors = Float[Tensor, "batch width"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradientConfig:

@@ -112,7 +112,7 @@ class CacheEffect(Finding):
     """One head with its keys and values rounded.
 
     Args:
-        keys, rounded_keys: (token, d_head), and likewise the values.
+        keys, values: (token, d_head), before they are rounded.
         before, after: weights, (query, key).
         keys_error, values_error: relative RMS error.
         output_error: of what the head hands on.
@@ -123,7 +123,6 @@ class CacheEffect(Finding):
     head: int
     scheme: CacheScheme
     keys: Float[ndarray, "key d_head"]
-    rounded_keys: Float[ndarray, "key d_head"]
     values: Float[ndarray, "key d_head"]
     before: Float[ndarray, "query key"]
     after: Float[ndarray, "query key"]
@@ -178,7 +177,6 @@ def cache_effect(read: TextVectors, name: str, layer: int, head: int, scheme: Ca
         head,
         scheme,
         vectors.k.numpy(),
-        keys.numpy(),
         vectors.v.numpy(),
         before.numpy(),
         after.numpy(),
