@@ -95,7 +95,8 @@ class Session:
 
 def session() -> Session:
     """The visitor whose page runs."""
-    if KEY not in st.session_state:
-        st.session_state[KEY] = Session()
-    found: Session = st.session_state[KEY]
+    try:
+        found: Session = st.session_state[KEY]
+    except KeyError:
+        found = st.session_state[KEY] = Session()
     return found

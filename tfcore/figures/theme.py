@@ -134,13 +134,20 @@ def _coloured(value: Any, theme: Theme) -> Any:
 def build(data: list[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
     """A plotly Figure from plain dicts. Use this instead of go.Scatter(...): plotly would refuse "@query" there.
 
-    Skipping plotly's validation also makes it about ten times faster; `check` does that validation, for tests. Read
+    Skipping plotly's validation also makes it much faster; `check` does that validation, for tests. Read
     numbered axes back with `figure.to_dict()`; plotly does not know of them as attributes here.
     """
-    figure = go.Figure({"data": data}, _validate=False)
-    figure._layout.clear()  # plotly's default template, 6 kB
-    figure._layout.update(layout)  # not by the constructor: it validates axes with a number whatever it is told
+    # Where it is given a template, plotly does not copy its default one, for three quarters of the time. The layout is
+    # not given to the constructor, which validates axes with a number whatever it is told.
+    figure = go.Figure({"data": data, "layout": {"template": {}}}, _validate=False)
+    figure._layout.clear()
+    figure._layout.update(layout)
     return figure
+
+
+def parts(figure: go.Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Data and layout of a figure as they are, to be read only: `figure.to_dict()` copies every array."""
+    return figure._data, figure._layout
 
 
 def painted(figure: go.Figure, theme: Theme = "light") -> go.Figure:
