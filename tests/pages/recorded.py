@@ -92,10 +92,16 @@ def _components(test: AppTest) -> dict[str, list[list[float]]]:
 
 def _table(frame: pd.DataFrame) -> list[Any]:
     """A table in a few words and numbers: its columns, and of each its length, mean, spread and centre of mass."""
-    columns = {str(name): frame[name].astype(object).where(frame[name].notna(), np.nan).tolist() for name in frame}
+    columns = {str(name): _values(frame[name]) for name in frame}
     kinds = {name: values for name, values in columns.items() if not any(isinstance(v, str) for v in values)}
     words = [f"{name}: {'|'.join(map(str, columns[name]))[:60]}" for name in columns if name not in kinds]
     return [len(frame), ", ".join(columns)[:300], words, _summary([np.array(v, dtype=float) for v in kinds.values()])]
+
+
+def _values(column: pd.Series) -> list[Any]:
+    if isinstance(column.dtype, np.dtype) and column.dtype != object:
+        return column.tolist()
+    return column.astype(object).where(column.notna(), np.nan).tolist()  # NaN for what pandas calls missing
 
 
 def _control(element: Any) -> str:

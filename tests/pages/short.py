@@ -1,10 +1,16 @@
 """What is shortened where every page is visited many times: trainings, networks and measurements, not what is shown."""
 
+from functools import partial
+
+from tfcore.training.growing import GrowConfig
+
 SHORT: dict[str, object] = {
     "pages.foundations.masks.training.STEPS": 4,
     "tfcore.analysis.foundations.recurrence.alignment.TESTED": 2,
     "tfcore.training.recurrence.HELD_ROWS": 16,
+    "pages.inside.induction.grow.GrowConfig": partial(GrowConfig, rows=2),
     "tfcore.training.growing.EVERY": 50,
+    "tfcore.training.growing.MEASURED_ROWS": 2,
     "tfcore.training.growing_dictionaries.ROWS": 2,
     "tfcore.training.growing_dictionaries.HELD_OUT": 4,
     "tfcore.training.growing_dictionaries.NAMED_ON": 8,

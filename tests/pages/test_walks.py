@@ -4,16 +4,13 @@ AppTest cannot see this: there, a control inside a fragment has the whole page r
 """
 
 import asyncio
-import re
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
 from hypothesis import settings
 
-from tests.e2e.serving import serve
 from tests.nightly import often
 from tests.pages.test_router import listed
 from tests.walker import WRONG, Control, Walker, drawn
@@ -22,15 +19,6 @@ NIGHTLY = settings.default is settings.get_profile("nightly")
 WALKS, LENGTH = (400, 50) if NIGHTLY else (2, 20)
 SEED = Random().randrange(10**6) if NIGHTLY else 0
 ADDRESSES = [f"/{url}" for *_, url in listed()]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    """A server's address; nobody trains there, and it notes no traceback."""
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serve("sh", "-c", f"exec '{sys.executable}' app.py 2> '{log}'", TFCORE_RUNS="0") as address:
-        yield address
-    assert not re.search("Traceback|Uncaught", log.read_text("utf-8"))
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """How a test visits a page: opens it at an address, runs it and finds no error, reads what it says."""
 
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from unittest.mock import patch
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import AppTest, app_test
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 # A server compiles the router and each page once; AppTest would do so for every run, a quarter of its time.
@@ -53,7 +54,9 @@ def _addresses() -> Any:
 
 def run(test: AppTest) -> AppTest:
     """Run the page once more: a visitor meets neither a traceback nor an error."""
-    with patch.object(app_test, "ScriptCache", lambda: _COMPILED):
+    with ExitStack() as stack:
+        for place in (app_test, local_script_runner):  # of the pages, and of the router
+            stack.enter_context(patch.object(place, "ScriptCache", lambda: _COMPILED))
         test = test.run()
     assert not test.exception, test.exception
     assert not test.error, test.error

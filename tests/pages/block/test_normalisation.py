@@ -11,7 +11,7 @@ from pages.block.normalisation.vectors import read_numbers
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
-from tests.pages.visits import run
+from tests.pages.visits import press, run
 from tfcore.analysis.block import depth
 from tfcore.analysis.block.depth_findings import gradient_fall
 
@@ -37,29 +37,18 @@ def _small(monkeypatch):
 
 
 @pytest.mark.parametrize("part", PANELS)
-def test_every_panel_has_the_rhythm_of_a_page(part):
+def test_every_panel_is_whole_and_its_examples_work(part):
     test = opened(part=part)
     assert set(figures(test)) == PANELS[part]
     for head, _ in figures(test).values():
         assert head["alt"]
         assert any(sign.isdigit() for sign in head["alt"])
         assert head["caption"]
-    assert "**What to see.**" in words(test)
-    assert "**A question.**" in words(test)
     assert "arXiv:" in words(test) or part == "Which axis"
-    assert sum((button.key or "").startswith("try ") for button in test.button) >= 3
-
-
-@pytest.mark.parametrize("part", PANELS)
-def test_sliders_at_their_ends_and_every_example(part):
-    test = opened(part=part)
-    for end in ("min", "max"):
-        for slider in [s for s in test.slider if not s.disabled and s.key != "deep"]:
-            slider.set_value(getattr(slider, end))
-        run(test)
-    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
-        test.button(key=key).click()
-        run(test)
+    tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
+    assert len(tries) >= 3
+    for key in tries:
+        press(test, key)
 
 
 def test_numbers_by_hand_and_by_torch_stand_side_by_side():

@@ -13,7 +13,7 @@ from pages.block.residuals import dropout as dropout_panel
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
-from tests.pages.visits import run
+from tests.pages.visits import press, run
 from tfcore.analysis.block import depth
 from tfcore.analysis.block.ablation_and_dropout import draw_dropout, dropout_count, dropout_means, every_subset
 from tfcore.analysis.block.depth_findings import few_digits, rank_collapse
@@ -39,27 +39,16 @@ def _narrow(monkeypatch):
 
 
 @pytest.mark.parametrize("part", PANELS)
-def test_every_panel_has_the_rhythm_of_a_page(part):
+def test_every_panel_is_whole_and_its_examples_work(part):
     test = opened(part=part)
     assert set(figures(test)) == PANELS[part]
     for head, _ in figures(test).values():
         assert any(sign.isdigit() for sign in head["alt"])
         assert head["caption"]
-    assert "**What to see.**" in words(test)
-    assert "**A question.**" in words(test)
-    assert sum((button.key or "").startswith("try ") for button in test.button) >= 3
-
-
-@pytest.mark.parametrize("part", PANELS)
-def test_sliders_at_their_ends_and_every_example(part):
-    test = opened(part=part)
-    for end in ("min", "max"):
-        for slider in test.slider:
-            slider.set_value(getattr(slider, end))
-        run(test)
-    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
-        test.button(key=key).click()
-        run(test)
+    tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
+    assert len(tries) >= 3
+    for key in tries:
+        press(test, key)
 
 
 def test_without_skip_and_norm_the_gradient_is_gone_at_64_layers():

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import re
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -14,21 +12,11 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 
 from pages.ui.server import messages
-from tests.e2e.serving import serve
 from tests.strangers import EVENTS, VALUES, Stranger, state, triggers
 
 # Pages whose controls and components are, taken together, of every kind that there is.
 PLACES = ["/attention", "/information", "/heads", "/walkthrough", "/check", "/history"]
 QUERIES = ("text=%FF%FE%ED%A0%80&layer=%00", "&".join(f"k{i}=1" for i in range(500)), "text=" + "%F0" * 9_000, "=&&=;?")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    """A server's address; whatever it is sent, it notes no traceback."""
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serve("sh", "-c", f"exec '{sys.executable}' app.py 2> '{log}'") as address:
-        yield address
-    assert not re.search("Traceback|Error|Uncaught", log.read_text("utf-8"))
 
 
 def spoken(coroutine):

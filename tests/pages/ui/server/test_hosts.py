@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPResponse
 import pytest
 from streamlit import config
 
-import app as server
+import app
 from pages.ui.server import hosts
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, serve
 from tests.e2e.test_servers import free_port
@@ -45,50 +45,44 @@ def ask(address: str, path: str = "/healthz", **headers: str) -> tuple[HTTPRespo
     return response, body
 
 
-@pytest.fixture(scope="module")
-def address():
-    with serve(*PYTHON_APP) as address:
-        yield address
-
-
 @pytest.mark.parametrize("path", PATHS)
-def test_a_site_that_has_its_name_lead_here_is_refused(address, path):
-    response, body = ask(address, path, Host=EVIL, Origin=f"http://{EVIL}")
+def test_a_site_that_has_its_name_lead_here_is_refused(server, path):
+    response, body = ask(server, path, Host=EVIL, Origin=f"http://{EVIL}")
     assert response.status == 421
     assert body.decode() == hosts.REFUSED
     assert "TFCORE_HOSTS" in hosts.REFUSED
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_its_websocket_is_refused_too(address):
+def test_its_websocket_is_refused_too(server):
     for host in (EVIL, f"{EVIL}:8501", f"localhost.{EVIL}", "192.168.1.7:8501"):
-        response, body = ask(address, "/_stcore/stream", **HANDSHAKE, Host=host, Origin=f"http://{host}")
+        response, body = ask(server, "/_stcore/stream", **HANDSHAKE, Host=host, Origin=f"http://{host}")
         assert (response.status, body.decode()) == (421, hosts.REFUSED)
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:1", "localhost.:8501", "127.0.0.1", "127.0.0.1:80", "[::1]:8501"]
 )
-def test_names_of_this_machine_are_answered(address, host):
-    assert ask(address, Host=host)[0].status == 200
-    response, _ = ask(address, "/_stcore/stream", **HANDSHAKE, Host=host, Origin=f"http://{host}")
+def test_names_of_this_machine_are_answered(server, host):
+    assert ask(server, Host=host)[0].status == 200
+    response, _ = ask(server, "/_stcore/stream", **HANDSHAKE, Host=host, Origin=f"http://{host}")
     assert response.status == 101
 
 
 @pytest.mark.parametrize("path", CLOSED)
-def test_what_no_browser_asks_for_is_not_there(address, path):
-    assert ask(address, f"/_stcore/{path}")[0].status == 404
+def test_what_no_browser_asks_for_is_not_there(server, path):
+    assert ask(server, f"/_stcore/{path}")[0].status == 404
 
 
 @pytest.mark.parametrize("path", ["/auth/login", "/auth/logout", "/oauth2callback"])
-def test_there_is_no_login(address, path):
-    assert ask(address, path)[0].status == 404
+def test_there_is_no_login(server, path):
+    assert ask(server, path)[0].status == 404
 
 
-def test_numbers_of_the_server_are_for_this_machine_alone(address):
-    assert b"cache_memory_bytes" in ask(address, "/_stcore/metrics")[1]
+def test_numbers_of_the_server_are_for_this_machine_alone(server):
+    assert b"cache_memory_bytes" in ask(server, "/_stcore/metrics")[1]
     through_a_proxy = {"X_Forwarded_For": "192.0.2.7"}
-    assert ask(address, "/_stcore/metrics", **through_a_proxy)[0].status == 404
+    assert ask(server, "/_stcore/metrics", **through_a_proxy)[0].status == 404
 
 
 def test_a_server_for_others_answers_to_any_name_or_to_those_it_is_given():
@@ -104,7 +98,7 @@ def test_a_server_for_others_answers_to_any_name_or_to_those_it_is_given():
 def test_on_streamlits_cloud_the_proxy_names_the_host(monkeypatch):
     """There `streamlit run app.py` is told no address, and listens for all."""
     monkeypatch.setattr(config, "_server_mode", "starlette-app")
-    assert server.listening() == "0.0.0.0"
+    assert app.listening() == "0.0.0.0"
     command = [word.replace("server.address", "browser.serverAddress") for word in STREAMLIT]  # what it prints alone
     with serve(*command, free_port()) as address:
         assert ask(address, Host="name.streamlit.app")[0].status == 200
@@ -144,4 +138,4 @@ def test_names_are_allowed_as_they_are_written():
 def test_a_name_that_no_request_has_is_one_sentence(monkeypatch, setting):
     monkeypatch.setenv("TFCORE_HOSTS", setting)
     with pytest.raises(ValueError, match=r"TFCORE_HOSTS='.+' is no host name; use for example example\.org"):
-        server.check_settings()
+        app.check_settings()
