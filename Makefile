@@ -58,8 +58,8 @@ test: LEFT_OUT := and not nightly
 nightly: oracles
 test nightly:
 	@$(MAKE) --no-print-directory -j3 setup-dev lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --failed-first -m "not e2e $(LEFT_OUT)"
-	$(BIN)/python -m pytest -n 2 --dist loadscope --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder --failed-first -m "not e2e $(LEFT_OUT)"
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
 
 # TransformerLens, which some tests of the night compare with
 oracles: $(VENV)/.installed-oracles

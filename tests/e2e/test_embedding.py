@@ -31,12 +31,12 @@ def frame(visitor):
     return visitor.page.evaluate("navigator.clipboard.readText()")
 
 
-def test_a_figure_travels_into_another_page(frame, visitor, visit, server):
+def test_a_figure_travels_into_another_page(frame, visitor, stranger, server):
     found = ADDRESS.match(frame)
     assert found
     assert found[1].startswith(f"{server}/masks?")
     assert "tour" not in found[1]
-    other = visit(server)
+    other = stranger
     other.page.goto(f"{server}/healthz")  # a page of the same site: only such may frame it by default
     other.page.evaluate("code => { document.body.innerHTML = code }", frame)
     figure = other.page.frame_locator("iframe").locator(".st-key-mask-figure .tf-figure")
@@ -50,6 +50,7 @@ def test_a_figure_travels_into_another_page(frame, visitor, visit, server):
     expect(opened.value.get_by_role("heading", name="Which tokens may attend to which?")).to_be_visible()
     assert "embed" not in opened.value.url
     assert "window=5" in opened.value.url
+    opened.value.close()
 
 
 def test_a_click_in_a_frame_reaches_the_page(visitor):

@@ -21,8 +21,8 @@ def test_it_is_there_first_and_goes_when_the_live_one_is_drawn(visit, server):
     page.wait_for_selector("#tf-first", state="detached")
 
 
-def test_the_live_figure_is_drawn_before_streamlit_is_there_once_somebody_has_opened_the_page(visit, server):
-    visit(server).open("/masks").leave()
+def test_the_live_figure_is_drawn_before_streamlit_is_there_once_somebody_has_opened_the_page(visitor, visit, server):
+    visitor.open("/masks")
     visitor = visit(server)
     page = visitor.page
     page.route("**/static/js/*.js", lambda route: route.fulfill(content_type="text/javascript"))

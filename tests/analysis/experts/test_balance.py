@@ -151,6 +151,7 @@ def test_a_known_training_is_not_made_again(small, monkeypatch):
     assert [pair[1].loss for pair in again] == [pair[1].loss for pair in pairs]
 
 
+@pytest.mark.usefixtures("unchecked")  # a training
 def test_left_alone_one_expert_takes_over_and_the_loss_keeps_it_from_doing_so(monkeypatch):
     monkeypatch.setattr(balance, "HELD_OUT", 1)  # what is measured here is the load
     pairs = [p for p in train_together((BalanceConfig(steps=30), BalanceConfig(remedy="loss", steps=30))) if p]

@@ -77,6 +77,7 @@ def test_cross_attention_finds_the_words_as_often_as_the_card_says(card, transla
     assert of_heads.max() == pytest.approx(card["aligned_by_best_head"], abs=0.03)
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 def test_it_translates_about_as_well_as_the_card_says(card, translator):
     found = [translate(translator[0], translator[1], sentence.english) for sentence in LINKS]
     assert chrf(found, [sentence.french for sentence in LINKS]) == pytest.approx(card["chrf_greedy"], abs=12)

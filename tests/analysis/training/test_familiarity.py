@@ -14,6 +14,7 @@ NEWS = "The central bank raised interest rates by a quarter point on Thursday, c
 CODE = "def fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\n"
 
 
+@pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize(("text", "strange"), [(STORY, False), (NEWS, True), (CODE, True), (NEWS[:40], False)])
 @pytest.mark.parametrize("name", ["stories", "stories-moe", "stories-learned", "stories-shared"])
 def test_stories_are_known_and_news_and_code_are_not(name, text, strange):

@@ -1,21 +1,66 @@
-"""The residual stream, interventions and a conversation with a model of 30 layers; no word over another."""
+"""Heads, the residual stream, interventions and a conversation with models of 30 x 9 and 6 x 12 heads; no word over
+another."""
 
 import numpy as np
 import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.e2e.checks.overlap import overlapping
+from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
 from tests.e2e.visitor import Visitor
 from tests.nightly import often
 from tests.real import real
+from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.analysis.foundations.attention_sink import without_keys
 from tfcore.inspection.edits import Edit
 
+TIRED = "The animal didn't cross the street because it was too tired."
 MARY = "When Mary and John went to the store, John gave a drink to"
 OTHER = MARY.replace("John gave", "Mary gave")
 TEXT = f"model=smollm2&text={MARY}"
 NAMES = "token=another+token&own=+Mary&against=another+token&own_against=+John"
 pytestmark = pytest.mark.usefixtures("real_models")
+
+
+@pytest.fixture
+def patterns(real_models):
+    model, tokenizer = real("smollm2")
+    return attention_maps(model, tokenizer.encode(TIRED)).patterns
+
+
+def closer(visitor: Visitor) -> np.ndarray:
+    """The map of the chosen head, as drawn."""
+    return np.array(next(t["z"] for t in visitor.traces("closer")[::-1] if t["type"] == "heatmap"), dtype=np.float32)
+
+
+def test_a_head_is_chosen_found_and_seen_without_the_sink(desk_and_phone, patterns):
+    visitor = desk_and_phone["desktop"]
+    visitor.open("/heads?model=smollm2")
+    visitor.paste(TIRED, "A question.")
+    before = visitor.drawn("closer")
+    visitor.click_cell("map", 4, 23)  # head, layer
+    visitor.wait_for_address(layer="23", head="4")
+    visitor.expect_drawing("closer", unlike=before)
+    np.testing.assert_allclose(closer(visitor), patterns[23, 4], atol=1e-4)
+
+    before = visitor.drawn("closer")
+    visitor.page.get_by_role("button", name="More settings").click()
+    visitor.page.get_by_text("Hide first token").click()
+    visitor.wait_for_address(hide="true")
+    visitor.expect_drawing("closer", unlike=before)
+    np.testing.assert_allclose(closer(visitor), without_keys(patterns[23, 4], np.arange(13) == 0), atol=1e-4)
+    expect(visitor.figure("closer")).to_contain_text("Hidden: 'The' (0)")
+
+    view = "rank=weight+from+a+token+to+a+token&from=8&to=1&sort=by+score&layer=23&head=4"
+    visitor.open(f"/heads?model=smollm2&{view}&text={TIRED}")
+    expect(visitor.figure("map")).to_contain_text(
+        "Of 270 heads, the largest weight from '·it' (8) to '·animal' (1): 13.8 with 0.75"
+    )
+    before = visitor.drawn("closer")
+    visitor.click_mark("mosaic", [13, 8])
+    visitor.expect_title("Layer 13, head 8")  # the head that the page would begin with, so not in the address
+    visitor.expect_drawing("closer", unlike=before)
+    assert closer(visitor)[8, 1] == pytest.approx(0.75, abs=0.005)
 
 
 def lead(*edits: Edit, text: str = MARY) -> float:
@@ -31,13 +76,13 @@ def fields(visitor: Visitor) -> list[dict]:
     return [trace for trace in visitor.traces("board") if trace["type"] == "heatmap"]
 
 
-def test_effects_are_estimated_and_then_exact(visit, real_server):
+def test_effects_are_estimated_and_then_exact(desk_and_phone):
     few = "John gave a drink to"  # all 300 effects are exact in a few seconds
 
     def without(*edits: Edit) -> float:
         return lead(text=few) - lead(*edits, text=few)
 
-    visitor = visit(real_server)
+    visitor = desk_and_phone["desktop"]
     visitor.open(f"/interventions?by=two+tokens&{NAMES}&model=smollm2&text={few}")
     expect(visitor.figure("board")).to_contain_text("estimate")
     expect(visitor.figure("board")).to_contain_text("All effects are exact", timeout=60_000)
@@ -53,8 +98,8 @@ def test_effects_are_estimated_and_then_exact(visit, real_server):
     visitor.wait_until("part => new URL(location.href).searchParams.get('parts')?.includes(part)", "20.1")
 
 
-def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server):
-    visitor = visit(real_server)
+def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(desk_and_phone):
+    visitor = desk_and_phone["desktop"]
     visitor.open(f"/stream?token=another+token&own=+Mary&against=another+token&own_against=+John&{TEXT}")
     (bars,) = [trace for trace in visitor.traces("sum") if trace["type"] == "bar"]
     assert len(bars["x"]) == 14  # the twelve largest, all others, the sum
@@ -77,8 +122,8 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server
     visitor.wait_for_address(from_layer="29")
 
 
-def test_a_conversation_is_continued(visit, real_server):
-    visitor = visit(real_server)
+def test_a_conversation_is_continued(desk_and_phone):
+    visitor = desk_and_phone["desktop"]
     visitor.open("/generation?show=Conversation&model=smollm2&answer=10&temperature=0.0&said=What+is+2+%2B+2%3F")
     expect(visitor.page.get_by_test_id("stChatMessage")).to_have_count(2)
     expect(visitor.figure("conversation")).to_contain_text("template", timeout=60_000)
@@ -117,9 +162,17 @@ VIEWS = [
     "/your-model?model=smollm2",
     "/flow?model=minilm",
 ]
-
-
-SEEN = [*((view, "desktop") for view in VIEWS), *((view, "phone") for view in VIEWS[:6:2])]
+HEADS = [
+    "/heads?model=smollm2",
+    "/heads?model=smollm2&rank=entropy&sort=by+score&log=true&hide=true",
+    "/heads?model=smollm2&kind=induction&sort=by+kind",
+    "/heads?model=smollm2&layer=17&text=" + "The+quick+brown+fox+jumps+over+it.+" * 40,
+    "/heads?model=minilm&rank=weight+from+a+token+to+a+token",
+    "/heads?model=minilm&show=side+by+side",
+    "/heads?model=stories",
+]
+ON_PHONE = [*HEADS, *VIEWS[:6:2]]
+SEEN = [*((view, "desktop") for view in [*VIEWS, *HEADS]), *((view, "phone") for view in ON_PHONE)]
 
 
 @pytest.mark.parametrize("seen", often(SEEN, [SEEN[0], SEEN[-1]]), ids="{0[0]} {0[1]}".format)
@@ -128,3 +181,13 @@ def test_no_words_lie_over_others(desk_and_phone, seen):
     visitor = desk_and_phone[window].open(view)
     assert overlapping(visitor.page) == []
     visitor.check()
+
+
+def test_words_over_others_are_noticed(visit):
+    visitor = visit("")
+    visitor.page.set_content(
+        '<div class="st-key-map-figure"><div class="js-plotly-plot"><svg width="200" height="60"><g class="xtick">'
+        '<text x="10" y="20">one</text></g><g class="xtick"><text x="14" y="20">two</text></g><g class="xtick">'
+        '<text x="90" y="20">three</text></g></svg></div></div>'
+    )
+    assert visitor.page.evaluate(OVERLAPPING, WORDS) == ["map: “two” over “one”"]
