@@ -109,7 +109,10 @@ VISITS = {
     "errors by layer": ("inference/quantisation/page.py", {"look": "errors", "model": "stories", "share": "row"}),
     "losses against bits": ("inference/quantisation/page.py", {"look": "loss", "measured": "stories", "type": "int3"}),
     "a block": ("inference/quantisation/page.py", {"look": "block", "row": "3", "block": "1"}),
-    "cache in fewer bits": ("inference/quantisation/page.py", {"look": "cache", "of": "stories", "keys": "by token", "cbits": "8"}),
+    "cache in fewer bits": (
+        "inference/quantisation/page.py",
+        {"look": "cache", "of": "stories", "keys": "by token", "cbits": "8"},
+    ),
     "data types timed": ("inference/quantisation/page.py", {"look": "timed"}),
     "outliers": ("inference/quantisation/page.py", {"look": "outliers", "of": "stories", "abits": "4"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),

@@ -94,32 +94,39 @@ def token_heatmap(
             "showlegend": False,
         },
     ]
-    return theme.build(data, _layout(queries, keys, most_keys, title, height))
+    return theme.build(data, matrix_layout(queries, keys, height, title, KEY, most_keys))
 
 
-def _layout(queries: Sequence[str], keys: Sequence[str], most_keys: int, title: str, height: int) -> dict[str, Any]:
-    """Two axes a side: the lower one knows every token, for the hover sentence, the upper writes as many as fit."""
-    left, below = label_room(queries), label_room(keys, SLANT)
-    across, down = [-0.5, len(keys) - 0.5], [len(queries) - 0.5, -0.5]
+def matrix_layout(
+    rows: Sequence[str], columns: Sequence[str], height: int, title: str, below: str, most: int = MOST_LABELS
+) -> dict[str, Any]:
+    """Two axes a side: the lower one knows every token, for the hover sentence, the upper writes as many as fit.
+
+    Args:
+        title, below: of the rows and of the columns.
+        most: labels written below.
+    """
+    left, room = label_room(rows), label_room(columns, SLANT)
+    across, down = [-0.5, len(columns) - 0.5], [len(rows) - 0.5, -0.5]
     axis = {"showgrid": False, "fixedrange": True, "automargin": False}
     return theme.base_layout(
         height,
-        margin={"l": left + 26, "r": 8, "t": 12, "b": below + 26},
-        xaxis={**axis, **hover_ticks(keys), "range": across},
-        yaxis={**axis, **hover_ticks(queries), "range": down},
+        margin={"l": left + 26, "r": 8, "t": 12, "b": room + 26},
+        xaxis={**axis, **hover_ticks(columns), "range": across},
+        yaxis={**axis, **hover_ticks(rows), "range": down},
         xaxis2={
             **axis,
-            **ticks(keys, most_keys),
+            **ticks(columns, most),
             "range": across,
             "overlaying": "x",
             "anchor": "y2",
             "side": "bottom",
             "tickangle": -SLANT,
-            "title": {"text": KEY, "standoff": 4},
+            "title": {"text": below, "standoff": 4},
         },
         yaxis2={
             **axis,
-            **ticks(queries, int((height - below - 38) / LINE)),
+            **ticks(rows, int((height - room - 38) / LINE)),
             "range": down,
             "overlaying": "y",
             "anchor": "x2",

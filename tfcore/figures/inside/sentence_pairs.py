@@ -1,7 +1,6 @@
 """A matrix of what each pair of tokens of two sentences adds to the cosine of their vectors."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.tokens import SLANT, hover_ticks, label_room, ticks
+from tfcore.figures.tokens import SLANT, label_room, matrix_layout
 
 ROW = 24  # pixels, of a token
 COLUMN = 28  # pixels, of a token at least
@@ -27,7 +26,6 @@ def pairs_figure(parts: Float[ndarray, "one two"], one: Sequence[str], two: Sequ
         one, two: labels of the tokens, safe for plotly.
     """
     reach = max(float(np.abs(parts).max()), 1e-6)
-    left, below = label_room(one), label_room(two, SLANT)
     cells = {
         "type": "heatmap",
         "z": parts.astype(np.float32),
@@ -40,31 +38,5 @@ def pairs_figure(parts: Float[ndarray, "one two"], one: Sequence[str], two: Sequ
         "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
     }
     unseen = {"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "yaxis": "y2", "showlegend": False}
-    axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
-    across, down = [-0.5, len(two) - 0.5], [len(one) - 0.5, -0.5]
-    layout = theme.base_layout(
-        height,
-        margin={"l": left + 26, "r": 8, "t": 8, "b": below + 26},
-        xaxis={**axis, **hover_ticks(two), "range": across},
-        yaxis={**axis, **hover_ticks(one), "range": down},
-        xaxis2={
-            **axis,
-            **ticks(two),
-            "range": across,
-            "overlaying": "x",
-            "anchor": "y2",
-            "side": "bottom",
-            "tickangle": -SLANT,
-            "title": {"text": "second sentence", "standoff": 4},
-        },
-        yaxis2={
-            **axis,
-            **ticks(one),
-            "range": down,
-            "overlaying": "y",
-            "anchor": "x2",
-            "side": "left",
-            "title": {"text": "first sentence", "standoff": 4},
-        },
-    )
+    layout = matrix_layout(one, two, height, "first sentence", "second sentence")
     return theme.build([cells, unseen], layout)
