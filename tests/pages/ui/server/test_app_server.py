@@ -39,7 +39,7 @@ def address(log) -> Iterator[str]:
         process = subprocess.Popen(
             [sys.executable, str(ROOT / "app.py")],
             cwd=ROOT.parent,
-            env={**os.environ, "PORT": "0", "HOST": "127.0.0.1"},
+            env={**os.environ, "PORT": "0", "HOST": "127.0.0.1", "OMP_DISPLAY_ENV": "verbose"},
             stdout=subprocess.PIPE,
             stderr=notes,
             text=True,
@@ -172,6 +172,13 @@ def test_an_upload_without_a_session_is_refused(address):
     connection.request("PUT", "/_stcore/upload_file/nobody/nothing", b"x" * 1000)
     assert connection.getresponse().status in (400, 403), "an upload needs a session and its token"
     connection.close()
+
+
+def test_threads_of_torch_that_wait_do_not_spin(address, log):
+    spins = re.search(r"GOMP_SPINCOUNT = '(\d+)'", log.read_text("utf-8"))
+    if spins is None:
+        pytest.skip("this torch comes without GNU's OpenMP")
+    assert spins[1] == "0", "set before torch was loaded"
 
 
 def test_a_wrong_setting_is_one_sentence_and_no_server():
