@@ -56,21 +56,27 @@ class Drawn:
     kinds: list[int]
 
 
-@cache.data(max_entries=16)
-def mapped(model: str, evenly: bool) -> tables.TableMap:
-    """The rows that are drawn whatever was typed, and their components: the part that takes long."""
+@cache.shared(max_entries=8)
+def always_drawn(model: str, evenly: bool) -> Drawn:
+    """The rows that are drawn whatever was typed, their components and names: the part that takes long."""
     network, tokenizer = cache.model(model)
-    return tables.table_map(network, (tables.evenly if evenly else tables.most_used)(network, tokenizer))
+    ids = (tables.evenly if evenly else tables.most_used)(network, tokenizer)
+    return Drawn(tables.table_map(network, ids), *named(tokenizer, ids))
 
 
-@cache.data(max_entries=16)
-def drawn(model: str, evenly: bool, more: tuple[int, ...]) -> Drawn:
-    network, tokenizer = cache.model(model)
-    found = tables.with_rows(network, mapped(model, evenly), more)
-    ids = found.ids.tolist()
+def named(tokenizer: Any, ids: list[int]) -> tuple[list[str], list[bytes], list[str], list[int]]:
+    """Tokens as text, as bytes and as labels, and their kinds."""
     data = [tokenizer.token_bytes(i) for i in ids]
-    labels = [text.label(piece) for piece in data]
-    return Drawn(found, tokenizer.tokens(ids), data, labels, tables.kinds(tables.with_spaces(tokenizer, ids)))
+    kinds = tables.kinds(tables.with_spaces(tokenizer, ids))
+    return tokenizer.tokens(ids), data, [text.label(piece) for piece in data], kinds
+
+
+def drawn(model: str, evenly: bool, more: tuple[int, ...]) -> Drawn:
+    """With rows that are drawn besides."""
+    (network, tokenizer), always = cache.model(model), always_drawn(model, evenly)
+    found = tables.with_rows(network, always.found, more)
+    pieces, data, labels, kinds = named(tokenizer, found.ids[len(always.data) :].tolist())
+    return Drawn(found, always.pieces + pieces, always.data + data, always.labels + labels, always.kinds + kinds)
 
 
 def typed(model: str, piece: str) -> list[int]:
@@ -189,7 +195,8 @@ def _lengths(model: str, shown: Drawn, token: int) -> None:
         height=260,
         on_click=partial(choose, model),
         alt=str(finding),
-        caption=f"{finding} Low ids are single bytes or characters, then merges or words, the frequent ones first.",
+        caption=f"{finding} Low ids are special tokens, single bytes or characters, then merges or words, the frequent "
+        "ones first.",
         table=lambda: pd.DataFrame({"id": found.ids, "token": shown.pieces, "length": found.norms}),
     )
 
