@@ -47,6 +47,12 @@ def writers(model: str, pasted: str, position: int) -> WritingNeurons:
 
 
 @cache.data(max_entries=64)
+def first(model: str, pasted: str) -> int:
+    """The token looked at first."""
+    return neuron_shares.first_token(cache.model(model)[0], read(model, pasted))
+
+
+@cache.data(max_entries=64)
 def promotion(model: str, pasted: str, position: int, layer: int, neuron: int) -> neurons.Promotion:
     """What a neuron writes at one token."""
     return neuron_shares.promotion_here(*cache.model(model), read(model, pasted), position, layer, neuron)
@@ -72,7 +78,7 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
     reading: NeuronReading = read(name, pasted)
     last = len(used.ids) - 1
     with left:
-        token = controls.slider("Token", "token", 0, last, last)
+        token = controls.slider("Token", "token", 0, last, first(name, pasted))
         found = writers(name, pasted, token)
         layer, neuron = choose_neuron(reading, found)
         written = promotion(name, pasted, token, layer, neuron)

@@ -8,9 +8,10 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
-from pages.ui import controls, text
+from pages.ui import controls, links, text
 from tfcore.analysis.inside.logit_attribution import Against
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.analysis.training.text_loss import first_explained
 
 CHARACTERS = 2_000  # of the text
 TOKENS = 128  # of it
@@ -56,6 +57,14 @@ class Choice:
         return self.reading.model, self.reading.pasted, self.reading.bos, self.position
 
 
+def _first(reading: Reading) -> int:
+    """The position at first; in links of a release that began with the last one, that one."""
+    if links.is_old():
+        return len(reading.ids) - 1
+    guesses = _reading.every_guess(reading.model, reading.pasted, TOKENS, reading.bos)
+    return first_explained("".join(reading.tokens), [float(one.probabilities[0]) for one in guesses])
+
+
 def choose(reading: Reading, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None) -> Choice:
     """The controls for position and metric, and for what a single logit is measured against where that matters.
 
@@ -64,9 +73,9 @@ def choose(reading: Reading, more: Any, *, has_reference: bool = False, tokens: 
         tokens: where the tokens of the metric stand; None: beside it.
         row: where the metric stands; None: in a row of its own.
     """
-    n = len(reading.ids)
     with more:
-        position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
+        last = len(reading.ids) - 1
+        position = controls.slider("Position of the prediction", "position", 0, last, _first(reading))
     with row or st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         offered = metric.candidates(reading, TOKENS, position, follows=True)
         kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.training.information import experiments
 from pages.training.information import models as information_models
-from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui import cache, controls, fragments, links, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
@@ -142,7 +142,9 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits, latest: page.
     """The coloured text, its numbers, and one token looked at."""
     n = len(found.ids)
     picture = st.container()
-    at = int(controls.slider("Token looked at", "at", 0, n - 1, min(29, n - 1)))
+    costliest = int(found.bits[1:].argmax()) + 1 if n > 1 else 0
+    first = min(29, n - 1) if model_name in shipped() or links.is_old() else costliest
+    at = int(controls.slider("Token looked at", "at", 0, n - 1, first))
     with picture:
         shown = found.tokens[:CHIPS]
         text.chips(

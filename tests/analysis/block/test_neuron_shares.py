@@ -85,6 +85,17 @@ def test_the_sentence_is_a_loop_over_all_neurons():
     assert "1 neuron makes half" in str(replace(found, half=1))
 
 
+def test_after_a_sentence_the_neuron_with_the_largest_share_in_a_likely_word_is_looked_at_first():
+    model, reading = read()
+    last = len(reading.tokens) - 1
+    assert neuron_shares.first_token(model, reading) == last
+    reading = replace(reading, tokens=[*reading.tokens[:-1], "."], names=["!", *["a"] * (last - 1), " "])
+    likely = sorted(range(1, last), key=lambda i: reading.probability[i])[-neuron_shares.SUREST :]
+    largest = {i: float(neuron_shares.neuron_shares(model, reading, i).max()) for i in likely}
+    assert largest[neuron_shares.first_token(model, reading)] == max(largest.values())
+    assert neuron_shares.first_token(model, replace(reading, names=["."] * (last + 1))) == last
+
+
 def test_a_neuron_is_named_by_what_it_raises_with_its_sign():
     model, reading = read()
     for one in writing_neurons(model, BYTES, reading, 5).largest:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.training.text_loss import bits_per_byte, every_next, next_tokens, surprisal, top
+from tfcore.analysis.training.text_loss import bits_per_byte, every_next, first_explained, next_tokens, surprisal, top
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
@@ -72,3 +72,13 @@ def test_one_run_gives_the_next_tokens_after_every_token():
         assert found.ids.tolist() == alone.ids.tolist()
         assert found.probabilities.tolist() == pytest.approx(alone.probabilities.tolist(), rel=1e-5)
     assert len(every_next(subject, ids, 99)[0].ids) == 61
+
+
+@pytest.mark.parametrize("ended", ["It rained.", "“It rained.”", "Did it? ", "It rained!\n", "def f():\n"])
+def test_after_a_sentence_the_surest_prediction_is_explained_at_first(ended):
+    assert first_explained(ended, [0.1, 0.7, 0.2]) == 1
+
+
+@pytest.mark.parametrize("text", ["It rained. The", "9.5", "half a percentage", "e.g. this"])
+def test_within_a_sentence_the_last_one_is(text):
+    assert first_explained(text, [0.1, 0.7, 0.2]) == 2

@@ -262,3 +262,11 @@ def test_a_model_of_many_layers_is_shown_in_parts(real_models):
     test = opened(**text, show="Norm and cosine")
     assert figures(test)["norm"][1]["layout"]["yaxis"]["type"] == "log"
     assert figures(opened(show="Norm and cosine"))["norm"][1]["layout"]["yaxis"]["type"] == "linear"
+
+
+def test_after_a_sentence_the_surest_prediction_is_explained_at_first():
+    text = "Once upon a time there was a little dog."
+    ids = cache.model("stories")[1].encode(text)
+    sure = cache.model("stories")[0](torch.tensor([ids])).logits[0].softmax(-1).amax(-1)
+    assert opened(text=text).slider(key="position").value == int(sure.argmax())
+    assert opened(text=text, v="1").slider(key="position").value == len(ids) - 1

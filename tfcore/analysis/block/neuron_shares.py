@@ -24,12 +24,14 @@ from tfcore.analysis.inside.flow_shares import stream_direction
 from tfcore.analysis.inside.shared_layers import PlainRun, run_above
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
+from tfcore.analysis.training.text_loss import has_ended
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 SHOWN = 12  # neurons of a picture
 WORDS = 2  # tokens that are named for a neuron
+SUREST = 5  # predictions among which the one shown at first is
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,15 @@ def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> 
     u = stream_direction(model, int(reading.expected[position])).to(model.dtype)
     along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)])  # (layer, neuron)
     return reading.values[:, position] * along.float().cpu().numpy() / float(reading.scale[position])
+
+
+def first_token(model: Transformer, reading: NeuronReading) -> int:
+    """The token to look at first: the last one; where a sentence ends there, of those after which a word is expected
+    surest the one where a single neuron has the largest share in it."""
+    words = [i for i in np.argsort(-reading.probability).tolist() if reading.names[i].strip().isalpha()]
+    if not words or not has_ended("".join(reading.tokens)):
+        return len(reading.tokens) - 1
+    return max(words[:SUREST], key=lambda i: neuron_shares(model, reading, i).max())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a model predicts: surprisal per token, bits per byte, loss by position, and the most probable next tokens."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from torch import Tensor
 from tfcore.analysis.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
+
+ENDED = re.compile(r"[.!?…][\"'”’)\]]*\s*$|\n\s*$")  # a text whose last sentence or line has ended
 
 
 @torch.no_grad()
@@ -82,6 +85,21 @@ def top(probabilities: Float[ndarray, " vocab"], count: int) -> Likeliest:
 def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
     """The `count` most probable tokens of softmax(logits)."""
     return top(logits.float().softmax(-1).cpu().numpy(), count)
+
+
+def first_explained(text: str, certainty: Sequence[float]) -> int:
+    """The position whose prediction is shown at first: the last one; where a sentence ends there, so that little but a
+    new line is expected, the one after which the model is surest.
+
+    Args:
+        certainty: the probability of the most probable token after each token of the text.
+    """
+    return max(range(len(certainty)), key=certainty.__getitem__) if has_ended(text) else len(certainty) - 1
+
+
+def has_ended(text: str) -> bool:
+    """Whether a sentence or a line ends where the text ends."""
+    return ENDED.search(text) is not None
 
 
 @torch.no_grad()
