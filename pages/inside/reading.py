@@ -8,6 +8,7 @@ import streamlit as st
 from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, choose_bos, first_tokens
 from tfcore import shipped
+from tfcore.analysis.inside import counterfactual
 from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
 from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
@@ -78,6 +79,18 @@ def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool |
         st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
         fragments.stop()
     return reading
+
+
+replaced_word = cache.of_model(max_entries=64)(counterfactual.counterfactual)
+
+
+def other_text(model: str, pasted: str, usual: str, limit: int) -> str:
+    """What a text is compared with at first: `usual`, or where that has another number of tokens, the same text with
+    one word replaced."""
+    mine, theirs = (first_tokens(model, one, limit).ids for one in (pasted, usual))
+    if links.is_old() or (len(mine) == len(theirs) and mine != theirs):
+        return usual
+    return replaced_word(model, pasted, limit) or usual
 
 
 def more_settings(model: str) -> tuple[Any, bool | None]:

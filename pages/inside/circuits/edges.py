@@ -59,6 +59,7 @@ def edges() -> None:
         pasted = controls.text_area("Text", "text", first, CHARACTERS, height=68, named=False)
     with second:
         label = "Other text, of as many tokens"
+        contrast = _reading.other_text(model, pasted, contrast, TOKENS)
         other = controls.text_area(label, "other", contrast, CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     real = TRY_REAL if REAL in models.fitting("decoder", why_not=why_not) else {}

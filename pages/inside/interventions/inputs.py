@@ -60,9 +60,9 @@ def inputs(reading: Reading, more: Any) -> None:
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
     other = None
     if baseline == "text":
-        other = controls.text_area(
-            "Counterfactual text, of equally many tokens", "counter", OTHER, CHARACTERS, height=68
-        )
+        first = _reading.other_text(reading.model, reading.pasted, OTHER, TOKENS)
+        label = "Counterfactual text, of equally many tokens"
+        other = controls.text_area(label, "counter", first, CHARACTERS, height=68)
         source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
         if len(source.ids) != len(reading.ids):
             st.info(
@@ -78,20 +78,20 @@ def inputs(reading: Reading, more: Any) -> None:
     network, n = cache.model(reading.model)[0], len(reading.ids)
     operations = analysis.operations(network, n)
     # what is there at once: the slider's default must not move while the rest fills in
-    first = attributed(*what) if operations <= filling.FEW else begun(*short)
+    begin = attributed(*what) if operations <= filling.FEW else begun(*short)
     with more:
-        position = controls.slider("Token to leave out", "out", 0, n - 1, analysis.most_named(first))
+        position = controls.slider("Token to leave out", "out", 0, n - 1, analysis.most_named(begin))
     against = "zero vectors" if other is None else "the other text"
 
     def draw(found: Sequence[InputAttribution]) -> None:
-        pictures(reading, found[-1] if found else first, occlusion, quantity, against, position)
+        pictures(reading, found[-1] if found else begin, occlusion, quantity, against, position)
 
     with drawn:
         filling.fill(
             ("inputs", *what),
             operations,
             lambda: by_steps(*short),
-            lambda: [first],
+            lambda: [begin],
             draw,
             analysis.count_steps(network, n),
             "step",

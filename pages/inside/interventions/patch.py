@@ -91,7 +91,8 @@ def patch(reading: Reading, more: Any) -> None:
     """The section; what is measured is chosen below the map, which begins higher for it."""
     drawn = st.container()
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-    other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
+    first = _reading.other_text(reading.model, reading.pasted, OTHER, TOKENS)
+    other = controls.text_area("Source text, whose activations are patched in", "other", first, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
     side_by_side(reading, source)
     with row:

@@ -1,0 +1,58 @@
+"""A text with one word replaced, compared with a search written apart."""
+
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity
+
+import tfcore
+from tfcore.analysis.inside import counterfactual as module
+from tfcore.analysis.inside.counterfactual import counterfactual
+
+TEXT = "Once there was a dog who went to the park with Sam. He saw a big"
+
+
+def by_hand(model, tokenizer, text):
+    """Each replacement in a pass of its own, and sums over its tokens one by one."""
+    ids = tokenizer.encode(text)
+    plain = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    table, found = model.embed.weight, []
+    for place in range(1, len(ids)):
+        own = tokenizer.tokens([ids[place]])[0]
+        if own[0] != " " or not own[1:].isalpha() or len(own) < 4:
+            continue
+        near = cosine_similarity(table[ids[place]], table).argsort(descending=True)[: module.ALIKE + 1].tolist()
+        for token in near:
+            other = tokenizer.tokens([token])[0]
+            if other[0] != " " or not other[1:].isalpha() or len(other) < 4:
+                continue
+            if own[1:4].lower() != other[1:4].lower() and own[1].isupper() == other[1].isupper():
+                changed = [*ids]
+                changed[place] = token
+                found.append((float(plain[place - 1, token]), changed))
+    scored = []
+    for _, changed in sorted(found, reverse=True)[: module.TRIED]:
+        log_p = model(torch.tensor([changed])).logits[0].log_softmax(-1)
+        likely = sum(float(log_p[i - 1, changed[i]]) for i in range(1, len(changed)))
+        far = float((plain[-1].exp() * (plain[-1] - log_p[-1])).sum())
+        scored.append((likely, far, changed))
+    half = sorted(scored, reverse=True)[: len(scored) // 2]
+    return tokenizer.decode(max(half, key=lambda one: one[1])[2])
+
+
+def test_the_likely_replacement_that_changes_the_prediction_most():
+    model, tokenizer = tfcore.load("stories")
+    found = counterfactual(model, tokenizer, TEXT, 64)
+    assert found == by_hand(model, tokenizer, TEXT)
+    one, other = tokenizer.encode(TEXT), tokenizer.encode(found)
+    assert [a == b for a, b in zip(one, other, strict=True)].count(False) == 1
+
+
+def test_only_the_tokens_that_are_read_stay():
+    model, tokenizer = tfcore.load("stories")
+    found = counterfactual(model, tokenizer, TEXT, 9)
+    assert found == by_hand(model, tokenizer, tokenizer.decode(tokenizer.encode(TEXT)[:9]))
+
+
+@pytest.mark.parametrize("text", ["", "Hi", "1 + 1 =", "a b c"])
+def test_none_without_a_word_to_replace(text):
+    assert counterfactual(*tfcore.load("stories"), text, 64) is None
