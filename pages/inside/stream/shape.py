@@ -14,6 +14,7 @@ from pages.ui.program import made
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import residual_stream as analysis
 from tfcore.analysis.inside.residual_stream import Measure, StreamShape
+from tfcore.figures.inside.residual_stream import LABELLED
 
 MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 
@@ -41,7 +42,7 @@ def shape(reading: Reading, more: Any) -> None:
     page.what_to_see(
         "Every part adds to the stream; the final norm divides its length out, and only the direction is read. The "
         f"cosine to the final state says how near it is to its end. {analysis.largest_turn(found)} A cosine below 0 "
-        "over a bar marks a part that removes some of what it found."
+        "marks a part that removes some of what it found."
     )
     text = reading.model, reading.pasted, TOKENS, reading.bos
     found_made, read = made(experiments.shape_of, *text), made(one_text.first_tokens, *text)
@@ -66,6 +67,7 @@ def writes(choice: Choice, found: StreamShape) -> None:
     """What each part adds at the chosen position."""
     added, along = found.added[:, choice.position], found.along[:, choice.position]
     shown = experiments.writes(found, choice.position)
+    where = "above them" if len(found.parts) < 2 * LABELLED else "under the pointer"
     st.subheader(f"What each part adds at position {choice.position}", anchor=False)
     figure(
         shown.figure,
@@ -74,6 +76,6 @@ def writes(choice: Choice, found: StreamShape) -> None:
         min_width=350,
         table=lambda: pd.DataFrame({"part": found.parts, "length": added, "cosine to the stream": along}),
         alt=shown.alt,
-        caption="Bars: norm of what is added to the stream; above them its cosine to the stream it is added to. "
+        caption=f"Bars: norm of what is added to the stream; {where} its cosine to the stream it is added to. "
         f"{shown.findings[1]}",
     )
