@@ -24,13 +24,6 @@ AT = 60  # draft tokens that can be looked at closely
 EVERY = 1.0  # seconds between two looks: most of the time goes into timing, with little new to see
 TABLE = "table"
 HUES: dict[State, int] = {"accepted": 1, "rejected": 4, "discarded": 3}  # of the chips
-TRY: dict[str, dict[str, Any]] = {
-    "a bigram table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8},
-    "early exit after 2 blocks": {"draft": "first 2 blocks", "guesses": 2},
-    "early exit after 3 blocks": {"draft": "first 3 blocks", "guesses": 3},
-    "draft length 8": {"draft": TABLE, "guesses": 8},
-    "greedy": {"temperature": 0.0},
-}
 
 
 @st.cache_resource(max_entries=8, show_spinner="Making the draft")
@@ -44,18 +37,39 @@ def kinds(prompt: Prompt) -> dict[str, str]:
     """The drafts of a model, with what they are called."""
     config = prompt.network.config
     found = {TABLE: "bigram table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
-    for n in range(1, config.n_layers):
-        found[f"first {n} block{'s' if n > 1 else ''}"] = f"first {n} of {config.n_layers} blocks"
-    return found
+    return found | {blocks(n): f"first {n} of {config.n_layers} blocks" for n in range(1, config.n_layers)}
+
+
+def blocks(n: int) -> str:
+    """The draft that is a model's first n blocks."""
+    return f"first {n} block{'s' if n > 1 else ''}"
+
+
+def examples(prompt: Prompt, found: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """What to try with the drafts of a model: half of its blocks, and all but one."""
+    n = prompt.network.config.n_layers
+    exits = [name for name in (blocks(n // 2), blocks(n - 1)) if name in found]
+    return {
+        **({"a bigram table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8}} if TABLE in found else {}),
+        **{f"early exit: {found[name]}": {"draft": name, "guesses": 2} for name in exits},
+        "draft length 8": {"draft": begin(found), "guesses": 8},
+        "greedy": {"temperature": 0.0},
+    }
+
+
+def begin(found: dict[str, str]) -> str:
+    """The draft at first: the table, or all blocks but two where there is none, as the first blocks of a model of many
+    are hardly ever accepted."""
+    return TABLE if TABLE in found else list(found)[-2:][0]
 
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    page.try_this(TRY)
     found = kinds(prompt)
+    page.try_this(examples(prompt, found))
     left, right = st.columns([1, 3], gap="large")
     with left:
-        kind = controls.select("Draft model", "draft", list(found), next(iter(found)), found)
+        kind = controls.select("Draft model", "draft", list(found), begin(found), found)
         guesses = controls.slider("Draft length γ", "guesses", 1, LONGEST, 2)
         with page.more_settings():
             temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
@@ -96,7 +110,7 @@ def show(prompt: Prompt) -> None:
         "after a rejection add up to the target distribution, token by token, whatever the draft model is. A bad draft "
         "model costs time, never quality."
     )
-    blocks = None if kind == TABLE else int(kind.split()[1])
+    exit_after = None if kind == TABLE else int(kind.split()[1])
     page.question(
         "A bigram table can be a better draft model than the first half of the model, even with a lower acceptance "
         "rate. How?",
@@ -112,7 +126,7 @@ def show(prompt: Prompt) -> None:
                 prompt.model,
                 prompt.pasted,
                 TOKENS,
-                blocks,
+                exit_after,
                 guesses,
                 temperature,
                 tokens,
