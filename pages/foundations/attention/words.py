@@ -6,13 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.attention import experiments
-from pages.ui import cache, controls, fragments, head_links, notices, page, text
+from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_steps import (
+    ClosestTokens,
     Measure,
     TokenSimilarity,
     closest_tokens,
@@ -57,12 +58,13 @@ def panel() -> None:
     result = similarity(model_name, pasted, TOKENS)
     notices.tokens(total, len(tokens))
     latest = page.Latest()
-    _pair(result, tokens, model_name, pasted, latest)
+    closest = closest_tokens(result.cosines, tokens)
+    _pair(result, tokens, model_name, pasted, closest, latest)
     page.what_to_see(
         "The left map is symmetric: a dot product does not depend on the order of its two vectors. "
-        f"{_closest(result, tokens)} Alike here means used alike, not meaning the same: try “happy and sad”. The right "
-        "map compares the same tokens through the head's own query and key matrices, and is not symmetric: W_Q and "
-        "W_K are two matrices."
+        f"{text.escape(closest or 'All tokens of this text are the same.')} Alike here means used alike, not meaning "
+        "the same: try “happy and sad”. The right map compares the same tokens through the head's own query and key "
+        "matrices, and is not symmetric: W_Q and W_K are two matrices."
     )
     page.question(
         "If similar words are what matters, why does a head not simply use the embeddings' dot product?",
@@ -80,22 +82,25 @@ def panel() -> None:
     )
 
 
-def _closest(result: TokenSimilarity, tokens: list[str]) -> str:
-    """The two different tokens of the text whose embeddings are most alike."""
-    return text.escape(closest_tokens(result.cosines, tokens) or "All tokens of this text are the same.")
-
-
 @fragments.fragment
-def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str, latest: page.Latest) -> None:
-    """The two maps and the chosen pair."""
+def _pair(
+    result: TokenSimilarity,
+    tokens: list[str],
+    model_name: str,
+    pasted: str,
+    closest: ClosestTokens | None,
+    latest: page.Latest,
+) -> None:
+    """The two maps and the chosen pair, at first the two words whose embeddings are most alike."""
     n = len(tokens)
+    begin = (7, 10) if closest is None or links.is_old() else (closest.first, closest.second)
     n_layers, n_heads = result.scores.shape[:2]
     left, right = st.columns(2, gap="medium")
     one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
     with one:
-        first = controls.slider("First word (position)", "first", 0, n - 1, min(7, n - 1))
+        first = controls.slider("First word (position)", "first", 0, n - 1, min(begin[0], n - 1))
     with two:
-        second = controls.slider("Second word (position)", "second", 0, n - 1, min(10, n - 1))
+        second = controls.slider("Second word (position)", "second", 0, n - 1, min(begin[1], n - 1))
     with three, page.more_settings():
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(2, n_layers - 1))
         head = controls.slider("Head", "head", 0, n_heads - 1, min(3, n_heads - 1))

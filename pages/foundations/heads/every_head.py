@@ -240,8 +240,8 @@ def words(latest: page.Latest) -> None:
         "layers, half of each being the residual connection: how much of each token could reach this position."
     )
     page.question(
-        "In the text about Max, which token does an induction head attend to from the second 'little'?",
-        "'dog': the token that followed the first 'little'. What the head copies from there raises the logit of 'dog'.",
+        "After “A little dog ran. The little”, which token does an induction head attend to from the second “little”?",
+        "“dog”: the token that followed the first “little”. What the head copies from there raises the logit of “dog”.",
     )
     page.how_it_is_computed(
         latest,

@@ -96,14 +96,14 @@ def panel() -> None:
     changed = text_pieces.changed_text(found, cache.model(model_name)[1])
     with left:
         _rows(found, models.config(model_name).vocab_size, changed)
+    texts = densities(model_name, pasted)
     with right:
-        _density(densities(model_name, pasted))
+        _density(texts)
     page.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
     page.question(
-        "The vocabulary of stories was learned from English stories. What does that mean for other languages?",
-        f"More tokens for the same content. {text_pieces.tokens_of_texts(MODEL, densities(MODEL, ''), LANGUAGES)} More "
-        "tokens cost more computation and fill the context sooner; vocabularies learned from many languages narrow "
-        "the gap.",
+        "A vocabulary is learned mostly from English. What does that mean for other languages?",
+        f"More tokens for the same content. {text_pieces.tokens_of_texts(model_name, texts, LANGUAGES)} More tokens "
+        "cost more computation and fill the context sooner; vocabularies learned from many languages narrow the gap.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS})),
