@@ -8,7 +8,7 @@ import streamlit as st
 from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, choose_bos, first_tokens
 from tfcore import shipped
-from tfcore.analysis.inside import counterfactual
+from tfcore.analysis.inside.patching import counterfactual
 from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
 from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
@@ -81,7 +81,7 @@ def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool |
     return reading
 
 
-replaced_word = cache.of_model(max_entries=64)(counterfactual.counterfactual)
+replaced_word = cache.of_model(max_entries=64)(counterfactual)
 
 
 def other_text(model: str, pasted: str, usual: str, limit: int) -> str:

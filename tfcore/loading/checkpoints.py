@@ -204,9 +204,8 @@ def load(
         check_memory(_promised(remote)[1], dtype, place)
         folder = fetch(remote, tell, largest_download)
     model = _filled(folder, dtype, place, tell)
-    if isinstance(name_or_path, str) and name_or_path in available():
-        return model, _described(folder)[1]  # read once: 49,152 tokens take half a second
-    return model, _read_tokenizer(folder, model.config)
+    known = isinstance(name_or_path, str) and name_or_path in available()  # read once: 49,152 tokens take half a second
+    return model, _described(folder)[1] if known else _read_tokenizer(folder, model.config)
 
 
 def _floating(dtype: torch.dtype | None) -> torch.dtype:
