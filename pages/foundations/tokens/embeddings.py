@@ -58,10 +58,10 @@ class Drawn:
 
 @cache.shared(max_entries=8)
 def always_drawn(model: str, evenly: bool) -> Drawn:
-    """The rows that are drawn whatever was typed, their components and names: the part that takes long."""
+    """The rows that are drawn whatever was typed, their components or norms, and names: the part that takes long."""
     network, tokenizer = cache.model(model)
     ids = (tables.evenly if evenly else tables.most_used)(network, tokenizer)
-    return Drawn(tables.table_map(network, ids), *named(tokenizer, ids))
+    return Drawn(tables.table_map(network, ids, components=not evenly), *named(tokenizer, ids))
 
 
 def named(tokenizer: Any, ids: list[int]) -> tuple[list[str], list[bytes], list[str], list[int]]:

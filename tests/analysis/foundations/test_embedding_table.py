@@ -39,6 +39,12 @@ def test_rows_asked_for_besides_stand_on_the_same_components():
     np.testing.assert_allclose(found.norms[-1], WEIGHTS[5].norm(), rtol=1e-6)
 
 
+def test_norms_alone_are_the_same():
+    found = tables.table_map(MODEL, range(100, 1100), (1500,), components=False)
+    assert found.norms.tolist() == tables.table_map(MODEL, range(100, 1100), (1500,)).norms.tolist()
+    assert found.points.tolist() == [[0, 0]] * 1001
+
+
 def test_of_a_large_table_the_first_tokens_of_two_letters_or_more_are_drawn(monkeypatch):
     assert tables.most_used(MODEL, TOKENIZER) == list(range(2048))
     monkeypatch.setattr(tables, "MOST_ROWS", 1_000)

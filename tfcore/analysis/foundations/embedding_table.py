@@ -45,16 +45,19 @@ MOST_ROWS = 4_096  # of a table, up to which all are drawn
 DRAWN = 2_048  # of a larger one
 
 
-def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = ()) -> TableMap:
+def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = (), *, components: bool = True) -> TableMap:
     """Row norms and principal components of rows of the embedding table.
 
     Args:
         ids: the rows that are drawn; the components are theirs.
         more: rows that are drawn besides, on the same components.
+        components: or norms alone, with all points at 0.
     """
     table = rows(model)
     chosen = table[list(ids)]
-    points, explained = principal_components(chosen)
+    points, explained = chosen.new_zeros(len(chosen), 2), chosen.new_zeros(0)
+    if components:
+        points, explained = principal_components(chosen)
     norms, shown = chosen.norm(dim=-1), np.array(ids, dtype=np.int32)
     found = TableMap(shown, norms.numpy(), points.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
     return with_rows(model, found, more)
