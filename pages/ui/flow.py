@@ -32,7 +32,7 @@ OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
 STATE, WORD = "state", "word"  # what widths are shares of
 EXPLAINED = ("by", "word", "against", "measured")  # controls that say which tokens are explained
-EVERY = 1.5  # seconds between two looks at a measurement, each of which sends 5 kB
+EVERY = 1.5  # seconds between two looks at a measurement, each of which sends 5 kB; twice that after estimates
 SEED = 33  # of the tokens drawn: the default text goes on with “he wanted to play”
 BEFORE = "flow:before"  # what these were before a click
 
@@ -300,7 +300,7 @@ def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
     key = ("flow", *given)
     job = live.begin(key, lambda: measure(network, tokenizer, drawn.pasted, drawn.choice, explained), wait=0.0)
     begun = bool(job.items)
-    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, EVERY)
+    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, EVERY * (1 + begun))
     return job.items[-1] if job.items else head_measures.unmeasured(network)
 
 

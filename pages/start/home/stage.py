@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, fragments, links, page, text, tour
+from pages.ui import cache, controls, flow, fragments, links, notices, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.session import session
@@ -36,9 +36,12 @@ def show() -> None:
     page.try_this({**(real if REAL in models.fitting("decoder", why_not=models.silent) else {}), **shipped})
     network, tokenizer = cache.model(model)
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
-    if network.config.architecture != "decoder" or models.silent(network.config, tokenizer):
+    writes = network.config.architecture == "decoder" and not models.silent(network.config, tokenizer)
+    usual = flow.read_text(model, pasted, flow.TOKENS) if writes else None
+    notices.tokens(*((usual.total, len(usual.ids)) if usual else (0, 0)))
+    if usual is None:
         place.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
-    elif not flow.read_text(model, pasted, flow.TOKENS).ids:
+    elif not usual.ids:
         place.info("There is no text yet: type or paste some above, or pick an example.")
     else:
         with below:

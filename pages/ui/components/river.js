@@ -307,7 +307,7 @@ function mark(view) {
       tabindex: 0, role: "button", "aria-pressed": String(chosen && (data.traced || !data.tracing)), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press",
     })
     make("title", {}, node, does)
-    make("rect", { x: bar.x - 96, y: bar.y - 10, width: 210, height: 21, fill: "transparent" }, node)
+    make("rect", { x: bar.x - 96, y: bar.y - 10, width: scene.width - bar.x + 96, height: 21, fill: "transparent" }, node)
     make("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
     const length = make("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
     const number = make("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)

@@ -1,7 +1,8 @@
 // Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
 // "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
 const WIDE = 620 // pixels from which layers run to the right
-const LEFT = 100, RIGHT = 228, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens and without
+const LEFT = 100, RIGHT = 228, ROOM = 70, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens (more where there is room) and without
+const SLANT = 4.3 // pixels to the right of a letter of a word that rises
 const HEADER = 52, DOTS = 15, DOT = 11 // pixels: of layers' numbers, of a row of heads, of a head
 const ROOMY = 84 // pixels of an open layer from which its number says that it is one
 const SAID = 18 // pixels below the token that is explained, for the guesses at it
@@ -46,10 +47,10 @@ export function lay(data, size) {
   const left = down ? 34 : LEFT
   const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
   const folded = down ? 30 : FOLDED
-  const right = data.next.length ? RIGHT : ALONE
+  const right = data.next.length ? RIGHT + Math.max(0, Math.min(ROOM, (size - 800) / 2)) : ALONE
   const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * folded) / Math.max(opens, 1)))
   const inRow = headsInRow(data, 0.76 * open), top = down ? 92 : HEADER + DOTS * Math.ceil(data.effects[0].length / inRow)
-  const c = across(data, rows, full, down ? left : top, down ? (size - left - 12) / rows.length : 0)
+  const c = across(data, rows, full, down ? left : top, down ? (size - left - beyond(data, rows, (size - left) / rows.length)) / rows.length : 0)
   const end = Math.max(...rows.map(i => c[i])) + full / 2
   let a = down ? top : left
   const places = data.columns.map(one => {
@@ -77,7 +78,7 @@ export function lay(data, size) {
       ? { layer: one.first, words: fitting(word, number, size / 2), x: at + (isRight ? -1 : 1) * (full / 2 + 3), y: a1 - 8, anchor: isRight ? "end" : "start" }
       : { layer: one.first, words: fitting(word, number, a1 - a0), x: Math.min(b1 + 4, a1 - 20), y: at + full / 2 + 17, anchor: "middle" })
   })
-  bars(data, scene, c, full, a, down)
+  bars(data, scene, c, full, a, down ? size - 190 : right - 178)
   return scene
 }
 
@@ -91,6 +92,10 @@ function fitting(word, number, room) {
   const most = Math.floor(room / 6.6), whole = `${word} ${number}`
   return whole.length <= most ? whole : word.length <= most ? word : word.slice(0, most - 1) + "…"
 }
+
+// Pixels that the rising words of a narrow page take to the right of the last of them.
+/** @param {RiverData} data @param {number[]} rows @param {number} pitch */
+const beyond = (data, rows, pitch) => Math.max(12, ...rows.map((row, k) => SLANT * data.tokens[row].length - pitch * (rows.length - k - 0.5)))
 
 // On a narrow page, the tokens with the widest streams, in their order.
 /** @param {RiverData} data */
@@ -208,10 +213,10 @@ function dots(data, column, { x, y, along }) {
 }
 
 // The next tokens, and the mouth of the river that divides among them.
-/** @param {RiverData} data @param {Scene} scene @param {Record<number, number>} c @param {number} full @param {number} a @param {boolean} down */
-function bars(data, scene, c, full, a, down) {
-  const count = data.next.length, pitch = 24, target = c[data.target]
-  const x = down ? 130 : a + 120, longest = down ? 110 : 50
+/** @param {RiverData} data @param {Scene} scene @param {Record<number, number>} c @param {number} full @param {number} a @param {number} longest */
+function bars(data, scene, c, full, a, longest) {
+  const count = data.next.length, pitch = 24, target = c[data.target], { down } = scene
+  const x = down ? 130 : a + 120
   const top = down ? a + 36 : Math.max(HEADER, Math.min(target - (pitch * (count - 1)) / 2, target + full / 2 - pitch * (count - 1)))
   let at = target - full / 2
   data.next.forEach(([token, probability], index) => {

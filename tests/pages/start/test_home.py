@@ -12,7 +12,7 @@ from pages.ui.components import parts_map
 from pages.ui.server import previews
 from tests.pages import visits
 from tests.pages.test_router import listed
-from tests.pages.visits import press
+from tests.pages.visits import press, run, said
 
 ROUTER = Path(__file__).parents[3] / "pages" / "router.py"
 
@@ -104,6 +104,13 @@ def test_any_text(text):
 @pytest.mark.parametrize("address", [{"z": "%%%"}, {"text": "x" * 5_000}, {"nonsense": "1", "head": "99"}])
 def test_damaged_addresses(address):
     assert opened(**address).title[0].value
+
+
+def test_it_says_which_tokens_of_a_long_text_are_shown():
+    test = opened(text="A dog ran. " * 20)
+    assert "The text has 81 tokens; the first 40 are used here." in said(test, "caption")
+    test.text_area(key="text").set_value("A dog ran.")
+    assert "are used here" not in said(run(test), "caption")
 
 
 def test_a_long_text_travels_compressed():
