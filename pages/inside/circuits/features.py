@@ -60,7 +60,6 @@ def taken_off(pasted: str, token: int, against: int | None) -> TakenOff:
 
 def features() -> None:
     """The section."""
-    models.only(MODEL, "transcoders are trained for its layers alone.")
     pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False)
     page.try_this(TRY)
     reading = _reading.checked(MODEL, pasted, TOKENS)
@@ -93,6 +92,7 @@ def features() -> None:
             caption=f"{shown.caption} Numbers at features: their effect on the output, in logits, as the graph "
             "predicts it; a number in a node: a group of so many. Click a node for its links.",
         )
+        models.only(MODEL, "transcoders are trained for its layers alone.")
     begun = made(trace_text, MODEL, MODEL, pasted, TOKENS, token, against)
     programs = [
         page.experiment_of(

@@ -11,6 +11,7 @@ from pages.inside.features import experiments
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
+from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.block import neurons
 from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, rated_sample, readability
@@ -101,6 +102,7 @@ def text_map(reading: Reading, dictionary: int, feature: int, count: int, asked:
         caption=f"{shown.caption} Beside a feature's number: the tokens it is active on most often in held-out texts. "
         "Click a row to choose it.",
     )
+    models.only(MODEL, "transcoders are trained for its layers alone.")
     begun = made(experiments.activations, MODEL, MODEL, reading.pasted, TOKENS, dictionary)
     return page.experiment_of(
         "The features of the text",

@@ -10,6 +10,7 @@ from pages.inside.features import experiments
 from pages.inside.features.explore import DICTIONARIES, MODEL, STREAM, words
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside.features import grown, quality
@@ -50,6 +51,7 @@ def grow_one() -> None:
         (beside, picture),
         lambda found: show(found, config),
     )
+    models.only(MODEL, "transcoders are trained for its layers alone.")
     moments = made(experiments.trained, config)
     like = config.shipped.config
     page.what_to_see(

@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from pages.inside.features.explore import MODEL, explore
 from pages.inside.features.explore import TRY as EXPLORE_TRY
+from pages.inside.features.explore import explore
 from pages.inside.features.grow import TRY as GROW_TRY
 from pages.inside.features.grow import grow_one
 from pages.ui import controls, page
-from pages.ui.loading import models
 
 SECTIONS = {"text": ("features of a text", explore, EXPLORE_TRY), "grow": ("train one yourself", grow_one, GROW_TRY)}
 
@@ -15,7 +14,6 @@ page.begin(
     "Which features are active in a text?",
     "A sparse dictionary writes an activation as a sum of a few **features**. Look at one, and switch it off or on.",
 )
-models.only(MODEL, "transcoders are trained for its layers alone.")
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):  # one row: the figure begins in sight
     with st.container(width="content"):
         names = {key: name for key, (name, *_) in SECTIONS.items()}

@@ -59,7 +59,6 @@ def prompt_and_curve(latest: page.Latest, counted: page.Latest) -> None:
         except ValueError as problem:
             st.info(f"No answer: {text.escape(str(problem), 300)}.")
             return
-        st.metric(f"Probability of {text.escape(text.visible(found.token))}", f"{found.probability:.1%}")
         shown = experiments.next_token(found)
         figure(
             shown.figure,
@@ -69,6 +68,7 @@ def prompt_and_curve(latest: page.Latest, counted: page.Latest) -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
+        st.metric(f"Probability of {text.escape(text.visible(found.token))}", f"{found.probability:.1%}")
     st.caption(f"The prompt, {found.length} tokens:")
     st.code(found.text, language=None, height=260)
     latest.offer(experiments.next_token, made(live.answer, model, task, labels, count, seed), what="The answer")
