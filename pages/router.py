@@ -74,18 +74,13 @@ PAGES = {
 }
 
 
-def page(file: str, title: str, icon: str, url: str) -> st.Page:
-    """One entry of the navigation; the page with the empty path is the front page."""
-    return st.Page(file, title=title, icon=f":material/{icon}:", url_path=url or None, default=not url)
-
-
 st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
 if not embedding.is_on():
     st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
 st.html(streamlit_internals.STYLE)
 places.announce(PAGES)
 present = st.navigation(
-    {chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()},
+    {chapter: [places.entry(*page) for page in pages] for chapter, pages in PAGES.items()},
     position="hidden" if embedding.is_on() else "sidebar",
 )
 first_figures.begin(present.url_path, asked=bool(st.query_params))
