@@ -227,7 +227,7 @@ def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:
     right = file.read_text("utf-8")
     file.write_text(mutant.code(), "utf-8")
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests_of(mutant.path)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     try:
         run = subprocess.run(
             command or pytest, cwd=tree, env=environment, capture_output=True, timeout=LONGEST, check=False
@@ -245,7 +245,7 @@ def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:
 def copied(folder: Path) -> Path:
     """A copy of what the tests need."""
     for name in COPIED:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)  # with what Python compiled: a mutant is one file
     for file in ROOT.iterdir():
         if file.is_file():
             shutil.copy(file, folder)
