@@ -39,8 +39,8 @@ def record(test: AppTest) -> dict[str, Any]:
     """What a page says, what its controls are and could be set to, and what its figures draw."""
     return said_and_set(test) | {
         "figures": {
-            name: [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
-            for name, (_, spec) in figures(test).items()
+            name: [*(_summary(part) for part in spec["data"]), _summary(spec["layout"] | _in_sight(head))]
+            for name, (head, spec) in figures(test).items()
         },
         "components": _components(test),
         "tables": {k: _table(v) for k, v in tables(test).items()},
@@ -63,6 +63,11 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
 def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure sends the numbers behind it along."""
     monkeypatch.setattr(drawing, "session", lambda: SimpleNamespace(csv_wanted=Everything()))
+
+
+def _in_sight(head: dict[str, Any]) -> dict[str, int]:
+    """What of a figure that scrolls is in sight at first."""
+    return {"at": head["at"]} if head["at"] else {}
 
 
 def _texts(test: AppTest) -> list[str]:

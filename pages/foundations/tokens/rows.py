@@ -101,7 +101,7 @@ def _choose_column(pasted: str, first: Column) -> Column | str:
     if len(first.names) < 2:
         return first
     names = {i: f"{i + 1}: {text.shorten(text.visible(name), 30)}" for i, name in enumerate(first.names[:50])}
-    return column(pasted, controls.select("Column", "column", list(names), min(first.index, 49), names))
+    return column(pasted, controls.select("Column", "column", list(names), min(first.index, len(names) - 1), names))
 
 
 def _windows(result: Windows, at: int) -> None:

@@ -40,6 +40,12 @@ def test_every_part_is_whole_and_its_examples_work(part):
         press(test, key)
 
 
+def test_fifty_columns_of_a_wide_table_can_be_chosen():
+    row = ",".join(map(str, range(60)))
+    columns = opened(part="series", csv="\n".join([row] * 3)).selectbox(key="column")
+    assert (len(columns.options), columns.value) == (50, 49)
+
+
 def test_the_default_view_shows_a_fallback_on_bytes():
     test = opened()
     assert "19 of 43 tokens are only part of a character" in said(test)
