@@ -52,17 +52,18 @@ def inputs(reading: Reading, more: Any) -> None:
     """The section; what is measured is chosen below the figures, which begin higher for it."""
     offered = metric.candidates(reading, TOKENS)
     drawn = st.container()
+    usual = _reading.other_text(reading.model, reading.pasted, OTHER, TOKENS)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs")
         with more:
             quantity = metric.choose_tokens(kind, offered)
-        baseline = controls.segmented("Baseline", "baseline", list(BASELINES), "text", BASELINES)
+        first = "text" if usual == OTHER else "zero"  # a text with one word replaced explains one word alone
+        baseline = controls.segmented("Baseline", "baseline", list(BASELINES), first, BASELINES)
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
     other = None
     if baseline == "text":
-        first = _reading.other_text(reading.model, reading.pasted, OTHER, TOKENS)
         label = "Counterfactual text, of equally many tokens"
-        other = controls.text_area(label, "counter", first, CHARACTERS, height=68)
+        other = controls.text_area(label, "counter", usual, CHARACTERS, height=68)
         source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
         if len(source.ids) != len(reading.ids):
             st.info(

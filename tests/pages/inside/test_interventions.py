@@ -177,6 +177,10 @@ def test_a_text_is_compared_with_one_of_as_many_tokens(show, key):
     """Its own with one word replaced, where the page's has another number; in a link of an old release the page's."""
     text = "The dog and the cat went to the big park"
     test = opened(text=text, show=show)
+    if show == "inputs":
+        assert test.segmented_control(key="baseline").value == "zero"
+        test.segmented_control(key="baseline").set_value("text")
+        run(test)
     other = test.text_area(key=key).value
     ours, theirs = (cache.model("stories")[1].encode(one) for one in (text, other))
     assert [a == b for a, b in zip(ours, theirs, strict=True)].count(False) == 1
