@@ -87,6 +87,13 @@ def test_where_they_disagree_a_sentence_says_so(places, words):
     assert "(partly estimated)" in str(head_measures.compare("x", *matrices, is_exact=False))
 
 
+def test_where_no_head_matters_none_is_named():
+    ones = np.ones((2, 2))
+    said = str(head_measures.compare("re", ones, ones, 0.0099 * ones, is_exact=True))
+    assert said.endswith("without any one of them its log-probability falls by less than 0.01 nats (measured).")
+    assert "without head 0.0" in str(head_measures.compare("re", ones, ones, 0.01 * ones, is_exact=True))
+
+
 # ---- effects of all heads ----
 
 

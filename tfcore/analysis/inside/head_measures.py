@@ -29,6 +29,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Matrix = Float[ndarray, "layer head"]
+SMALL = 0.01  # nats or logits, below which no head is named for its effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +146,17 @@ class HeadMeasures(Finding):
     @property
     def sentence(self) -> str:
         how = "measured" if self.is_exact else "partly estimated"
-        logit, falls, unit = f"the logit of '{self.token}'", "its log-probability falls", "nats"
+        logit, what, unit = f"the logit of '{self.token}'", "its log-probability", "nats"
         if self.against is not None:
             logit += f" above that of '{self.against}'"
-            falls, unit = "that difference falls", "logits"
+            what, unit = "that difference", "logits"
         first = (
             f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}; "
             f"head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
-            f"without head {self.effect[0]} {falls} most, by {self.effect[1]:.2f} {unit} ({how})."
         )
+        if self.effect[1] < SMALL:
+            return f"{first}without any one of them {what} falls by less than {SMALL} {unit} ({how})."
+        first += f"without head {self.effect[0]} {what} falls most, by {self.effect[1]:.2f} {unit} ({how})."
         if self.names == 1:
             return f"{first} The three measures agree on the first head."
         return (
