@@ -145,11 +145,6 @@ def build(data: list[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
     return figure
 
 
-def parts(figure: go.Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Data and layout of a figure as they are, to be read only: `figure.to_dict()` copies every array."""
-    return figure._data, figure._layout
-
-
 def painted(figure: go.Figure, theme: Theme = "light") -> go.Figure:
     """A figure in the colours of a theme, for `show` and `write_html` of plotly, which know no roles."""
     return go.Figure(resolve(figure.to_dict(), theme))
