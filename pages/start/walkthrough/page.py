@@ -8,16 +8,17 @@ from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, words
-from pages.ui import cache, controls, fragments, head_links, notices, page, text
+from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import last_tokens
+from tfcore import shipped
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.start.walk_tensors import OF_A_HEAD
-from tfcore.analysis.start.walkthrough import WalkStage, walk_stages, walk_text
+from tfcore.analysis.start.walkthrough import WalkStage, first_head, walk_stages, walk_text
 from tfcore.config import ModelConfig
 from tfcore.figures.start.walkthrough import stage_height
 
@@ -42,6 +43,7 @@ PAPERS = (
     "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
 )
 walked_text = cache.of_model(max_entries=24)(walk_text)
+strongest = cache.of_model(max_entries=64)(first_head)
 
 
 def fills_blanks(model_name: str) -> bool:
@@ -106,10 +108,13 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         buttons, slider = st.container(width=250), st.container(width="stretch")
         block, heads = st.container(width=140), st.container(width=140)
+    begin = config.n_layers - 1, 0
+    if model_name not in shipped() and not links.is_old():
+        begin = strongest(model_name, pasted, TOKENS)
     with block:
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, begin[0])
     with heads:
-        head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
+        head = controls.slider("Head", "head", 0, config.n_heads - 1, begin[1])
     path = walk_stages(config, layer)
     names = [stage.name for stage in path]
     with slider:

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+import tfcore
 from tests import small
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.start.walk_costs import feed_forward_share, stage_cost
 from tfcore.analysis.start.walk_findings import activity, stage_finding
 from tfcore.analysis.start.walk_tensors import stage_tensors
-from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, walk, walk_stages
+from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, first_head, walk, walk_stages
 from tfcore.attention import attention_weights, weighted_values
 from tfcore.part_configs import ExpertsConfig
 
@@ -211,6 +212,23 @@ def test_what_cannot_be_walked_is_refused():
     for head in (-1, 6):
         with pytest.raises(ValueError, match=f"head={head} must be between 0 and 5"):
             stage_tensors(walked, "softmax", head)
+
+
+def test_the_head_that_looks_most_from_word_to_word_is_walked_through_first():
+    model, tokenizer = tfcore.load("stories")
+    ids = tokenizer.encode("The dog ran and the cat sat. The dog")
+    patterns = model.activations(torch.tensor([ids]), "blocks.*.attn.pattern")
+    named = tokenizer.tokens(ids)
+    _, best = max(
+        (float(patterns[f"blocks.{layer}.attn.pattern"][0, head, query, key]), (layer, head))
+        for layer in range(4)
+        for head in range(6)
+        for query in range(len(ids))
+        for key in range(1, query - 1)
+        if named[query].strip().isalpha() and named[key].strip().isalpha()
+    )
+    assert first_head(model, tokenizer, "The dog ran and the cat sat. The dog", 32) == best
+    assert first_head(model, tokenizer, "dog", 32) == (3, 0)
 
 
 def test_one_token_is_enough():

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
+from tfcore.analysis.foundations.head_ranking import strongest_look
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import last_tokens, one_text
 from tfcore.attention import Attention, attention_scores
@@ -173,6 +175,17 @@ def walk_text(
         ids[hidden], tokens[hidden] = blank, "[hidden]"
     walked = walk(model, ids, layer, hidden)
     return WalkedText(walked, tuple(tokens), tuple(tokenizer.tokens(walked.candidates.tolist())))
+
+
+@torch.no_grad()
+def first_head(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> tuple[int, int]:
+    """Layer and head to look into at first: those with the strongest look from one word of the text at another, the
+    first token apart, which takes most of the weight in many heads; (last layer, 0) where there is none."""
+    ids, tokens, _ = last_tokens(model, tokenizer, text, limit)
+    found = model.activations(one_text(model, ids), "blocks.*.attn.pattern")
+    patterns = torch.cat([found[f"blocks.{i}.attn.pattern"] for i in range(model.config.n_layers)]).float().cpu()
+    look = strongest_look(patterns.numpy(), tokens, tokens, np.arange(len(ids)) == 0)
+    return (model.config.n_layers - 1, 0) if look is None else (look.layer, look.head)
 
 
 @torch.no_grad()
