@@ -90,8 +90,8 @@ async function react(Plotly, plot, spec, head, width, colours) {
   Object.assign(layout, { width, height: head.height, autosize: false })
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
   // Plotly takes the element of an empty label away, and draws a label only where there is one.
-  for (const point of plot.querySelectorAll(".textpoint:empty"))
-    point.append(document.createElementNS("http://www.w3.org/2000/svg", "text"))
+  for (const label of plot.querySelectorAll(".textpoint:empty"))
+    label.append(document.createElementNS("http://www.w3.org/2000/svg", "text"))
   await Plotly.react(plot, data, layout, CONFIG)
 }
 
