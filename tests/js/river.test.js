@@ -76,6 +76,19 @@ test("columns follow one another, and everything is inside the picture", () => {
   }
 })
 
+test("a long last word rises inside a narrow page, and the sum of all bars is longest where there is room", () => {
+  /** @param {string} last */
+  const dozen = last => ({
+    ...DATA, tokens: [...Array(11).fill("a"), last], target: 11, columns: [{ first: 0, last: 0, open: true, ribbons: [] }],
+    stream: Array(5).fill(Array(12).fill(1 / 12)), feedforward: Array(4).fill(Array(12).fill(0)),
+  })
+  const [long, short] = ["·government", "·a"].map(last => lay(dozen(last), 390).rows[11].x)
+  assert.ok(long + 4 * "·government".length <= 390)
+  assert.ok(short > long) // no room is kept for it
+  const total = width => lay(DATA, width).bars.reduce((sum, bar) => sum + bar.width, 0)
+  assert.deepEqual([700, 800, 900, 1400].map(width => Math.round(total(width))), [50, 50, 100, 120])
+})
+
 test("rows never overlap, however wide their streams are", () => {
   const many = { ...DATA, tokens: Array(40).fill("a"), target: 39, columns: [{ first: 0, last: 0, open: true, ribbons: [] }] }
   const some = Array(40).fill(0).map((_, i) => (i % 7 ? 0.001 : 0.15))
