@@ -12,7 +12,7 @@ from pages.reference.check.live import read
 from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
 from tests.pages import visits
 from tests.pages.figures import figures
-from tests.pages.visits import address, run, said
+from tests.pages.visits import address, press, run, said
 from tfcore.analysis.reference.questions.problem import answer_text
 
 opened = partial(visits.opened, "reference/check/page.py")
@@ -182,6 +182,13 @@ def test_chapters_from_a_link_are_those_there_are(chapters):
     test = opened(round="5", chapters=chapters)
     assert test.pills[0].value == (["model"] if "odel" in chapters else [])
     assert ("Corrected" in said(test, "caption")) == ("nonsense" in chapters)
+
+
+def test_an_example_begins_at_the_first_question():
+    test = opened(round=str(ROUND), sheet="true")
+    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
+        test = press(opened(round=str(ROUND), sheet="true", question="5"), key)
+        assert test.slider(key="question").value == 1
 
 
 def test_the_sheet_has_all_questions_with_answers_folded():

@@ -26,6 +26,14 @@ def test_the_parts_are_the_cosine():
         sentence_pairs.compare_sentences(model, tokenizer, ONE, "", 40)
 
 
+def test_vectors_of_zeros_have_the_cosine_zero():
+    model, tokenizer = load("fill", device="cpu")
+    with torch.no_grad():
+        for part in (model.encoder or model.decoder).parameters():
+            part.zero_()
+    assert sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO, 40).cosine == 0
+
+
 def test_minilm_knows_a_paraphrase(real_models):
     model, tokenizer = load("minilm", device="cpu")
     found = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "What is your age?", 40)
