@@ -18,6 +18,7 @@ from tfcore.analysis.inference.conversation import (
     role_costs,
     turns,
 )
+from tfcore.analysis.inference.decoding import read_again
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import special_tokens
 
@@ -75,6 +76,16 @@ def test_the_seed_counts(talker):
 
     assert written(1) == written(1)
     assert written(1) != written(2)
+
+
+def test_a_drawn_token_is_told_as_the_model_had_it_before_any_filter(talker):
+    model, tokenizer, special = talker
+    sampling = Sampling(temperature=2.0, top_k=3)
+    (turn,) = turns(tokenizer, special, list(converse(model, tokenizer, special, plan("dog", sampling=sampling))))
+    again = read_again(model, [token.id for token in turn.read], [one.token for one in turn.written])
+    assert [one.rank for one in turn.written] == [one.rank for one in again]
+    assert [one.probability for one in turn.written] == pytest.approx([one.probability for one in again], abs=1e-5)
+    assert all(one.drawn_with > one.probability for one in turn.written)
 
 
 def test_bits_of_every_token(talker):
