@@ -57,16 +57,7 @@ async function shown({ head = {}, spec = SPEC, csv = "" } = {}) {
   return { ...page, show, end, drawn, button, plot: page.find(".tf-plot")[0] }
 }
 
-test("a label that was empty can be drawn: Plotly took its element away", async () => {
-  const { show, plot } = await shown()
-  plot.innerHTML = '<svg><g class="textpoint"></g><g class="textpoint"><text>9.3</text></g></svg>'
-  await show({ head: { hash: 2 } })
-  assert.deepEqual([...plot.querySelectorAll(".textpoint")].map(point => point.children.length), [1, 1])
-})
-
-const widen = (node, width) => Object.defineProperty(node, "clientWidth", { value: width, configurable: true })
-const cell = (more = {}) => ({ points: [{ curveNumber: 0, pointNumber: [1, 2], x: 2, y: 1, ...more }] })
-
+// The first test: plotly runs once.
 test("plotly waits for what the page begins with, where that is no figure", async () => {
   document.body.insertAdjacentHTML("beforeend", '<div id="tf-first" data-drawn=".tf-river path"></div><svg class="tf-river"></svg>')
   const [first, river] = document.querySelectorAll("#tf-first, .tf-river")
@@ -79,6 +70,16 @@ test("plotly waits for what the page begins with, where that is no figure", asyn
   first.remove()
   river.remove()
 })
+
+test("a label that was empty can be drawn: Plotly took its element away", async () => {
+  const { show, plot } = await shown()
+  plot.innerHTML = '<svg><g class="textpoint"></g><g class="textpoint"><text>9.3</text></g></svg>'
+  await show({ head: { hash: 2 } })
+  assert.deepEqual([...plot.querySelectorAll(".textpoint")].map(point => point.children.length), [1, 1])
+})
+
+const widen = (node, width) => Object.defineProperty(node, "clientWidth", { value: width, configurable: true })
+const cell = (more = {}) => ({ points: [{ curveNumber: 0, pointNumber: [1, 2], x: 2, y: 1, ...more }] })
 
 test("the figure follows the head, and its words are text", async () => {
   const { drawn, find } = await shown({ spec: { data: [{ text: ["é"] }], layout: {} } })
