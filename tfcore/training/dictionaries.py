@@ -7,7 +7,7 @@ Two losses: the square error of what is predicted, and, to finish with, the dive
 it from those without (arXiv:2405.12241, section 2; as a short last part of the training: arXiv:2503.17272).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,15 +138,18 @@ def train_dictionaries(
     def gradients(step: int, batch: Batch) -> float:
         total = 0.0
         with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
-            output = seen(model, configs, batch.ids)
-            for i, (one, (x, y)) in enumerate(zip(of_each, _pairs(output, configs), strict=True)):
+            output = seen(model, configs, batch.ids) if divergence else None
+            pairs = (
+                read_and_written(model, configs, batch.ids) if output is None else _pairs(output.activations, configs)
+            )
+            for i, (one, (x, y)) in enumerate(zip(of_each, pairs, strict=True)):
                 if step == 0:
                     one.settle_(x, y)
                     if start:
                         one.begin_with_(start[i])
                 error, auxiliary, predicted = one.losses(x, y, revival)
                 loss = error + auxiliary
-                if divergence:
+                if output is not None:
                     loss = loss + divergence * divergence_of(model, batch.ids, output, configs[i], predicted)
                 loss.backward()
                 total += float(error.detach())
@@ -160,23 +163,28 @@ def train_dictionaries(
     return [one.folded() for one in of_each]
 
 
+@torch.no_grad()
 def read_and_written(
     model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
     """For each dictionary what it is to read and to write, over the tokens of a batch."""
-    return _pairs(seen(model, configs, ids), configs)
+    return _pairs(model.activations(ids, _names(configs)), configs)
 
 
 @torch.no_grad()
 def seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Output:
-    """One reading of a batch, with all that the dictionaries read and write."""
-    return model(ids, capture=sorted({name for config in configs for name in (config.reads, config.writes)}))
+    """One reading of a batch to its logits, with all that the dictionaries read and write."""
+    return model(ids, capture=_names(configs))
+
+
+def _names(configs: Sequence[TranscoderConfig]) -> list[str]:
+    return sorted({name for config in configs for name in (config.reads, config.writes)})
 
 
 def _pairs(
-    output: Output, configs: Sequence[TranscoderConfig]
+    activations: Mapping[str, Tensor], configs: Sequence[TranscoderConfig]
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
-    found = {name: value.flatten(0, 1).float() for name, value in output.activations.items()}
+    found = {name: value.flatten(0, 1).float() for name, value in activations.items()}
     return [(found[one.reads], found[one.writes]) for one in configs]
 
 

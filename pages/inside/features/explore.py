@@ -37,7 +37,7 @@ TRY: dict[str, dict[str, Any]] = {
     "the dog again": {"text": TEXT, "dictionary": STREAM, "feature4": DOG, "factor": 1.0},
     "a star in the park": {"text": TEXT, "dictionary": STREAM, "feature4": 83, "factor": 1.0},
     "not to bed": {"text": KITE, "dictionary": STREAM, "feature4": 308, "factor": 0.0},
-    "a big what?": {"text": TEXT, "dictionary": 3, "feature3": 944, "factor": 0.0},
+    "a big what?": {"text": TEXT, "dictionary": 3, "feature3": 189, "factor": 0.0},
     "one token alone": {"text": TEXT, "dictionary": 0, "feature0": 1398, "factor": 0.0},
 }
 

@@ -188,8 +188,8 @@ RECIPES: dict[str, Entry] = {
         TRANSCODERS,
         lambda corpus: of_transcoders(TRANSCODERS, corpus),
         "sparse dictionaries of stories: a transcoder for each feed-forward layer, an autoencoder of the stream",
-        "20 minutes",
-        "98.2 %, 91.2 %, 87.5 %, 85.9 % of the loss recovered, layer by layer; 98.5 % of the autoencoder",
+        "1 hour",
+        "99.0 %, 95.0 %, 92.8 %, 91.5 % of the loss recovered, layer by layer; 99.0 % of the autoencoder",
     ),
     "finetuning": Entry(
         finetuning,

@@ -133,7 +133,7 @@ def test_neighbours_are_those_with_the_largest_cosines():
 
 def test_the_words_of_a_feature(stories, scan):
     found = one_feature.token_words(scan, 3, stories[1])
-    assert found[944] == "·big ·the ·little"
+    assert found[944] == "·big ·little ·small"
     assert found[399] == ""
 
 
