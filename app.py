@@ -37,9 +37,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
-# Threads of torch that wait for each other sleep instead of spinning. Where other programs use the cores too, a browser
-# for one, two threads took 1,770 ms spinning and 140 ms sleeping for 32 tokens of smollm2, and one thread 140 ms.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Threads of torch that wait for each other spin for 20,000 rounds and then sleep. By default they do not sleep, and where
+# other programs use the cores too, a browser for one, two threads took 384 ms for 32 tokens of smollm2 and 185 ms so.
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402

@@ -93,7 +93,12 @@ FORMER: dict[str, dict[str, str]] = {
 
 
 def present(key: str, label: object) -> object:
-    """The label that stands now for what `label` meant in the control `key` of any release; others stay as they are."""
+    """The label that stands now for what `label` meant in the control `key` of any release; others stay as they are.
+
+    Of a feature its number: the words behind it are of the dictionary that shipped then.
+    """
     if not isinstance(label, str):
         return label
+    if key.rstrip("0123456789") == "feature":
+        return label.split(" ")[0]
     return {old.casefold(): new for old, new in FORMER.get(key, {}).items()}.get(label.casefold(), label)
