@@ -37,8 +37,8 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
-# Threads of torch that wait for each other spin for 20,000 rounds and then sleep. By default they do not sleep, and where
-# other programs use the cores too, a browser for one, two threads took 384 ms for 32 tokens of smollm2 and 185 ms so.
+# Threads of torch that wait for each other spin for 20,000 rounds and then sleep; by default they never do. Where other
+# programs use the cores too, a browser for one, 32 tokens of smollm2 took 384 ms with two threads, and so 185 ms.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
