@@ -60,6 +60,15 @@ def test_a_drawn_token_without_a_bar_is_among_all_others():
     assert layout["xaxis"]["ticktext"][note["x"]] == next_token.OTHERS
 
 
+def test_a_bar_of_all_others_that_leaves_the_axis_says_how_high_it_is():
+    found = tokens.next_token(small(), BYTES, IDS, Sampling(temperature=5), 0, 0)
+    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
+    rest, top = 1 - found.probabilities[:, : next_token.SHOWN].sum(-1), layout["yaxis"]["range"][1]
+    assert (rest > top).any()
+    said = [note["text"] for note in layout["annotations"] if note["x"] == next_token.SHOWN and note["y"] == top]
+    assert said == [f"{share:.0%}" for share in rest if share > top]
+
+
 def test_u_falls_on_the_drawn_token():
     for seed in range(6):
         found = tokens.next_token(small(), BYTES, IDS, Sampling(top_p=0.95), seed, 0)

@@ -77,6 +77,9 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
                 "font": {"size": 12, "color": "@muted" if faint else "@ink"},
             }
         )
+        if row[n] > top:  # the bar of all others leaves the axis
+            high_bar = {"x": n, "y": top, "yanchor": "top", "text": f"{row[n]:.0%}", "showarrow": False}
+            notes.append({"xref": "x", "yref": f"y{axis}", **high_bar, "font": {"size": 11, "color": "@paper"}})
         if result.is_on[i] and left[i] < n:
             shapes.append(
                 {
