@@ -300,7 +300,7 @@ def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
     key = ("flow", *given)
     job = live.begin(key, lambda: measure(network, tokenizer, drawn.pasted, drawn.choice, explained), wait=0.0)
     begun = bool(job.items)
-    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, EVERY * (1 + begun))
+    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, 2 * EVERY if begun else EVERY)
     return job.items[-1] if job.items else head_measures.unmeasured(network)
 
 

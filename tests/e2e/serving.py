@@ -69,6 +69,15 @@ def serve(*command: str, **environment: str) -> Iterator[str]:
             output.reader.join(5)
 
 
+@contextmanager
+def without_traceback(folder: Path, **environment: str) -> Iterator[str]:
+    """The address of a server that, whatever its visitors do or send, notes no traceback; its notes are in a folder."""
+    log = folder / "log"
+    with serve("sh", "-c", f"exec '{sys.executable}' app.py 2> '{log}'", **environment) as address:
+        yield address
+    assert not re.search("Traceback|Error|Uncaught", log.read_text("utf-8"))
+
+
 def wait_until_healthy(process: subprocess.Popen[str], output: Output) -> None:
     """Ask /healthz, which is no visit of a page, until the model answers."""
     end = time.monotonic() + SECONDS

@@ -1,7 +1,5 @@
 """What all tests of pages share."""
 
-import re
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,7 +17,7 @@ from pages.ui import page, places
 from pages.ui.work import jobs, runs
 from pages.ui.work.run_records import Limits
 from pages.ui.work.workers import Workers
-from tests.e2e.serving import serve
+from tests.e2e.serving import without_traceback
 from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.waiting import SOON
@@ -41,10 +39,8 @@ def _components_of_packages() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory) -> Iterator[str]:
     """The address of a server on which nobody trains; whatever its visitors do or send, it notes no traceback."""
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serve("sh", "-c", f"exec '{sys.executable}' app.py 2> '{log}'", TFCORE_RUNS="0") as address:
+    with without_traceback(tmp_path_factory.mktemp("server"), TFCORE_RUNS="0") as address:
         yield address
-    assert not re.search("Traceback|Error|Uncaught", log.read_text("utf-8"))
 
 
 @pytest.fixture

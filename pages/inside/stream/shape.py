@@ -14,7 +14,7 @@ from pages.ui.program import made
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import residual_stream as analysis
 from tfcore.analysis.inside.residual_stream import Measure, StreamShape
-from tfcore.figures.inside.residual_stream import LABELLED
+from tfcore.figures.inside.residual_stream import label_every
 
 MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 
@@ -67,7 +67,7 @@ def writes(choice: Choice, found: StreamShape) -> None:
     """What each part adds at the chosen position."""
     added, along = found.added[:, choice.position], found.along[:, choice.position]
     shown = experiments.writes(found, choice.position)
-    where = "above them" if len(found.parts) < 2 * LABELLED else "under the pointer"
+    where = "above them" if label_every(len(found.parts)) == 1 else "under the pointer"
     st.subheader(f"What each part adds at position {choice.position}", anchor=False)
     figure(
         shown.figure,

@@ -11,6 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
+from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.head_ranking import strongest_look
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import last_tokens, one_text
@@ -182,9 +183,7 @@ def first_head(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) 
     """Layer and head to look into at first: those with the strongest look from one word of the text at another, the
     first token apart, which takes most of the weight in many heads; (last layer, 0) where there is none."""
     ids, tokens, _ = last_tokens(model, tokenizer, text, limit)
-    found = model.activations(one_text(model, ids), "blocks.*.attn.pattern")
-    patterns = torch.cat([found[f"blocks.{i}.attn.pattern"] for i in range(model.config.n_layers)]).float().cpu()
-    look = strongest_look(patterns.numpy(), tokens, tokens, np.arange(len(ids)) == 0)
+    look = strongest_look(attention_maps(model, ids).patterns, tokens, tokens, np.arange(len(ids)) == 0)
     return (model.config.n_layers - 1, 0) if look is None else (look.layer, look.head)
 
 

@@ -23,6 +23,11 @@ ROLES = {  # by how names of parts begin; all others are attention
 }
 
 
+def label_every(count: int) -> int:
+    """Of so many stages or parts, every how many-th has a label of its own; 1: all of them."""
+    return max(1, count // LABELLED)
+
+
 def part_role(name: str) -> str:
     """The colour role of a part, from its name, such as "attention 2", "head 0 of layer 2" or "FF 2"."""
     return next((role for start, role in ROLES.items() if name.startswith(start)), "@attention")
@@ -111,7 +116,7 @@ def curves(
     """
     steep = limits is None and bool(values.max() > FAR_ABOVE * np.median(values[-1]))
     n_stages, n = values.shape
-    places, every = np.arange(n_stages), max(1, n_stages // LABELLED)
+    places, every = np.arange(n_stages), label_every(n_stages)
     gap = np.full((1, n), np.nan, dtype=np.float32)
     y = np.vstack([values.astype(np.float32), gap]).T.ravel()  # all lines in one trace
     x = np.tile(np.append(places, n_stages - 1), n).astype(np.float32)
@@ -176,7 +181,7 @@ def writes_figure(
     height: int,
 ) -> go.Figure:
     """What each part adds at one position: its length as a bar, and the cosine to what was there, above it if few."""
-    places, every = list(range(len(parts))), max(1, len(parts) // LABELLED)
+    places, every = list(range(len(parts))), label_every(len(parts))
     bars = {
         "type": "bar",
         "x": places,

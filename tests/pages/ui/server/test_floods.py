@@ -20,7 +20,7 @@ from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
 from benchmarks.visitors import Visitor
-from tests.e2e.serving import get, serve
+from tests.e2e.serving import get, without_traceback
 from tests.nightly import often
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
@@ -101,10 +101,8 @@ def flooding(address: str, kind: str) -> Iterator[Flood]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[str]:
     """A server's address; whatever floods it, it notes no traceback."""
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serve("sh", "-c", f"exec '{sys.executable}' app.py 2> '{log}'", OMP_NUM_THREADS="1") as address:
+    with without_traceback(tmp_path_factory.mktemp("server"), OMP_NUM_THREADS="1") as address:
         yield address
-    assert not re.search("Traceback|Error|Uncaught", log.read_text("utf-8"))
 
 
 def kept(address: str) -> int:
