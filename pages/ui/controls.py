@@ -42,6 +42,11 @@ def last(key: str) -> Any:
     return st.session_state.get(key)
 
 
+def next_seed(seed: int, last: int = 20) -> int:
+    """The seed that a button for another one sets: the next on a slider from 0 to `last`, and 0 after the last."""
+    return (seed + 1) % (last + 1)
+
+
 def slider(
     label: str,
     key: str,

@@ -60,6 +60,13 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
     return {"words": said, "controls": controls}
 
 
+def set_by_buttons(test: AppTest) -> dict[str, str]:
+    """What each button sets controls to; of a text how it begins."""
+    known = test.session_state._state._state._new_widget_state.widget_metadata
+    given = {str(button.key): known[button.proto.id].callback_kwargs for button in test.button}
+    return {key: ", ".join(f"{k} {str(v)[:40]}" for k, v in values.items()) for key, values in given.items() if values}
+
+
 def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure sends the numbers behind it along."""
     monkeypatch.setattr(drawing, "session", lambda: SimpleNamespace(csv_wanted=Everything()))

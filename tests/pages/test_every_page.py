@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.work import jobs
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
-from tests.pages.recorded import ask_for_tables, compare, record, said_and_set
+from tests.pages.recorded import ask_for_tables, compare, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run, said
 from tfcore.analysis.model import costs
@@ -67,12 +67,23 @@ def beginnings(visits: list[tuple[dict[str, str], dict[str, Any]]]) -> dict[str,
     return found
 
 
+def seen(test: AppTest) -> dict[str, Any]:
+    """What a page says, what its controls are, and what its buttons set them to."""
+    return said_and_set(test) | {"buttons": set_by_buttons(test)}
+
+
 def together(sights: list[dict[str, Any]], live: bool) -> dict[str, Any]:
-    """What was seen in many visits to a page: its controls, and its words where they are no measurements."""
-    keys = dict.fromkeys(key for sight in sights for key in sight["controls"])
-    controls = {key: sorted({sight["controls"].get(key, "-") for sight in sights} - {"-"}) for key in keys}
-    words = [] if live else list(dict.fromkeys(word for sight in sights for word in sight["words"]))
-    return {"controls": controls, "words": words}
+    """What was seen in many visits to a page: its controls, its buttons, and its words where they are no measurements;
+    a button that comes with a measurement comes when that is done."""
+    found = {kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons")}
+    if live:
+        found["buttons"] = {key: values for key, values in found["buttons"].items() if key.startswith("try ")}
+    return found | {"words": [] if live else list(dict.fromkeys(word for sight in sights for word in sight["words"]))}
+
+
+def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
+    """Each key, and all that was seen under it."""
+    return {key: sorted({sight[key] for sight in sights if key in sight}) for sight in sights for key in sight}
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -80,10 +91,10 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     begin: dict[str, str] = STEPS.get(file, {})
     test = opened(file, **begin)
-    seen, sights = {frozenset(slider.key for slider in test.slider)}, [said_and_set(test)]
+    known, sights = {frozenset(slider.key for slider in test.slider)}, [seen(test)]
     visits = [(begin, sights[0])]
     assert file not in TEACHING or faults(test, file) == []
-    sights += [said_and_set(push(test, end)) for end in ("min", "max")]
+    sights += [seen(push(test, end)) for end in ("min", "max")]
     todo, done = [(key, value, begin) for key, values in choices(test).items() for value in values], set()
     while todo:
         key, value, before = todo.pop()
@@ -93,12 +104,12 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
         address = {**before, key: value}
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
-        sights.append(said_and_set(test))
+        sights.append(seen(test))
         visits.append((address, sights[-1]))
         assert file not in TEACHING or faults(test, file) == [], address
-        if (sliders := frozenset(slider.key for slider in test.slider)) not in seen:
-            seen.add(sliders)
-            sights += [said_and_set(push(test, end)) for end in ("min", "max")]
+        if (sliders := frozenset(slider.key for slider in test.slider)) not in known:
+            known.add(sliders)
+            sights += [seen(push(test, end)) for end in ("min", "max")]
         todo += [(new, option, address) for new, options in choices(test).items() for option in options]
     if file != "reference/check/page.py":  # every round has other questions
         assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(visits)) == []
@@ -124,7 +135,7 @@ def test_every_thing_to_try_works(file, monkeypatch):
         if any(button.key == key for button in test.button):  # another one may have led to another section
             found[key] = record(run(test.button(key=key).click()))
     if file in LIVE_PAGES:
-        found = {key: {"controls": seen["controls"]} for key, seen in found.items()}
+        found = {key: {"controls": sight["controls"]} for key, sight in found.items()}
     if file != "reference/check/page.py":  # every round has other questions
         assert compare(file.removesuffix("/page.py"), found) == []
 

@@ -117,7 +117,7 @@ def first_steps() -> None:
 
     def draw(job: jobs.Job) -> None:
         with beside:
-            live.bar(key, job, len(job.items), depth.RUN_STEPS, {"seed": (seed + 1) % 10})
+            live.bar(key, job, len(job.items), depth.RUN_STEPS, {"seed": controls.next_seed(seed, 9)})
         with right:
             curves(n_layers, list(job.items))
 
@@ -128,7 +128,7 @@ def first_steps() -> None:
                 "shallow": {"deep": 2, "rate": 0.006},
                 "deeper": {"deep": 16, "rate": 0.006},
                 "a smaller learning rate": {"deep": 8, "rate": 0.001},
-                "another seed": {"seed": (seed + 1) % 10},
+                "another seed": {"seed": controls.next_seed(seed, 9)},
                 "a short warm-up": {"deep": 8, "rate": 0.006, "warmup": 10},
             }
         )

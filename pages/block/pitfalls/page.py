@@ -109,7 +109,7 @@ live.watch_training(
     config,
     lambda: train_twins(config),
     lambda look: look.step,
-    {"seed": (config.seed + 1) % 21},
+    {"seed": controls.next_seed(config.seed)},
     (beside, picture),
     lambda looks: show(config, looks),
 )

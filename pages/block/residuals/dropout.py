@@ -73,7 +73,7 @@ def dropout() -> None:
                 "half": {"p": 0.5, "training": True},
                 "nearly all": {"p": 0.9, "training": True},
                 "inference": {"training": False},
-                "another draw": {"draw": (seed + 1) % 100, "training": True},
+                "another draw": {"draw": controls.next_seed(seed, 99), "training": True},
             }
         )
     page.what_to_see(

@@ -94,7 +94,7 @@ def draw(job: jobs.Job) -> None:
     """The training as it is now."""
     with beside:
         done = job.items[-1][0].step if job.items else 0
-        live.bar(configs, job, done, steps, {"seed": (seed + 1) % 21})
+        live.bar(configs, job, done, steps, {"seed": controls.next_seed(seed)})
     kept.keep(configs, job)
     runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
     if not runs:

@@ -29,7 +29,7 @@ def cheating() -> None:
 
     def draw(job: jobs.Job) -> None:
         looks: list[Look] = list(job.items)
-        live.bar(config, job, looks[-1].step if looks else 0, STEPS, {"seed": (seed + 1) % 21})
+        live.bar(config, job, looks[-1].step if looks else 0, STEPS, {"seed": controls.next_seed(seed)})
         if looks:
             show(config, looks)
 

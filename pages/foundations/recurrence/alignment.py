@@ -57,7 +57,7 @@ def panel() -> None:
             config,
             lambda: alignment.align(config),
             lambda look: look.step,
-            {"aligned_seed": (config.seed + 1) % 21},
+            {"aligned_seed": controls.next_seed(config.seed)},
             (beside, right),
             lambda looks: show(looks[-1], order, attention),
         )

@@ -74,7 +74,7 @@ def panel() -> None:
             config,
             lambda: training.compare(config),
             lambda found: found.last.step,
-            {"seed_here": (config.seed + 1) % 21},
+            {"seed_here": controls.next_seed(config.seed)},
             (beside, picture),
             lambda found: show(found[-1], against),
         )

@@ -72,7 +72,7 @@ def show(model: str) -> None:
         found = conversation.turns(tokenizer, special, job.items)
         written = sum(len(turn.written) + (turn.ended is not None) for turn in found)
         total = max(1, written if job.state == "done" else tokens * len(said))
-        again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
+        again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
         for number, words in enumerate(said):
             with st.chat_message("user", avatar=ICONS["user"]):
                 st.markdown(text.escape(words))

@@ -88,7 +88,7 @@ def show(prompt: Prompt) -> None:
         total = min(tokens, network.config.max_seq_len - len(prompt.ids))
         done = sum(len(one.ids) for one in passes)
         with beside:
-            live.bar(key, job, done, total, {"seed": (chosen_seed + 1) % (SEEDS + 1)}, work="text", step="token")
+            live.bar(key, job, done, total, {"seed": controls.next_seed(chosen_seed, SEEDS)}, work="text", step="token")
         if not passes:
             right.info("Nothing is written yet: the first pass is being computed.")
         else:

@@ -49,7 +49,7 @@ def show(prompt: Prompt) -> None:
     def draw(job: jobs.Job) -> None:
         texts = decoding.by_strategy(job.items)
         done = max(len(one) for one in texts.values())
-        again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
+        again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
         with beside:
             live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
         with right:

@@ -43,7 +43,7 @@ def panel() -> None:
                 "blocks of one token": {"block": 1},
                 "a burst of requests": {"every": 1.0},
                 "colour by request": {"colour": "request"},
-                "another trace": {"trace": (traffic.seed + 1) % 21},
+                "another trace": {"trace": controls.next_seed(traffic.seed)},
             }
         )
     experiment = page.experiment(experiments.paging, made(paged_memory.compare, traffic, slots, block))

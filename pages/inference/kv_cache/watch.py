@@ -48,7 +48,7 @@ def panel() -> None:
                 "float64: only rounding?": {"steps": 64, "exact": "float64"},
                 "a long prompt": {"text": " ".join([TEXT] * 8), "steps": 96},
                 "a model of two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
-                "another seed": {"seed": (seed + 1) % 21},
+                "another seed": {"seed": controls.next_seed(seed)},
             }
         )
     model, tokenizer = cache.model(model_name)
@@ -67,7 +67,7 @@ def panel() -> None:
     def draw(job: jobs.Job) -> None:
         done: list[BothWays] = list(job.items)
         with beside:
-            live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, work="run", step="token")
+            live.bar(key, job, len(done), steps, {"seed": controls.next_seed(seed)}, work="run", step="token")
         with right:
             picture(costs, done)
             numbers(measured(costs, done))

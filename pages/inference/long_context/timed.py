@@ -36,7 +36,7 @@ def panel() -> None:
 
     def draw(job: jobs.Job) -> None:
         with beside:
-            total, again = 2 * len(timing.LENGTHS), {"seed": (seed + 1) % 21}
+            total, again = 2 * len(timing.LENGTHS), {"seed": controls.next_seed(seed)}
             live.bar(config, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
         with right:
             show(list(job.items))

@@ -47,7 +47,7 @@ def grow_one() -> None:
         config,
         lambda: grow_dictionary(config),
         lambda found: found.moment.step,
-        {"grow_seed": (config.seed + 1) % 21},
+        {"grow_seed": controls.next_seed(config.seed)},
         (beside, picture),
         lambda found: show(found, config),
     )

@@ -37,7 +37,7 @@ def grow_one() -> None:
             film.numbers(moments, -1, config.vocab_size)
         show(moments, config)
 
-    again = {"seed": (seed + 1) % 21}
+    again = {"seed": controls.next_seed(seed)}
     live.watch_training(config, lambda: grow(config), lambda moment: moment.step, again, (beside, picture), draw)
     page.what_to_see(
         "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "

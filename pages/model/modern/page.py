@@ -77,7 +77,7 @@ key = ("modern", seed)
 def draw(job: jobs.Job) -> None:
     """The effects as far as they are known."""
     with place:
-        total, again = len(NAMES) * modernising.ROUNDS, {"seed": (seed + 1) % 21}
+        total, again = len(NAMES) * modernising.ROUNDS, {"seed": controls.next_seed(seed)}
         live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
     speeds = list(job.items)
     shown = experiments.switches(found, speeds, losses, step, SIZE_NAMES[size])

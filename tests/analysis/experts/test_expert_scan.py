@@ -75,6 +75,13 @@ def test_counts_are_those_of_a_loop(model, found):
             assert any(str(ids)[1:-1] in str(row) for row in rows)
 
 
+def test_an_expert_has_no_excerpt_of_a_token_it_never_took(model):
+    found = scan(model, [[1, 2, 1, 2, 3]], kept=9, least=1)
+    for at, expert in np.ndindex(2, 4):
+        taken = int((found.sent[at, :, expert] > 0).sum())
+        assert [bool(found.excerpt(at, expert, rank)) for rank in range(9)] == [True] * taken + [False] * (9 - taken)
+
+
 def test_orders_of_liking():
     ids, sent, seen = np.array([5, 6, 7, 8]), np.array([10, 90, 20, 0]), np.array([10, 100, 20, 50])
     by_share = preferred(ids, sent, seen, 200, "share", 2)

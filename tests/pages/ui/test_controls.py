@@ -45,6 +45,11 @@ def app():
     st.session_state["said"] = notices.sentences()
 
 
+def test_the_next_seed_is_the_first_after_the_last():
+    assert [controls.next_seed(seed) for seed in (0, 19, 20)] == [1, 20, 0]
+    assert [controls.next_seed(seed, 9) for seed in (8, 9)] == [9, 0]
+
+
 DEFAULTS = {
     "big": False,
     "head": 0,
