@@ -93,19 +93,27 @@ def test_the_maker_of_the_processor_is_read_where_linux_says_it(monkeypatch):
     assert not module._made_by_intel()
 
 
-@pytest.mark.parametrize("learned", ["x", "weight"])
-def test_the_gradient_is_torchs(learned, products):
-    given = {"x": random(3, WIDE), "weight": random(HIGH, WIDE)}
+@pytest.mark.parametrize("learned", ["x", "weight", "bias"])
+@pytest.mark.parametrize("shape", [(WIDE,), (2, 3, WIDE)])
+def test_the_gradient_is_torchs(learned, shape, products):
+    given = {"x": random(*shape), "weight": random(HIGH, WIDE) / 16, "bias": random(HIGH)}
     given[learned].requires_grad_()
-    linear(**given).square().sum().backward()
-    found = given[learned].grad.clone()
-    given[learned].grad = None
-    F.linear(given["x"], given["weight"]).square().sum().backward()
-    assert torch.equal(found, given[learned].grad)
-    assert products == []
-    with torch.no_grad():  # nor is one asked for
+
+    def gradients(product):
+        (first,) = torch.autograd.grad(product(**given).square().sum(), given[learned], create_graph=True)
+        (even,) = torch.autograd.grad(product(**given).sum(), given[learned])  # one number, repeated without a copy
+        return first, torch.autograd.grad(first.square().sum(), given[learned])[0], even
+
+    found, expected = gradients(linear), gradients(F.linear)
+    if learned == "x":  # two passes there and back, and the second gradient's own two
+        assert len(products) == 6
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    else:
+        assert products == []
+        torch.testing.assert_close(found, expected, atol=0, rtol=0)
+    with torch.no_grad():  # none is asked for
         linear(**given)
-    assert len(products) == 1
+    assert len(products) == (7 if learned == "x" else 1)
 
 
 def test_layers_are_torchs_and_draw_nothing_on_the_meta_device():
