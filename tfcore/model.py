@@ -25,23 +25,23 @@ class Output:
 
     Args:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
-        logits: (batch, seq, vocab), the score of every token id as the next token at every position (as the token
-            at that place, in an encoder).
+        logits: (batch, seq, vocab), the score of every token id as the next token at every position that was asked for
+            (as the token at that place, in an encoder).
         activations: name -> tensor for the names asked for; shapes in tfcore.inspection.capture.SHAPES.
         pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
         losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
     """
 
     hidden: Float[Tensor, "batch seq d_model"]
-    _logits: Float[Tensor, "batch seq vocab"] | None
+    _logits: Float[Tensor, "batch kept vocab"] | None
     activations: dict[str, Tensor]
     pooled: Float[Tensor, "batch d_model"] | None = None
     losses: dict[str, Tensor] = field(default_factory=dict)
 
     @property
-    def logits(self) -> Float[Tensor, "batch seq vocab"]:
-        """(batch, seq, vocab): the score of every token id as the next token at every position (as the token at that
-        place, in an encoder).
+    def logits(self) -> Float[Tensor, "batch kept vocab"]:
+        """(batch, seq, vocab): the score of every token id as the next token at every position that was asked for (as
+        the token at that place, in an encoder).
 
         Raises:
             AttributeError: the model has no language head; `hasattr(output, "logits")` tells.
@@ -93,6 +93,7 @@ class Transformer(nn.Module):
         capture: Capture = (),
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
+        logits_to_keep: int | None = None,
     ) -> Output:
         """Logits of the next token at every position; in an encoder, of the token at every position.
 
@@ -106,6 +107,7 @@ class Transformer(nn.Module):
             edits: changes to activations, for this pass only.
             cache: keys and values of the tokens before `ids` (`decoder_ids`); the new ones are added to it. In an
                 encoder-decoder it also keeps what the encoder gave, so that later passes do not run it again.
+            logits_to_keep: how many positions to compute logits of, the last ones; None is all of them.
 
         Raises:
             ValueError: ids outside the vocabulary, too long, or options that do not go together.
@@ -120,7 +122,8 @@ class Transformer(nn.Module):
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
-        return Output(x, self.to_logits(x), recorder.record, pooled, recorder.losses)
+        read = x if logits_to_keep is None else x[:, max(0, x.shape[1] - logits_to_keep) :]
+        return Output(x, self.to_logits(read), recorder.record, pooled, recorder.losses)
 
     def activations(
         self,

@@ -26,6 +26,16 @@ def test_padding_after_a_text_changes_nothing_in_it():
         assert padded.isfinite().all()
 
 
+def test_logits_of_the_last_positions_alone():
+    for kind in kinds():
+        subject = model(**kind)
+        whole = subject(ids())
+        for kept in (0, 1, 4, 99):
+            some = subject(ids(), logits_to_keep=kept)
+            torch.testing.assert_close(some.logits, whole.logits[:, max(0, 13 - kept) :], atol=1e-6, rtol=0)
+            assert torch.equal(some.hidden, whole.hidden)
+
+
 @pytest.mark.parametrize("positions", ["rope", "alibi", "none"])
 def test_padding_before_a_text_changes_nothing_where_positions_are_relative(positions):
     subject, tokens = model(positions=positions), ids(1)

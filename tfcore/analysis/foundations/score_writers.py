@@ -95,7 +95,7 @@ def stream_pass(
         return None
     decoder_ids = None if read.decoder_ids is None else one_text(model, read.decoder_ids)
     names = _kept_names(model.config)
-    output = model(one_text(model, read.ids), decoder_ids=decoder_ids, capture=names)
+    output = model(one_text(model, read.ids), decoder_ids=decoder_ids, capture=names, logits_to_keep=0)
     return StreamPass(part, read, output.activations)
 
 

@@ -50,7 +50,7 @@ def first_order(
         quantity: of the last hidden states.
     """
     leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    found = model(ids, capture=names, edits=[leaf])
+    found = model(ids, capture=names, edits=[leaf], logits_to_keep=0)
     values = [found.activations[name] for name in names]
     total = quantity(found.hidden)
     gradients = torch.autograd.grad(total.sum(), values)
@@ -98,7 +98,7 @@ def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarra
     """
     names = patched_names(model.config, kind)
     with torch.no_grad():
-        source = model(one_text(model, both.source), capture=names).activations
+        source = model(one_text(model, both.source), capture=names, logits_to_keep=0).activations
     target = one_text(model, both.target)
     found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
     rows = [((source[name] - found.values[name]) * found.gradients[name])[0].float().sum(-1) for name in names]

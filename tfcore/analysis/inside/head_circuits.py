@@ -66,7 +66,7 @@ def circuits_alone(
     for start in range(0, len(counts), step):
         some = counts[start : start + step]
         edits = _Cuts(model, run, edges, some).edits()
-        hidden = model(one_text(model, ids).expand(len(some), -1), edits=edits).hidden
+        hidden = model(one_text(model, ids).expand(len(some), -1), edits=edits, logits_to_keep=0).hidden
         values.append(measured(model, hidden, ids, quantity))
     return torch.cat(values).float().cpu().numpy()
 
@@ -196,7 +196,7 @@ def find_circuit(
     counts = [count for count in COUNTS if count < len(edges)] + [len(edges)]
     values = circuits_alone(model, ids, quantity, baseline, edges, counts)
     with torch.no_grad():
-        whole = measured(model, model(one_text(model, ids)).hidden, ids, quantity)
+        whole = measured(model, model(one_text(model, ids), logits_to_keep=0).hidden, ids, quantity)
     yield HeadCircuit(
         tuple(edges),
         tuple(fall for _, fall in falls),

@@ -90,7 +90,7 @@ def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> Edit
         layer = min(int(place[1]) for place in places)
         hidden = model.resume(run.streams[layer], layer, edits=edits)
     else:
-        hidden = model(one_text(model, run.ids), edits=edits).hidden
+        hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=0).hidden
     logits = cast("Tensor", model.to_logits(hidden)).float()
     return EditedRun(hidden[0], next_losses(logits, run.ids)[0].cpu().numpy())
 

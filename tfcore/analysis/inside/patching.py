@@ -82,7 +82,9 @@ def pair(
     differing = tuple(i for i, (one, other) in enumerate(zip(source, target, strict=True)) if one != other)
     if not differing:
         raise ValueError("the two texts are the same; change a word in one of them")
-    logits = torch.stack([model(one_text(model, ids)).logits[0, -1].float() for ids in (source, target)])
+    logits = torch.stack(
+        [model(one_text(model, ids), logits_to_keep=1).logits[0, -1].float() for ids in (source, target)]
+    )
     probability = logits.softmax(-1)
     lead = probability[0] - probability[1]
     mine, theirs = answers or (int(lead.argmax()), int(lead.argmin()))

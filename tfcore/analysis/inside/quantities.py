@@ -78,7 +78,7 @@ def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> 
     """
     pieces = dict(zip(ids, tokenizer.tokens(ids), strict=True))
     names = [token for token, piece in pieces.items() if piece[:1] == " " and piece[2:] and piece[1:].istitle()]
-    logits = model(one_text(model, ids)).logits[0, -1]
+    logits = model(one_text(model, ids), logits_to_keep=1).logits[0, -1]
     best = int(logits.argmax())
     others = [token for token in names if token != best]
     return max(others, key=lambda token: float(logits[token])) if best in names and others else None

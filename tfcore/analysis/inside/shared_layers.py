@@ -42,7 +42,7 @@ class PlainRun:
 def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     """Run a text once, and keep the stream before each block."""
     names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.decoder_layers)]
-    found = model(one_text(model, ids), capture=names)
+    found = model(one_text(model, ids), capture=names, logits_to_keep=0)
     return PlainRun(tuple(ids), tuple(found.activations[name] for name in names), found.hidden)
 
 
@@ -120,6 +120,6 @@ def prefix_cache(model: Transformer, ids: Sequence[int], tokens: int, rows: int)
     n, device = len(ids), model.device
     cache = KVCache(model.config, capacity=n, rollback=n, device=device, dtype=model.dtype)  # no ring: see resume
     if tokens:
-        model(one_text(model, ids[:tokens]), cache=cache)
+        model(one_text(model, ids[:tokens]), cache=cache, logits_to_keep=0)
     cache.select(torch.zeros(rows, dtype=torch.int64, device=device))
     return cache

@@ -154,7 +154,7 @@ def predict_window(
     prediction."""
     read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
     ids = [*read.before, *read.ids][start : start + context + 1]
-    hidden = model(one_text(model, ids[:-1])).hidden[0]
+    hidden = model(one_text(model, ids[:-1]), logits_to_keep=0).hidden[0]
     found: dict[int, Prediction] = {}
     for first in range(0, len(hidden), ROWS):  # the logits of 1,024 tokens would take 200 MB
         logits = model.to_logits(hidden[first : first + ROWS])

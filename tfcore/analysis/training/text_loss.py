@@ -105,7 +105,7 @@ def has_ended(text: str) -> bool:
 @torch.no_grad()
 def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest:
     """The `count` most probable tokens after a text."""
-    return likeliest(model(one_text(model, ids)).logits[0, -1], count)
+    return likeliest(model(one_text(model, ids), logits_to_keep=1).logits[0, -1], count)
 
 
 @torch.no_grad()

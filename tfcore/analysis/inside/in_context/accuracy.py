@@ -86,7 +86,7 @@ class Measured:
 @torch.no_grad()
 def answers(model: Transformer, asked: Prompt) -> list[int]:
     """For each line of a prompt, the token that is most probable among the first tokens of the task's answers."""
-    hidden = model(one_text(model, asked.ids)).hidden[0, list(asked.at)]
+    hidden = model(one_text(model, asked.ids), logits_to_keep=0).hidden[0, list(asked.at)]
     candidates = sorted(set(asked.answers.values()))
     logits = model.to_logits(hidden)
     if logits is None:

@@ -87,7 +87,7 @@ class ReadExamples:
             if known >= shared:
                 known, cache = shared, deepcopy(cache)  # what comes behind these examples is kept
                 cache.truncate(known)
-            logits = self._model(one_text(self._model, ids[known:]), cache=cache).logits[0, -1]
+            logits = self._model(one_text(self._model, ids[known:]), cache=cache, logits_to_keep=1).logits[0, -1]
             if cache is self._cache:
                 cache.truncate(shared)
         return logits
@@ -114,7 +114,7 @@ def answer(
     """
     drawn = draw(task, labels, seed)
     asked = prompt(tokenizer, drawn, examples, model.config.max_seq_len)
-    logits = read.logits_after(asked.ids) if read else model(one_text(model, asked.ids)).logits[0, -1]
+    logits = read.logits_after(asked.ids) if read else model(one_text(model, asked.ids), logits_to_keep=1).logits[0, -1]
     probability = logits.softmax(-1)
     right = asked.right[-1]
     top = probability.topk(min(SHOWN, len(probability)))
