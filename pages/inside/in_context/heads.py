@@ -30,6 +30,7 @@ TRY_OTHERS: dict[str, dict[str, Any]] = {
 }
 
 every_head = cache.of_model(max_entries=64)(analysis.every_head)
+induction_scores = cache.of_model(max_entries=12)(analysis.induction_scores)
 
 
 def heads() -> None:
@@ -56,7 +57,7 @@ def pictures(chosen: Choice) -> None:
         if not found:
             st.info("All heads are being estimated: one pass forward and one back.")
             return
-        now = analysis.together(found)
+        now = analysis.together(found, induction_scores(chosen.model))
         made_of = experiments.heads(now)
         figure(
             made_of.figure,
@@ -108,9 +109,9 @@ def words(chosen: Choice) -> None:
         "it. Knock out several together on the page of induction heads. The score is measured on random tokens, where "
         "only copying helps; this prompt can be answered in other ways too.",
     )
-    found = made(analysis.every_head, *chosen)
+    found, scores = made(analysis.every_head, *chosen), made(analysis.induction_scores, chosen.model)
     page.how_it_is_computed(
-        page.experiment(experiments.heads, made(analysis.together, found)),
+        page.experiment(experiments.heads, made(analysis.together, found, scores)),
         formula=(
             r"\text{fall} = \log p(y \mid \text{prompt}) - \log p(y \mid \text{prompt}, z_{l,h} = 0) \approx "
             r"\sum_{\text{tokens}} z_{l,h} \cdot \frac{\partial \log p(y)}{\partial z_{l,h}}"

@@ -34,9 +34,11 @@ def test_exact_effects_are_those_of_a_run_without_the_head(found):
 
 
 def test_exact_ones_take_the_place_of_estimates(found):
-    _, _, results = found
-    few = heads.together(results[:3])
+    model, _, results = found
+    scores = heads.induction_scores(model)
+    few = heads.together(results[:3], scores)
     assert few.exact.sum() == 2
+    assert (few.score == scores).all()
     for one in results[1:3]:
         assert few.effect[one.head] == pytest.approx(one.effect)
     assert (few.effect[~few.exact] == results[0].estimate[~few.exact]).all()

@@ -30,11 +30,9 @@ class Start(NamedTuple):
 
     Args:
         estimate: of the fall of the right answer's log-probability when each head alone is zero-ablated, nats.
-        score: mean weight on the token after an earlier occurrence of the query token, on repeated random tokens.
     """
 
     estimate: Float[ndarray, "layer head"]
-    score: Float[ndarray, "layer head"]
 
 
 class Exact(NamedTuple):
@@ -47,8 +45,8 @@ class Exact(NamedTuple):
 def heads_of_prompt(
     model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, examples: int, seed: int
 ) -> Iterator[Start | Exact]:
-    """Estimates for all heads (arXiv:2310.10348) beside their induction scores (arXiv:2209.11895), then the
-    exact effects of the EXACT heads with the largest estimates by size.
+    """Estimates for all heads (arXiv:2310.10348), then the exact effects of the EXACT heads with the largest estimates
+    by size.
 
     Raises:
         ValueError: see tasks.prompt.
@@ -57,7 +55,7 @@ def heads_of_prompt(
     ids, quantity = asked.ids, Quantity("prediction", asked.right[-1])
     n_heads = model.config.n_heads
     estimate = estimate_effects(model, ids, quantity, "zero")[:, :n_heads]
-    yield Start(estimate, induction_scores(model))
+    yield Start(estimate)
     run = plain_run(model, ids)
     whole = measured(model, run.hidden, ids, quantity)
     for place in np.argsort(-np.abs(estimate).ravel(), kind="stable")[:EXACT].tolist():
@@ -77,7 +75,8 @@ def every_head(
 
 
 def induction_scores(model: Transformer) -> Float[ndarray, "layer head"]:
-    """The induction score of every head, as in induction_heads.head_kinds."""
+    """Mean weight of every head on the token after an earlier occurrence of the query token, on repeated random tokens
+    (arXiv:2209.11895), as in induction_heads.head_kinds."""
     return copying_of_random_rows(model).scores["induction"]
 
 
@@ -96,8 +95,8 @@ class HeadEffects:
     score: Float[ndarray, "layer head"]
 
 
-def together(found: Sequence[Start | Exact]) -> HeadEffects:
-    """What there is until now."""
+def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> HeadEffects:
+    """What there is until now, beside the induction scores."""
     start = found[0]
     if not isinstance(start, Start):
         raise TypeError("the first result is that of all heads")
@@ -105,7 +104,7 @@ def together(found: Sequence[Start | Exact]) -> HeadEffects:
     for one in found[1:]:
         if isinstance(one, Exact):
             effect[one.head], exact[one.head] = one.effect, True
-    return HeadEffects(effect, exact, start.score)
+    return HeadEffects(effect, exact, score)
 
 
 # ---- findings ----
