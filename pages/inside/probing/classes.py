@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.probing import experiments
-from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
+from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, read, unusable
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -27,7 +27,6 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     "French and English": {**PAIRS["French"], "projected": "He said bonjour and ordered a croissant.", "model": REAL}
 }
 
-read = cache.of_model(max_entries=24)(two_classes.read_classes)
 read_text = cache.of_model(max_entries=32)(two_classes.read_text)
 token_rows = cache.of_model(max_entries=4)(two_classes.token_rows)
 Given = tuple[str, str, Method, int]  # sentences of the classes, method, index of the layer
@@ -148,7 +147,7 @@ def words(model: str, pasted: str, given: Given) -> None:
             r"{\tfrac{1}{2}\, v \cdot (\bar x_1 - \bar x_2)} \end{gathered}"
         ),
         code=(
-            two_classes.read_classes,
+            two_classes.read_class,
             two_classes.direction_weights,
             two_classes.dual_logistic,
             two_classes.held_out_right,

@@ -5,9 +5,10 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import controls
+from pages.ui import cache, controls
 from pages.ui.loading import models
-from tfcore.analysis.inside.probing.two_classes import SENTENCES, sentences
+from tfcore.analysis.inside.probing import two_classes
+from tfcore.analysis.inside.probing.two_classes import SENTENCES, TwoClasses, sentences
 from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.config import ModelConfig
 
@@ -58,6 +59,13 @@ PAIRS: dict[str, dict[str, Any]] = {
     "French": {"one": FRENCH, "two": ENGLISH},
 }
 REAL = "smollm2"
+
+read_class = cache.of_model(max_entries=48)(two_classes.read_class)
+
+
+def read(model: str, one: str, two: str) -> TwoClasses:
+    """Two classes, each read by itself: while one of them changes, the other is there."""
+    return two_classes.both_classes(one, two, read_class(model, one), read_class(model, two))
 
 
 def why_not(config: ModelConfig, tokenizer: Any) -> str | None:

@@ -4,7 +4,6 @@ import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray
 
-from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable
 from tfcore.analysis.inside.probing.kept import kept_layers
 from tfcore.analysis.inside.probing.sentence_pairs import SentencePair, compare_sentences, similarity
@@ -15,7 +14,6 @@ from tfcore.analysis.inside.probing.steering import (
     Steered,
     collapse,
     collapsed,
-    feature_direction,
     followed_tokens,
     steer,
     steered_next,
@@ -25,7 +23,6 @@ from tfcore.analysis.inside.probing.two_classes import (
     Method,
     PointsAt,
     TextStates,
-    class_direction,
     projected,
     token_scores,
     told_apart,
@@ -89,30 +86,8 @@ def along_text(read: TextStates, along: Direction) -> Shown:
     return Shown(figure, (projected(scores, read.tokens, along.title),))
 
 
-def direction(
-    model: Transformer, tokenizer: Tokenizer, name: str, source: str, one: str, two: str, layer: int, feature: int
-) -> Direction:
-    """The direction to steer with: of two classes, by a method, or of a feature of the model's sparse autoencoder."""
-    if source == "feature":
-        return feature_direction(name, feature)
-    method: Method = "probe" if source == "probe" else "means"
-    return class_direction(two_classes.read_classes(model, tokenizer, one, two), layer, method)
-
-
-def steered(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    name: str,
-    text: str,
-    limit: int,
-    source: str,
-    one: str,
-    two: str,
-    layer: int,
-    feature: int,
-) -> Steered:
-    """A text continued with the direction added at every token, with every factor."""
-    along = direction(model, tokenizer, name, source, one, two, layer, feature)
+def steered(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, along: Direction) -> Steered:
+    """A text continued with a direction added at every token, with every factor."""
     ids = first_tokens(model, tokenizer, text, limit).ids
     return list(steer(model, ids, along))[-1]
 

@@ -1,7 +1,7 @@
 """Section of the page on probing: a direction added to the stream, what the model then says, and where it collapses."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.continuations import continuations
 from pages.inside.probing import experiments
-from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
+from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, read, unusable
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
@@ -18,8 +18,9 @@ from pages.ui.program import made
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.one_feature import token_words
-from tfcore.analysis.inside.probing import steering
+from tfcore.analysis.inside.probing import steering, two_classes
 from tfcore.analysis.inside.probing.steering import FACTORS, NEW_TOKENS, Steered
+from tfcore.analysis.inside.probing.two_classes import METHODS, Direction, Method
 
 TOKENS = 48
 CHARACTERS = 500
@@ -27,9 +28,9 @@ LETTER = "When the old man opened the letter, he"
 PARK = "One day, Tom went to the park. He was"
 CHILD = "One day, there was a little child. Then"
 DOG = 1344  # a feature of the autoencoder of stories
-SOURCES = {"means": "difference of means", "probe": "probe"}
-FEATURE = {"feature": "feature"}  # of the model that has a sparse autoencoder
-WITH_FEATURES = "stories"
+Source = Method | Literal["feature"]
+SOURCES: dict[Source, str] = {"means": METHODS["means"], "probe": METHODS["probe"], "feature": "feature"}
+WITH_FEATURES = "stories"  # a model that has a sparse autoencoder
 TRY: dict[str, dict[str, Any]] = {
     "happy in the park": {**PAIRS["joy"], "model": WITH_FEATURES, "prompt": PARK, "source": "means", "factor": 3.0},
     "a boy, not a girl": {**PAIRS["girls"], "model": WITH_FEATURES, "prompt": CHILD, "source": "means", "factor": -2.0},
@@ -48,9 +49,19 @@ TRY_REAL: dict[str, dict[str, Any]] = {
         "factor": 1.0,
     },
 }
-Given = tuple[str, str, int, str, str, str, int, int]  # of experiments.steered, after the model
+Given = tuple[str, Source, str, str, int, int]  # of a direction: see `direction`
 
-steered = cache.of_model(max_entries=24)(experiments.steered)
+
+def direction(model: str, source: Source, one: str, two: str, layer: int, feature: int) -> Direction:
+    """Of a feature of the model's sparse autoencoder, or of two classes."""
+    if source == "feature":
+        return steering.feature_direction(model, feature)
+    return two_classes.class_direction(read(model, one, two), layer, source)
+
+
+@cache.data(max_entries=24)
+def steered(pasted: str, given: Given) -> Steered:
+    return experiments.steered(*cache.model(given[0]), pasted, TOKENS, direction(*given))
 
 
 def steer() -> None:
@@ -63,11 +74,11 @@ def steer() -> None:
         pasted = controls.text_area("Text", "prompt", first, CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     page.try_this({**(TRY_REAL if has_real() else {}), **TRY})
-    options = SOURCES | (FEATURE if model == WITH_FEATURES else {})
+    options = [one for one in SOURCES if one != "feature" or model == WITH_FEATURES]
     controls_beside, right = st.columns([1, 3], gap="medium")
     with controls_beside:
         factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
-        if (source := controls.segmented("Direction", "source", list(options), "means", options)) == "feature":
+        if (source := controls.segmented("Direction", "source", options, "means", SOURCES)) == "feature":
             feature, layer = choose_feature(), 0
         else:
             feature, layer = DOG, choose_layer(model)
@@ -76,24 +87,23 @@ def steer() -> None:
     if source != "feature" and unusable(one, two):
         return
     reading = _reading.checked(model, pasted, TOKENS)
-    given: Given = (model, pasted, TOKENS, source, one, two, layer, feature)
-    network, tokenizer = cache.model(model)
+    given: Given = (model, source, one, two, layer, feature)
+    network = cache.model(model)[0]
 
     def work() -> Iterator[Steered]:
-        along = experiments.direction(network, tokenizer, model, source, one, two, layer, feature)
-        yield from steering.steer(network, reading.ids, along)
+        yield from steering.steer(network, reading.ids, direction(*given))
 
     with right:
         fill(
-            ("steer", *given),
+            ("steer", pasted, given),
             steering.operations(network.config, len(reading.ids)),
             work,
-            lambda: [steered(model, *given)],
+            lambda: [steered(pasted, given)],
             lambda found: draw(reading, found, factor),
             NEW_TOKENS + 1,
             "token",
         )
-    words(given, factor)
+    words(pasted, given, factor)
 
 
 @cache.data(max_entries=1)
@@ -155,7 +165,7 @@ def click(event: Event) -> None:
         controls.set_values(factor=FACTORS[index])
 
 
-def words(given: Given, factor: float) -> None:
+def words(pasted: str, given: Given, factor: float) -> None:
     """What to see, the question, and how it is computed."""
     page.what_to_see(
         "Factor 1 adds the difference between the classes once, at every token of the text and of what follows. Small "
@@ -168,8 +178,12 @@ def words(given: Given, factor: float) -> None:
         "Later layers have learned to read states like those of real texts. Far along one direction, the state is like "
         "none of them: norms shrink all other directions, and what is left of the text in the state goes under.",
     )
-    model = given[0]
-    found = made(experiments.steered, model, *given)
+    model, source, one, two, layer, feature = given
+    if source == "feature":
+        along = made(steering.feature_direction, model, feature)
+    else:
+        along = made(two_classes.class_direction, made(two_classes.read_classes, model, one, two), layer, source)
+    found = made(experiments.steered, model, pasted, TOKENS, along)
     page.how_it_is_computed(
         page.experiment_of("The next token by factor", experiments.next_by_factor, model, found, factor),
         page.experiment_of("Where it collapses", experiments.where_it_collapses, found, factor),

@@ -15,7 +15,9 @@ from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.of_text import chosen_dictionary, dictionary_layer, feature_title
 from tfcore.analysis.inside.probing.by_layer import stream_names
 from tfcore.analysis.inside.probing.two_classes import Direction
+from tfcore.analysis.inside.quantities import logits_of
 from tfcore.analysis.model.parameter_count import built_parameters
+from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
@@ -28,6 +30,7 @@ NEW_TOKENS = 20
 MOST_REPEATED = 0.6  # share of the continuation's runs of three tokens that stood in it before
 MOST_NATS = 4.0  # per token of the continuation, by the model as it is: perplexity 55
 RUN = 3  # tokens
+START = "blocks.0.resid_pre"
 AUTOENCODER = 4  # index of the sparse autoencoder among the dictionaries of a model
 
 
@@ -76,14 +79,19 @@ def steer(model: Transformer, ids: Sequence[int], along: Direction, new_tokens: 
 
     The model is untouched: the direction is an edit of these passes. x <- x + factor * vector, at every token.
     """
-    device = model.embed.weight.device
+    device, rows = model.device, len(FACTORS)
     change = torch.tensor(FACTORS, device=device)[:, None, None] * torch.from_numpy(along.vector).to(device)
-    edits = [Edit(stream_names(model.config)[along.layer], lambda x: x + change.to(x))]
     room = min(new_tokens, model.config.max_seq_len - len(ids))
-    prompt = torch.tensor([list(ids)] * len(FACTORS), device=device)
-    cache = KVCache(model.config, len(FACTORS), capacity=len(ids) + room, device=device, dtype=model.embed.weight.dtype)
-    logits = model(prompt, cache=cache, edits=edits).logits[:, -1].float()
+    cache = KVCache(model.config, capacity=len(ids) + room, device=device, dtype=model.dtype)
+    begun = model.activations(one_text(model, ids), START)[START]
+    stream = model.resume(begun, 0, cache=cache, until=along.layer)  # below, all factors are the same
+    cache.select(torch.zeros(rows, dtype=torch.int64, device=device))
+    hidden = model.resume(stream + change.to(stream), along.layer, cache=cache)
+    cache.advance(len(ids))
+    logits = logits_of(model, hidden[:, -1])
+    prompt = one_text(model, ids).expand(rows, -1)
     written = prompt[:, :0]
+    edits = [Edit(stream_names(model.config)[along.layer], lambda x: x + change.to(x))]
     found = Steered(along.title, logits.softmax(-1).cpu().numpy(), written.cpu().numpy())
     for _ in range(room):
         written = torch.cat([written, logits.argmax(-1, keepdim=True)], 1)
@@ -100,11 +108,11 @@ def continuation_nats(
     """Mean cross-entropy of each continuation, by the model without edits; 0 where there is none."""
     if not written.shape[1]:
         return np.zeros(len(written))
-    rows = torch.cat([prompt, written], 1)
+    rows, new = torch.cat([prompt, written], 1), written.shape[1]
     found = []
-    for row in rows.split(4):  # all logits at once would be row * seq * vocab numbers
-        logits = model(row[:, :-1]).logits[:, prompt.shape[1] - 1 :].float()
-        found.append(F.cross_entropy(logits.mT, row[:, prompt.shape[1] :], reduction="none").mean(1))
+    for row in rows.split(4):  # all logits at once would be row * new * vocab numbers
+        logits = model(row[:, :-1], logits_to_keep=new).logits.float()
+        found.append(F.cross_entropy(logits.mT, row[:, -new:], reduction="none").mean(1))
     return torch.cat(found).cpu().numpy()
 
 

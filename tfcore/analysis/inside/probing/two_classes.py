@@ -49,21 +49,37 @@ class TwoClasses:
     states: Float[ndarray, "layer sentence d_model"]
 
 
-@torch.no_grad()
 def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> TwoClasses:
-    """The mean state of every sentence after every layer.
+    """The mean state of every sentence of two classes after every layer."""
+    return both_classes(one, two, *(read_class(model, tokenizer, text) for text in (one, two)))
+
+
+def both_classes(
+    one: str, two: str, first: Float[ndarray, "layer _ d_model"], second: Float[ndarray, "layer _ d_model"]
+) -> TwoClasses:
+    """Two classes, and what `read_class` gives for each."""
+    lines = [sentences(text) for text in (one, two)]
+    return TwoClasses(
+        (*lines[0], *lines[1]),
+        np.repeat([True, False], [len(own) for own in lines]),
+        np.concatenate([np.arange(len(own)) for own in lines]),
+        np.concatenate([first, second], 1),
+    )
+
+
+@torch.no_grad()
+def read_class(model: Transformer, tokenizer: Tokenizer, text: str) -> Float[ndarray, "layer sentence d_model"]:
+    """The mean state of every sentence of a class after every layer.
 
     The first token is left out where there are others: its state is many times as long as the others' in most models,
     whatever it is (attention sink).
 
     Raises:
-        ValueError: fewer than two sentences in a class.
+        ValueError: fewer than two sentences.
     """
-    first, second = sentences(one), sentences(two)
-    if min(len(first), len(second)) < 2:
+    if len(own := sentences(text)) < 2:
         raise ValueError("each class needs at least two sentences, one a line, so that one of them can be held out")
-    both = [*first, *second]
-    rows = [first_tokens(model, tokenizer, sentence, TOKENS).ids for sentence in both]
+    rows = [first_tokens(model, tokenizer, sentence, TOKENS).ids for sentence in own]
     longest = max(map(len, rows))
     # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
     ids = torch.cat([one_text(model, [*row, *[0] * (longest - len(row))]) for row in rows])
@@ -71,13 +87,7 @@ def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -
     names = stream_names(model.config)
     kept = model.activations(ids, names)
     weights = (counted / counted.sum(1, keepdim=True)).to(ids.device)
-    states = torch.stack([torch.einsum("rsd,rs->rd", kept[name].float(), weights) for name in names])
-    return TwoClasses(
-        tuple(both),
-        np.arange(len(both)) < len(first),
-        np.array([*range(len(first)), *range(len(second))]),
-        states.cpu().numpy(),
-    )
+    return torch.stack([torch.einsum("rsd,rs->rd", kept[name].float(), weights) for name in names]).cpu().numpy()
 
 
 def direction_weights(
@@ -211,7 +221,7 @@ def read_text(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -
 
 
 def token_scores(read: TextStates, along: Direction) -> Float[ndarray, " seq"]:
-    """The score of each token of a text; NaN at the first one where there are others, see read_classes."""
+    """The score of each token of a text; NaN at the first one where there are others, see read_class."""
     scores = (read.states[along.layer] @ along.vector - along.offset) / along.half
     scores[: min(1, len(scores) - 1)] = np.nan
     return scores
