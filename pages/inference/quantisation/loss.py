@@ -32,6 +32,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 written_of = cache.of_model(max_entries=32)(written.written)
+continued = cache.of_model(max_entries=4)(written.continued)
 
 
 def panel() -> None:
@@ -63,7 +64,8 @@ def panel() -> None:
 def continuations(data_type: Format) -> None:
     """What stories writes with each way to share a scale."""
     st.markdown(f"**What stories writes with its weights in {data_type}**, greedily, after “{PROMPT}”")
-    found = written_of(models.DEFAULT, PROMPT, data_type, NEW_TOKENS)
+    plain = continued(models.DEFAULT, PROMPT, NEW_TOKENS)
+    found = written_of(models.DEFAULT, PROMPT, data_type, NEW_TOKENS, plain)
     tokenizer = cache.model(models.DEFAULT)[1]
     rows = {"as it is": found.plain, **{HOW[how]: ids for how, ids in found.ways.items()}}
     lines = [f"| {name} | {text.escape(tokenizer.decode(list(ids)))} |" for name, ids in rows.items()]

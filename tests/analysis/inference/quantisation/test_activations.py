@@ -58,7 +58,8 @@ def test_one_outlier_costs_the_other_tokens_everything():
 
 def test_inputs_are_what_the_matrices_are_multiplied_with():
     of = model(activation="gelu")
-    found = {kind: matrix_inputs(of, IDS, kind) for kind in INPUTS}
+    found = matrix_inputs(of, IDS)
+    assert set(found) == set(INPUTS)
     record = of(torch.tensor([IDS]), capture="blocks.*").activations
     for layer, block in enumerate(of.decoder.blocks):
         q = record[f"blocks.{layer}.attn.q"][0].transpose(0, 1).flatten(1)
@@ -92,7 +93,7 @@ def scan():
 def test_a_scan_has_every_way_at_every_layer(scan):
     of, tokenizer = load("stories")
     ids = tokenizer.encode("Once upon a time there was a dog.")
-    x = matrix_inputs(of.eval(), ids, "down")
+    x = matrix_inputs(of.eval(), ids)["down"]
     assert scan.tokens == len(ids)
     assert np.array_equal(scan.largest, x.abs().amax(1).numpy())
     assert np.array_equal(scan.without_first, x[:, 1:].abs().amax(1).numpy())

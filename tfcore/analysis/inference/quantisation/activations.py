@@ -76,12 +76,14 @@ def activation_edits(scheme: ActivationScheme) -> list[Edit]:
 
 
 @torch.no_grad()
-def matrix_inputs(model: Transformer, ids: list[int], kind: str) -> Float[Tensor, "layer token channel"]:
-    """What enters a kind of matrix in every layer."""
-    name = INPUTS[kind]
-    record = model.activations(one_text(model, ids), f"blocks.*.{name}")
-    found = torch.stack([record[f"blocks.{layer}.{name}"][0] for layer in range(model.config.n_layers)])
-    return (found.transpose(1, 2).flatten(2) if name == "attn.z" else found).cpu()
+def matrix_inputs(model: Transformer, ids: list[int]) -> dict[str, Float[Tensor, "layer token channel"]]:
+    """What enters every kind of matrix in every layer."""
+    record = model.activations(one_text(model, ids), [f"blocks.*.{name}" for name in INPUTS.values()])
+    found = {}
+    for kind, name in INPUTS.items():
+        own = torch.stack([record[f"blocks.{layer}.{name}"][0] for layer in range(model.config.n_layers)])
+        found[kind] = (own.transpose(1, 2).flatten(2) if name == "attn.z" else own).cpu()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,12 @@ BITS = (8, 6, 4)
 @torch.no_grad()
 def scan_activations(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, kind: str) -> ActivationScan:
     """The channels of what enters a kind of matrix, and the error of rounding them in each way."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
-    inputs = matrix_inputs(model, ids, kind)
-    rest = inputs[:, 1:] if len(ids) > 1 else inputs
+    return scan_inputs(matrix_inputs(model, first_tokens(model, tokenizer, text, limit).ids)[kind], kind)
+
+
+def scan_inputs(inputs: Float[Tensor, "layer token channel"], kind: str) -> ActivationScan:
+    """The same of what `matrix_inputs` gave."""
+    rest = inputs[:, 1:] if inputs.shape[1] > 1 else inputs
     errors = {
         bits: {
             way: np.array(
@@ -132,7 +137,7 @@ def scan_activations(model: Transformer, tokenizer: Tokenizer, text: str, limit:
         }
         for bits in BITS
     }
-    return ActivationScan(kind, inputs.abs().amax(1).numpy(), rest.abs().amax(1).numpy(), errors, len(ids))
+    return ActivationScan(kind, inputs.abs().amax(1).numpy(), rest.abs().amax(1).numpy(), errors, inputs.shape[1])
 
 
 def token_error(before: Float[Tensor, "token channel"], after: Float[Tensor, "token channel"]) -> float:

@@ -48,15 +48,27 @@ class Written(Finding):
         )
 
 
-def written(model: Transformer, tokenizer: Tokenizer, text: str, data_type: Format, new_tokens: int) -> Written:
-    """Continue a text greedily with each way to share a scale."""
-    ids = tokenizer.encode(text)
+def continued(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens: int) -> tuple[int, ...]:
+    """The ids with which a model continues a text greedily."""
+    return tuple(generate(model, tokenizer.encode(text), max_new_tokens=new_tokens, temperature=0))
 
-    def go_on(of: Transformer) -> tuple[int, ...]:
-        return tuple(generate(of, ids, max_new_tokens=new_tokens, temperature=0))
 
-    ways = {
-        how: go_on(quantised_copy(model, Scheme(format=data_type, per=per, minimum=minimum)))
+def written(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    data_type: Format,
+    new_tokens: int,
+    plain: tuple[int, ...] | None = None,
+) -> Written:
+    """Continue a text greedily with each way to share a scale.
+
+    Args:
+        plain: what `continued` gives for the model as it is; None computes it.
+    """
+    plain = plain or continued(model, tokenizer, text, new_tokens)
+    copies = {
+        how: quantised_copy(model, Scheme(format=data_type, per=per, minimum=minimum))
         for how, (per, minimum) in WAYS.items()
     }
-    return Written(data_type, go_on(model), ways)
+    return Written(data_type, plain, {how: continued(of, tokenizer, text, new_tokens) for how, of in copies.items()})
