@@ -103,7 +103,7 @@ def arriving(model: Network, kind: Kind, ids: Int[Tensor, "batch seq"], answer: 
         largest = float(torch.linalg.matrix_norm(model.recurrent, ord=2))
         return Arriving(kind, measured, by_distance(rnn_steps_back(model, ids, answer)), largest=largest)
     states = lstm_states(model, ids)
-    whole, alone = (by_distance(lstm_steps_back(model, states, answer, cell_alone)) for cell_alone in (False, True))
+    whole, alone = map(by_distance, lstm_steps_back(model, states, answer))
     return Arriving(kind, measured, whole, cell=alone)
 
 
@@ -156,10 +156,9 @@ def rnn_steps_back(
     gradient = output_gradient(model.unembed(states[:, -1]), answer) @ model.unembed.weight
     found = []
     for t in reversed(range(ids.shape[1])):
-        inside = gradient * (1 - states[:, t] ** 2)  # through tanh
-        found.append(inside @ model.inward)
-        gradient = inside @ model.recurrent
-    return torch.stack(found[::-1], dim=1)
+        found.append(gradient * (1 - states[:, t] ** 2))  # through tanh
+        gradient = found[-1] @ model.recurrent
+    return torch.stack(found[::-1], dim=1) @ model.inward
 
 
 class LstmStates(NamedTuple):
@@ -172,12 +171,11 @@ class LstmStates(NamedTuple):
 @torch.no_grad()
 def lstm_states(model: RecurrentNetwork, ids: Int[Tensor, "batch seq"]) -> LstmStates:
     """c_t = f c_{t-1} + i g,  h_t = o tanh(c_t);  i, f, o = sigmoid, g = tanh of W_x x_t + W_h h_{t-1} + biases."""
-    x = model.embed(ids)
-    h = c = x.new_zeros(len(ids), x.shape[-1])
+    read = model.embed(ids) @ model.inward.T + model.biases  # (batch, seq, gates)
+    h = c = read.new_zeros(len(ids), read.shape[-1] // 4)
     states = LstmStates([], [])
     for t in range(ids.shape[1]):
-        inside = x[:, t] @ model.inward.T + h @ model.recurrent.T + model.biases
-        i, f, g, o = inside.chunk(4, dim=-1)
+        i, f, g, o = (read[:, t] + h @ model.recurrent.T).chunk(4, dim=-1)
         i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
         c = f * c + i * g
         h = o * c.tanh()
@@ -188,19 +186,22 @@ def lstm_states(model: RecurrentNetwork, ids: Int[Tensor, "batch seq"]) -> LstmS
 
 @torch.no_grad()
 def lstm_steps_back(
-    model: RecurrentNetwork, states: LstmStates, answer: Int[Tensor, " batch"], cell_alone: bool = False
-) -> Float[Tensor, "batch seq width"]:
-    """The product of Jacobians of an LSTM's state (h, c), applied to the gradient at its last state, step by step.
+    model: RecurrentNetwork, states: LstmStates, answer: Int[Tensor, " batch"]
+) -> Float[Tensor, "2 batch seq width"]:
+    """The product of Jacobians of an LSTM's state (h, c), applied to the gradient at its last state, step by step: the
+    whole, and its part along the cell state alone.
+
+    That part leaves out what goes back through h_{t-1} and so through W_h: what remains is multiplied by the forget
+    gate at each step, and by nothing else.
 
     Args:
         states: of the rows; see lstm_states.
-        cell_alone: leave out what goes back through h_{t-1} and so through W_h: what remains is multiplied by the
-            forget gate at each step, and by nothing else.
     """
     gates, cells = states
     last = gates[-1][3] * cells[-1].tanh()
-    to_h = output_gradient(model.unembed(last), answer) @ model.unembed.weight
-    to_c = torch.zeros_like(to_h)
+    to_h = (output_gradient(model.unembed(last), answer) @ model.unembed.weight).expand(2, -1, -1)
+    to_c = torch.zeros_like(to_h)  # (2, batch, width)
+    through_h = to_h.new_tensor([1.0, 0.0])[:, None, None]
     found = []
     for t in reversed(range(len(cells))):
         i, f, g, o = gates[t]
@@ -210,7 +211,7 @@ def lstm_steps_back(
         inside = torch.cat(
             (to_c * g * i * (1 - i), to_c * before * f * (1 - f), to_c * i * (1 - g**2), through_o), dim=-1
         )
-        found.append(inside @ model.inward)
+        found.append(inside)
         to_c = to_c * f
-        to_h = torch.zeros_like(to_h) if cell_alone else inside @ model.recurrent
-    return torch.stack(found[::-1], dim=1)
+        to_h = inside @ model.recurrent * through_h
+    return torch.stack(found[::-1], dim=2) @ model.inward
