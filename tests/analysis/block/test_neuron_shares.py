@@ -30,7 +30,7 @@ def read(**values):
 def test_the_shares_of_a_layer_add_up_to_that_of_the_layer(kind):
     model, reading = read(**KINDS[kind])
     for position in (0, 7, 11):
-        shares = neuron_shares.neuron_shares(model, reading, position)
+        shares = neuron_shares.neuron_shares(model, reading, [position])[0]
         parts = stream_parts(model, reading.run.ids, position)
         layers = contributions(model, parts, int(reading.expected[position]), "mean").feedforward
         np.testing.assert_allclose(shares.sum(1), layers, atol=1e-4)
@@ -41,7 +41,7 @@ def test_what_a_neuron_writes_is_seen_by_taking_it_away(kind):
     """In the last layer nothing reads it again: with the norm frozen, each logit falls by its share."""
     model, reading = read(**KINDS[kind])
     position, layer = 6, model.config.n_layers - 1
-    neuron = int(np.abs(neuron_shares.neuron_shares(model, reading, position)[layer]).argmax())
+    neuron = int(np.abs(neuron_shares.neuron_shares(model, reading, [position])[0][layer]).argmax())
     found = promotion_here(model, BYTES, reading, position, layer, neuron)
     ids = torch.tensor([list(reading.run.ids)])
     as_is = model(ids, capture=("blocks.*.resid_post", f"blocks.{layer}.mlp.post"))
@@ -64,7 +64,7 @@ def test_what_a_neuron_writes_is_seen_by_taking_it_away(kind):
 
 def test_the_sentence_is_a_loop_over_all_neurons():
     model, reading = read()
-    shares = neuron_shares.neuron_shares(model, reading, 5)
+    shares = neuron_shares.neuron_shares(model, reading, [5])[0]
     found = writing_neurons(model, BYTES, reading, 5)
     every = {(i, j): float(shares[i, j]) for i in range(shares.shape[0]) for j in range(shares.shape[1])}
     by_size = sorted(every, key=lambda place: -abs(every[place]))[:12]
@@ -91,7 +91,7 @@ def test_after_a_sentence_the_neuron_with_the_largest_share_in_a_likely_word_is_
     assert neuron_shares.first_token(model, reading) == last
     reading = replace(reading, tokens=[*reading.tokens[:-1], "."], names=["!", *["a"] * (last - 1), " "])
     likely = sorted(range(1, last), key=lambda i: reading.probability[i])[-neuron_shares.SUREST :]
-    largest = {i: float(neuron_shares.neuron_shares(model, reading, i).max()) for i in likely}
+    largest = {i: float(neuron_shares.neuron_shares(model, reading, [i]).max()) for i in likely}
     assert largest[neuron_shares.first_token(model, reading)] == max(largest.values())
     assert neuron_shares.first_token(model, replace(reading, names=["."] * (last + 1))) == last
 

@@ -93,16 +93,19 @@ def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
 
 
 @torch.no_grad()
-def neuron_shares(model: Transformer, reading: NeuronReading, position: int) -> Float[ndarray, "layer neuron"]:
-    """The share of every neuron in the logit of the token expected after `position`, above the mean of all logits.
+def neuron_shares(
+    model: Transformer, reading: NeuronReading, positions: Sequence[int]
+) -> Float[ndarray, "position layer neuron"]:
+    """The share of every neuron in the logit of the token expected after each position, above the mean of all logits.
 
     share = activation * (v . u) / s, with the neuron's value vector v, the token's direction u behind the final norm,
     and the number s that this norm divides by: direct logit attribution (arXiv:2211.00593, section 3.1) for each column
     of W_down. All shares of a layer add up to that of the layer without its bias.
     """
-    u = stream_direction(model, int(reading.expected[position])).to(model.dtype)
-    along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)])  # (layer, neuron)
-    return reading.values[:, position] * along.float().cpu().numpy() / float(reading.scale[position])
+    u = stream_direction(model, reading.expected[positions].tolist()).to(model.dtype)
+    along = torch.stack([u @ value_vectors(model, layer) for layer in range(model.config.n_layers)], 1)
+    values = reading.values[:, positions].swapaxes(0, 1)  # (position, layer, neuron)
+    return values * along.float().cpu().numpy() / reading.scale[positions, None, None]
 
 
 def first_token(model: Transformer, reading: NeuronReading) -> int:
@@ -111,7 +114,8 @@ def first_token(model: Transformer, reading: NeuronReading) -> int:
     words = [i for i in np.argsort(-reading.probability).tolist() if reading.names[i].strip().isalpha()]
     if not words or not has_ended("".join(reading.tokens)):
         return len(reading.tokens) - 1
-    return max(words[:SUREST], key=lambda i: neuron_shares(model, reading, i).max())
+    surest = words[:SUREST]
+    return surest[int(neuron_shares(model, reading, surest).max((1, 2)).argmax())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def writing_neurons(
     model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, count: int = SHOWN
 ) -> WritingNeurons:
     """Find the neurons with the largest shares at one token."""
-    shares = neuron_shares(model, reading, position)
+    shares = neuron_shares(model, reading, [position])[0]
     places = largest_shares(shares, count)
     vectors = [value_vectors(model, i)[:, j] * float(reading.values[i, position, j]) for i, j in places]
     lifts = logits_of(model, torch.stack(vectors))  # one product: the unembedding is read once for all

@@ -160,14 +160,16 @@ def logit_shares(
     return tuple(changed)
 
 
-def stream_direction(model: Transformer, token: int, against: int | None = None) -> Float[Tensor, " d_model"]:
+def stream_direction(
+    model: Transformer, token: int | Sequence[int], against: int | None = None
+) -> Float[Tensor, "*token d_model"]:
     """The direction along which the stream before the final norm is read for a logit, but for the norm's scale."""
     norm = model.decoder.ln_final
     u = logit_direction(model, token, "mean" if against is None else against)
     if not isinstance(norm, Norm):
         return u
     u = u * norm.weight.double()
-    return u - u.mean() if norm.kind == "layernorm" else u
+    return u - u.mean(-1, keepdim=True) if norm.kind == "layernorm" else u
 
 
 def one_layer(

@@ -67,20 +67,19 @@ def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
     return model.embed.weight if model.config.tie_embeddings else model.unembed.weight
 
 
-def logit_direction(model: Transformer, token: int, against: Against = "nothing") -> Float[Tensor, " d_model"]:
-    """The direction u whose dot product with the normalised final state is the token's logit: u = W_U[token].
-
-    Against another token it is the difference of the two rows, against "mean" the difference from the mean of all
-    rows: the softmax depends on such differences alone.
+def logit_direction(
+    model: Transformer, token: int | Sequence[int], against: Against = "nothing"
+) -> Float[Tensor, "*token d_model"]:
+    """The direction u whose dot product with the normalised final state is the token's logit: u = W_U[token]. Against
+    another token it is the difference of the two rows, against "mean" the difference from the mean of all rows: the
+    softmax depends on such differences alone.
     """
     table = unembedding(model)
-    own = table[token].double()
-    if against == "nothing":
-        other = torch.zeros_like(own)
-    else:
+    u = table[token].double()
+    if against != "nothing":
         wide = torch.promote_types(table.dtype, torch.float32)  # float64 takes 20 times as long, for 4e-8
-        other = (table.mean(0, dtype=wide) if against == "mean" else table[against]).double()
-    return (own - other) * model.config.logit_scale
+        u = u - (table.mean(0, dtype=wide) if against == "mean" else table[against]).double()
+    return u * model.config.logit_scale
 
 
 def frozen_norm(
