@@ -29,6 +29,7 @@ def ends(model: str) -> tuple[int, ...]:
 
 
 search = cache.of_model(max_entries=64)(analysis.search_text)
+greedy = cache.of_model(max_entries=64)(analysis.greedy_behind)
 
 
 def show(prompt: Prompt) -> None:
@@ -59,7 +60,7 @@ def show(prompt: Prompt) -> None:
         )
     stop_ids = ends(prompt.model) if sentence else prompt.stop_ids
     given = prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids
-    tree = search(*given)
+    tree = search(*given, greedy(prompt.model, prompt.pasted, TOKENS, steps, stop_ids))
     with picture:
         _tree(prompt, tree)
     _results(tree)

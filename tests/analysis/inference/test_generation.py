@@ -126,7 +126,11 @@ def test_the_tree_holds_the_search(beams, stop):
     again = decoding.read_again(model, IDS, tree.results[0].ids)
     total = sum(math.log(one.probability) for one in again)
     assert tree.results[0].score == pytest.approx(total / len(again) ** 0.7, abs=1e-4)
-    assert list(tree.greedy.ids) == generate(model, IDS, max_new_tokens=7, temperature=0, stop_ids=stop)
+    known = beam_tree.greedy_text(model, IDS, 7, stop)
+    assert (
+        list(tree.greedy.ids) == list(known.ids) == generate(model, IDS, max_new_tokens=7, temperature=0, stop_ids=stop)
+    )
+    assert beam_tree.beam_tree(model, BYTES, IDS, tokens=7, **options, greedy=known) == tree
     states = {node.ids: node.state for node in tree.nodes}
     if tree.left_at:
         assert states.get(tree.greedy.ids[: tree.left_at], "dropped") == "dropped"

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import exp, log
+from typing import NamedTuple
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.decoding import LEAST, last_tokens, read_again
@@ -65,6 +66,13 @@ class BeamTree:
         return self.nodes[-1].step if self.nodes else 0
 
 
+class GreedyText(NamedTuple):
+    """A text of greedy decoding, and the sum of its log-probabilities."""
+
+    ids: tuple[int, ...]
+    total: float
+
+
 def beam_tree(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -74,8 +82,12 @@ def beam_tree(
     tokens: int,
     length_penalty: float,
     stop_ids: Collection[int] = (),
+    greedy: GreedyText | None = None,
 ) -> BeamTree:
     """Every step of a beam search, with greedy's text; see tfcore.generation.beam.beam_search for the arguments.
+
+    Args:
+        greedy: what `greedy_text` gives; None computes it.
 
     Raises:
         ValueError: no room in the context for a token.
@@ -86,13 +98,18 @@ def beam_tree(
     if not steps:
         raise ValueError(f"there is no room for a token behind {len(ids)}; give fewer")
     nodes = tree_nodes(steps, tokenizer, 2 * beams)
-    text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
-    total = sum(log(max(one.probability, LEAST)) for one in read_again(model, ids, text))
+    text, total = greedy or greedy_text(model, ids, tokens, stop_ids)
     alive = {node.ids for node in nodes if node.state != "dropped"}
     left_at = next((n for n in range(1, min(len(text), len(steps)) + 1) if text[:n] not in alive), 0)
-    results, greedy = steps[-1].finished, Beam(text, total / len(text) ** length_penalty)
-    texts = tuple(tokenizer.decode(list(one.ids)) for one in (*results, greedy))
-    return BeamTree(beams, tuple(nodes), results, greedy, texts, left_at)
+    results, scored = steps[-1].finished, Beam(text, total / len(text) ** length_penalty)
+    texts = tuple(tokenizer.decode(list(one.ids)) for one in (*results, scored))
+    return BeamTree(beams, tuple(nodes), results, scored, texts, left_at)
+
+
+def greedy_text(model: Transformer, ids: Sequence[int], tokens: int, stop_ids: Collection[int] = ()) -> GreedyText:
+    """What greedy decoding writes behind some ids."""
+    text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
+    return GreedyText(text, sum(log(max(one.probability, LEAST)) for one in read_again(model, ids, text)))
 
 
 def tree_nodes(steps: Sequence[BeamStep], tokenizer: Tokenizer, shown: int) -> list[Node]:
@@ -121,12 +138,27 @@ def search_text(
     tokens: int,
     length_penalty: float,
     stop_ids: tuple[int, ...],
+    greedy: GreedyText | None = None,
 ) -> BeamTree:
     """The search that continues the last tokens of a text."""
     ids = last_tokens(model, tokenizer, text, limit).ids
     return beam_tree(
-        model, tokenizer, ids, beams=beams, tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids
+        model,
+        tokenizer,
+        ids,
+        beams=beams,
+        tokens=tokens,
+        length_penalty=length_penalty,
+        stop_ids=stop_ids,
+        greedy=greedy,
     )
+
+
+def greedy_behind(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, tokens: int, stop_ids: tuple[int, ...]
+) -> GreedyText:
+    """The text of greedy decoding behind the last tokens of a text."""
+    return greedy_text(model, last_tokens(model, tokenizer, text, limit).ids, tokens, stop_ids)
 
 
 def sentence_ends(tokenizer: Tokenizer) -> tuple[int, ...]:
