@@ -16,6 +16,13 @@ def check_whole(config: Any, *, optional: bool = False, **limits: tuple[int, int
             raise ValueError(f"{name}={value} must be between {low} and {high:,}{_or_none(optional)}")
 
 
+def check_place(**places: tuple[int, int]) -> None:
+    """Places among so many, counted from 0."""
+    for name, (place, count) in places.items():
+        if not 0 <= place < count:
+            raise ValueError(f"{name}={place} must be between 0 and {count - 1}")
+
+
 def check_number(config: Any, *, optional: bool = False, **limits: tuple[float, float]) -> None:
     """Fields that must be finite numbers from low to high."""
     for name, (low, high) in limits.items():

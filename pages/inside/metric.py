@@ -150,7 +150,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
     token = _choose("Token", "word", "own", " dog", offered, offered.words, 0, row)
     if kind == "prediction":
         return Quantity("prediction", token)
-    default = NAMED if offered.rival is not None else min(offered.second, len(offered.ids) - 1)
+    default = NAMED if offered.rival is not None else offered.second
     against = _choose("against", "against", "own_against", " cat", offered, offered.others, default, row)
     if token == against:
         st.caption("The two tokens are the same, so one alone is explained.")

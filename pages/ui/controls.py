@@ -4,7 +4,7 @@ Whatever came from the address or from the session - out of range, off step, unk
 the nearest valid value, and the page says so in one quiet line. A control whose range depends on another one is
 clamped the same way when the other one changes. All of them work in fragments, and can be set from callbacks:
 
-    head = controls.slider("Head", "head", 0, n_heads - 1, 0)
+    head = controls.place("Head", "head", n_heads)
     st.button("Look at head 3", on_click=controls.set_values, kwargs={"head": 3})
 
 The key of a control is its name in the address. Keys, option labels and defaults are part of every link that was
@@ -74,6 +74,12 @@ def slider(
     default = point
     draw = partial(st.slider, label, low, high, default, step, format, key, help, bind="query-params")
     return _bound(key, default, lambda value: _nearest(value, low, high, step, whole, default), draw)
+
+
+def place(label: str, key: str, count: int, default: int = 0) -> int:
+    """A slider over the places 0 to `count` - 1. It begins at `default`, or at the last place where there are fewer."""
+    last = count - 1
+    return slider(label, key, 0, last, min(default, last))
 
 
 def _nearest(value: object, low: Any, high: Any, step: Any, whole: bool, default: Any) -> tuple[Any, bool]:

@@ -2,7 +2,11 @@
 
 import pytest
 
-from tfcore.analysis.statistics import t_quantile, wilson
+from tfcore.analysis.statistics import ratio, t_quantile, wilson
+
+
+def test_a_part_by_nothing_is_none_of_it():
+    assert (ratio(3, 4), ratio(0, 0), ratio(2, 0)) == (0.75, 0.0, 0.0)
 
 
 def test_an_interval_of_wilson():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.model import Transformer
@@ -55,7 +55,7 @@ def begin_of(model: Transformer, tokenizer: Tokenizer) -> Begin | None:
     named = [one for one in (*before, model.config.bos_id, separator) if one is not None]
     if not named:
         return None
-    return Begin(named[0], tokenizer.tokens(named[:1])[0], bool(before))
+    return Begin(named[0], piece_of(tokenizer, named[0]), bool(before))
 
 
 def encoded(model: Transformer, tokenizer: Tokenizer, text: str, bos: bool | None = None) -> list[int]:
@@ -123,3 +123,14 @@ def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely
 def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:
     """The ids of a text as a batch of one, on the model's device."""
     return torch.tensor([list(ids)], dtype=torch.int64, device=model.embed.weight.device)
+
+
+def next_logits(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
+    """The logits of the token that follows a text."""
+    return model(one_text(model, ids), logits_to_keep=1).logits[0, -1]
+
+
+def piece_of(tokenizer: Tokenizer, token: int) -> str:
+    """A token as a readable piece of text."""
+    (piece,) = tokenizer.tokens([token])
+    return piece

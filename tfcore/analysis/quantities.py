@@ -51,6 +51,11 @@ def whole(n: int) -> str:
     return f"{n:,}"
 
 
+def counted(n: int, what: str) -> str:
+    """1 layer, 1,024 layers."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def gigabytes(n: float) -> str:
     """Bytes in words of the size of models."""
     return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"

@@ -22,6 +22,11 @@ def colour_end(values: Float[ndarray, "..."]) -> float:
     return largest if largest <= FAR * quantile else quantile
 
 
+def ratio(part: float | int, whole: float | int) -> float:
+    """A part by the whole; 0 where there is nothing."""
+    return part / whole if whole else 0.0
+
+
 def wilson(right: int, of: int) -> tuple[float, float]:
     """Wilson's 95 % score interval of a share of independent trials (Wilson 1927, doi:10.2307/2276774).
 

@@ -76,7 +76,7 @@ def activations() -> None:
         model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_layer)
         n_layers = models.config(model_name).n_layers
         with page.more_settings():
-            layer = controls.slider("Layer of the model", "gates", 0, n_layers - 1, min(1, n_layers - 1))
+            layer = controls.place("Layer of the model", "gates", n_layers, 1)
         places = {is_slope: curve_point(curves(), kind, x, slope=is_slope) for is_slope in (False, True)}
         st.metric(places[False].call, places[False].number)
         st.metric("Slope there", places[True].number)

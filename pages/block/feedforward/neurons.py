@@ -58,8 +58,8 @@ def show() -> None:
         page.try_this(TRY)
     with left:
         layers, width = neuron_scan.load_neuron_scan(MODEL).value.shape[:2]
-        layer = controls.slider("Layer", "layer", 0, layers - 1, 3)
-        neuron = controls.slider("Neuron", "neuron", 0, width - 1, 462)
+        layer = controls.place("Layer", "layer", layers, 3)
+        neuron = controls.place("Neuron", "neuron", width, 462)
         either = "The activation of a gated neuron can have either sign; the two go with different inputs"
         with page.more_settings():
             side = controls.segmented("Activations", "side", list(SIDES), 0, SIDES, help=either)
@@ -145,7 +145,7 @@ def on_text(layer: int, neuron: int, side: int, pasted: str, latest: page.Latest
     """Coloured tokens, bars, and the neurons that are most active at one token."""
     reading = values, tokens = read(MODEL, pasted)
     own, scan = values[layer, :, neuron], neuron_scan.load_neuron_scan(MODEL)
-    token = controls.slider("Token", "token", 0, len(tokens) - 1, min(10, len(tokens) - 1))
+    token = controls.place("Token", "token", len(tokens), 10)
     text.chips(
         tokens,
         key="chips",

@@ -130,8 +130,8 @@ def choose_neuron(reading: NeuronReading, found: WritingNeurons) -> tuple[int, i
     """Layer and number of the neuron looked at: the one with the largest share, until another is chosen."""
     first, (layers, _, width) = found.largest[0], reading.values.shape
     with page.more_settings():
-        layer = controls.slider("Layer", "layer", 0, layers - 1, first.layer)
-        return layer, controls.slider("Neuron", "neuron", 0, width - 1, first.neuron)
+        layer = controls.place("Layer", "layer", layers, first.layer)
+        return layer, controls.place("Neuron", "neuron", width, first.neuron)
 
 
 def click(event: Event) -> None:

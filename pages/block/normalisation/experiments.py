@@ -8,6 +8,7 @@ from tfcore.analysis.block.depth import PLACEMENTS, RUN_STEPS, DepthProbe, curve
 from tfcore.analysis.block.depth_findings import last_gradients, last_sizes
 from tfcore.analysis.block.normalisation import AxisLeak, axis_changes, axis_leak, norm_divisors, normalisation_steps
 from tfcore.analysis.foundations.masks import replacement_for
+from tfcore.analysis.one_text import piece_of
 from tfcore.analysis.token_text import tick_labels
 from tfcore.config import Norm
 from tfcore.figures.block.depth import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure, first_steps_figure
@@ -38,7 +39,7 @@ def replace_token(
     rows = batch_of(tokenizer, texts, limit)
     other = replacement_for(tokenizer.encode, rows[row][position])
     leak = axis_leak(model, rows, row, position, other, kind)
-    return leak, [tokenizer.tokens(ids) for ids in rows], tokenizer.tokens([other])[0]
+    return leak, [tokenizer.tokens(ids) for ids in rows], piece_of(tokenizer, other)
 
 
 def which_axis(replaced: tuple[AxisLeak, list[list[str]], str], row: int, position: int) -> Shown:

@@ -167,8 +167,8 @@ def which_axis() -> None:
         if not rows:
             right.info("There is no text yet: type one to three lines.")
             fragments.stop()
-        row = controls.slider("Text of the token to replace", "row", 0, len(rows) - 1, 0)
-        position = controls.slider("Its position", "position", 0, len(rows[0]) - 1, min(3, len(rows[0]) - 1))
+        row = controls.place("Text of the token to replace", "row", len(rows))
+        position = controls.place("Its position", "position", len(rows[0]), 3)
     replaced = leak, tokens, other = replace_token(model_name, lines, TOKENS, row, position, kind)
     shown = experiments.which_axis(replaced, row, position)
     with right:

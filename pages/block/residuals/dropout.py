@@ -34,7 +34,7 @@ def dropout() -> None:
         model_name = models.choose("decoder", "encoder", default=MODEL, why_not=models.attention_alone)
         n_layers = models.config(model_name).n_layers
         with page.more_settings():
-            layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
+            layer = controls.place("Layer", "layer", n_layers, 1)
     drawn, apart = draws(model_name, TEXT, TOKENS, layer, p, training, seed), TwoPasses(passes(p, training))
     with left:
         st.metric(

@@ -47,7 +47,7 @@ def show() -> None:
     with left:
         now = reading.read()
         layer, at = reading.choose_layer(now)
-        token = controls.slider("Token", "token", 0, len(now.text.ids) - 1, min(16, len(now.text.ids) - 1))
+        token = controls.place("Token", "token", len(now.text.ids), 16)
     found = reading.routed(now.model, now.pasted)
     shown = experiments.who_takes_what(found, at, token)
     with right:

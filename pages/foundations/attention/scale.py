@@ -33,7 +33,7 @@ FIGURES: dict[Quantity, tuple[str, int, str]] = {
 
 def _width_slider() -> int:
     """Which of the widths; the slider moves in powers of two."""
-    at = controls.slider("d_k: 2 to the power of", "width", 0, len(WIDTHS) - 1, 6)
+    at = controls.place("d_k: 2 to the power of", "width", len(WIDTHS), 6)
     st.metric("d_k", f"{WIDTHS[at]:,}")
     return at
 

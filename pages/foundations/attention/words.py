@@ -98,12 +98,12 @@ def _pair(
     left, right = st.columns(2, gap="medium")
     one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
     with one:
-        first = controls.slider("First word (position)", "first", 0, n - 1, min(begin[0], n - 1))
+        first = controls.place("First word (position)", "first", n, begin[0])
     with two:
-        second = controls.slider("Second word (position)", "second", 0, n - 1, min(begin[1], n - 1))
+        second = controls.place("Second word (position)", "second", n, begin[1])
     with three, page.more_settings():
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(2, n_layers - 1))
-        head = controls.slider("Head", "head", 0, n_heads - 1, min(3, n_heads - 1))
+        layer = controls.place("Layer", "layer", n_layers, 2)
+        head = controls.place("Head", "head", n_heads, 3)
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")
     pair = (result, tokens, first, second)

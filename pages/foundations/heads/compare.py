@@ -65,8 +65,8 @@ def side_by_side(choice: Choice) -> None:
         against = controls.sections("Compare with", "with", list(WITH), "head", WITH)
     first_layer, first_head = first_view(choice)[:2]
     with one if against == "text" else choice.more:  # else the other head is the one to choose
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, first_layer)
-        head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
+        layer = controls.place("Layer", "layer", n_layers, first_layer)
+        head = controls.place("Head", "head", n_heads, first_head)
     with two:
         second = {"head": another_head, "text": another_text, "model": another_model}[against](choice, layer, head)
     of = choice.model_name if against == "model" else ""
@@ -81,10 +81,7 @@ def side_by_side(choice: Choice) -> None:
 def another_head(choice: Choice, layer: int, head: int) -> Second:
     """Two heads on one text."""
     n_layers, n_heads = choice.reading.found.heads.kind.shape
-    place = (
-        controls.slider("Other layer", "layer2", 0, n_layers - 1, min(1, n_layers - 1)),
-        controls.slider("Other head", "head2", 0, n_heads - 1, min(1, n_heads - 1)),
-    )
+    place = (controls.place("Other layer", "layer2", n_layers, 1), controls.place("Other head", "head2", n_heads, 1))
     shown = experiments.two_heads(choice.reading, layer, head, *place, choice.log)
     patterns = choice.reading.found.patterns
     shared = shared_weight(patterns[layer, head], patterns[place]).percent
@@ -136,8 +133,8 @@ def another_model(choice: Choice, layer: int, head: int) -> Second:
     n_layers, n_heads = other.found.heads.kind.shape
     first = striking_head(kinds_of(name, part) or other.found.heads)
     place = (
-        controls.slider("Other layer", "layer2", 0, n_layers - 1, first[0]),
-        controls.slider("Other head", "head2", 0, n_heads - 1, first[1]),
+        controls.place("Other layer", "layer2", n_layers, first[0]),
+        controls.place("Other head", "head2", n_heads, first[1]),
     )
     both = choice.model_name, name
     found = heads_of_models(both, (choice.reading.found.heads, other.found.heads), ((layer, head), place))

@@ -38,7 +38,7 @@ def cuts(choice: Choice) -> None:
     with left:
         options = head_splits.divisors(width)
         n_heads = controls.select("Heads", "n_heads", options, config.n_heads)
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(3, config.n_layers - 1))
+        layer = controls.place("Layer", "layer", config.n_layers, 3)
         sizes = head_splits.split_sizes(config, n_heads, len(queries))
         st.metric("Dimensions of a head", str(sizes.d_head), help=f"{width} / {n_heads}")
         st.metric(

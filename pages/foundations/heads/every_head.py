@@ -66,7 +66,7 @@ def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: p
     reading, patterns, (layer, head) = choice.reading, choice.reading.found.patterns, heads.selected
     n_query, n_key = patterns.shape[2:]
     with beside:
-        token = controls.slider("Query token", "token", 0, n_query - 1, first_view(choice)[2])
+        token = controls.place("Query token", "token", n_query, first_view(choice)[2])
         if reading.within:
             one_line(reading, layer, head, token, above)
         options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}

@@ -62,9 +62,9 @@ def find_heads(choice: Choice) -> Found:
     with right:
         one, other = st.columns(2)
         with one:
-            layer = controls.slider("Layer", "layer", 0, layers - 1, first_layer)
+            layer = controls.place("Layer", "layer", layers, first_layer)
         with other:
-            head = controls.slider("Head", "head", 0, heads - 1, first_head)
+            head = controls.place("Head", "head", heads, first_head)
     with choice.more:
         sort = controls.select("Tiles", "sort", list(SORTS), "place", SORTS)
         kinds = ["all", *sorted(set(choice.kinds.kind.ravel()))]
@@ -86,9 +86,9 @@ def _pair(choice: Choice) -> tuple[int, int]:
     first = strongest_pair(choice.reading.found.patterns, choice.reading.sink)
     one, other = st.columns(2)
     with one:
-        query = controls.slider("From token", "from", 0, n_query - 1, first.query)
+        query = controls.place("From token", "from", n_query, first.query)
     with other:
-        key = controls.slider("To token", "to", 0, n_key - 1, first.key)
+        key = controls.place("To token", "to", n_key, first.key)
     return query, key
 
 

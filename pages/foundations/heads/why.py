@@ -53,11 +53,11 @@ def why(choice: Choice) -> None:
     first_layer, first_head, first_token = first_view(choice)
     one, two, three = st.columns(3, gap="medium")
     with one:
-        layer = controls.slider("Layer", "layer", 0, layers - 1, first_layer)
+        layer = controls.place("Layer", "layer", layers, first_layer)
     with two:
-        head = controls.slider("Head", "head", 0, heads - 1, first_head)
+        head = controls.place("Head", "head", heads, first_head)
     with three:
-        query = controls.slider("Query token", "token", 0, len(run.text.queries) - 1, first_token)
+        query = controls.place("Query token", "token", len(run.text.queries), first_token)
     key, against = choose_keys(choice, run, layer, head, query)
     found = score_parts(model, run, layer, head, query, key, against)
     shown = experiments.why(found)

@@ -193,8 +193,8 @@ with beside:
         model_name = models.choose("decoder", "encoder")
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     with more:
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
-        head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
+        layer = controls.place("Layer", "layer", n_layers, 3)
+        head = controls.place("Head", "head", n_heads, 5)
 offer_real(model_name, pasted)
 ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]

@@ -58,7 +58,7 @@ def effects() -> None:
     with left:
         pasted = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
         model_name = models.choose("decoder", default=MODEL, why_not=no_use)
-        head = controls.slider("Head of the first layer", "of_head", 0, models.config(model_name).n_heads - 1, 0)
+        head = controls.place("Head of the first layer", "of_head", models.config(model_name).n_heads)
     if not pasted:
         st.info("There is no text yet: type or paste some.")
         return

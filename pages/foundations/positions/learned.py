@@ -108,7 +108,7 @@ def _of_a_model() -> None:
         config = models.config(model_name)
         longest = min(MOST, config.max_seq_len)
         n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))
-        head = controls.slider("Head of the first layer", "reader", 0, config.n_heads - 1, 0)
+        head = controls.place("Head of the first layer", "reader", config.n_heads)
     result = table_of(model_name, n)
     shown, found = experiments.position_vectors(result, head), learned_positions.table_attention(result, head)
     components = str(learned_positions.component_share(result))

@@ -115,7 +115,7 @@ def alibi() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n_heads = controls.slider("Number of heads", "heads", 1, 32, 8)
-        head = controls.slider("Head", "head", 0, n_heads - 1, min(2, n_heads - 1))
+        head = controls.place("Head", "head", n_heads, 2)
         seq = controls.slider("Length (tokens)", "seq", 4, 128, 32, 4)
     result = linear(n_heads, head, seq)
     shown, bias_found = experiments.alibi(result, head), rope_and_alibi.head_bias(result, head)

@@ -43,8 +43,8 @@ def sinusoidal() -> None:
         with page.more_settings():
             length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
             start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
-            first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, min(4, d_model // 2 - 1))
-            second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, min(16, d_model // 2 - 1))
+            first = controls.place("Pair of dimensions i", "pair", d_model // 2, 4)
+            second = controls.place("and another", "pair2", d_model // 2, 16)
     result, pairs = table(length, d_model, base), (first, second)
     waves, shown = result.wavelengths, experiments.sinusoidal(result, pairs)
     periods = str(sinusoidal_positions.pair_periods(result, pairs))

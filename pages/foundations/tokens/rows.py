@@ -67,7 +67,7 @@ def series() -> None:
             stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
         result = windows(pasted, found.index, STEPS, length, stride)
         n = len(result.starts)
-        at = controls.slider("Window to look at", "window", 0, n - 1, min(12, n - 1))
+        at = controls.place("Window to look at", "window", n, 12)
         st.caption(text.escape(signals.column_report(found, STEPS)))
     with right:
         _windows(result, at)

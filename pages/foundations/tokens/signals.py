@@ -48,7 +48,7 @@ def image() -> None:
         patch = controls.slider("Side P of a patch (pixels)", "patch", PATCHES[0], PATCHES[-1], 16, 2)
         side = controls.slider("Side of the image (pixels)", "side", 64, signals.PICTURE_SIDE, 224, 32)
         n = signal_tokens.patch_count(side, patch)
-        at = controls.slider("Patch to look at", "at", 0, n - 1, min(77, n - 1))
+        at = controls.place("Patch to look at", "at", n, 77)
         own = upload(
             "Your own picture",
             "picture",
@@ -158,7 +158,7 @@ def sound() -> None:
         else signal_tokens.cut_frames(own, window_ms, hop_ms)
     )
     with left:
-        at = controls.slider("Frame to look at", "frame", 0, result.frames - 1, min(60, result.frames - 1))
+        at = controls.place("Frame to look at", "frame", result.frames, 60)
         st.audio(result.samples, sample_rate=signals.RATE)
     with right:
         _sound(result, at)

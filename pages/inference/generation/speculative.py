@@ -15,6 +15,8 @@ from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import speculation as analysis
 from tfcore.analysis.inference.speculation import LONGEST, Acceptance, Guess, Pass, SpeedUp, State, Timing
+from tfcore.analysis.one_text import piece_of
+from tfcore.analysis.quantities import counted
 from tfcore.figures.shown import Shown
 from tfcore.generation import draft_models as drafts
 from tfcore.generation import speculative
@@ -42,7 +44,7 @@ def kinds(prompt: Prompt) -> dict[str, str]:
 
 def blocks(n: int) -> str:
     """The draft that is a model's first n blocks."""
-    return f"first {n} block{'s' if n > 1 else ''}"
+    return f"first {counted(n, 'block')}"
 
 
 def examples(prompt: Prompt, found: dict[str, str]) -> dict[str, dict[str, Any]]:
@@ -218,7 +220,7 @@ def _closer(prompt: Prompt, passes: list[Pass], shown: Shown, gain: SpeedUp) -> 
     verified = analysis.verified(passes)
     if not verified:
         return
-    at = min(controls.slider("Draft token to inspect (or click one above)", "at", 0, AT - 1, 5), len(verified) - 1)
+    at = min(controls.place("Draft token to inspect (or click one above)", "at", AT, 5), len(verified) - 1)
     left, right = st.columns(2, gap="medium")
     with left:
         _rule(prompt, verified[at], at)
@@ -235,7 +237,7 @@ def _closer(prompt: Prompt, passes: list[Pass], shown: Shown, gain: SpeedUp) -> 
 
 def _rule(prompt: Prompt, guess: Guess, at: int) -> None:
     tokens = prompt.tokenizer.tokens(guess.tokens.tolist())
-    shown = experiments.one_guess(guess, at, prompt.tokenizer.tokens([guess.token])[0], tokens)
+    shown = experiments.one_guess(guess, at, piece_of(prompt.tokenizer, guess.token), tokens)
     figure(
         shown.figure,
         key="rule",

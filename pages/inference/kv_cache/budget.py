@@ -12,7 +12,7 @@ from pages.ui.program import made
 from tfcore.analysis.inference import kv_cache, serving
 from tfcore.analysis.inference.serving import Budget, Budgets, Model, Service
 from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import Unit, amount
+from tfcore.analysis.quantities import Unit, amount, counted
 
 BLOCK = 16
 GPUS = [1, 2, 4, 8, 16]
@@ -130,11 +130,7 @@ def facts(service: Service, need: Budget, unit: Unit) -> None:
         (
             ("It fits" if need.fits else "It does not fit", need.verdict(unit), "on the fullest GPU"),
             ("KV cache of a full sequence", amount(one, unit), amount(one, other)),
-            (
-                "Weights",
-                amount(model, unit),
-                f"{copies}, each on {service.parallel} GPU{'s' if service.parallel > 1 else ''}",
-            ),
+            ("Weights", amount(model, unit), f"{copies}, each on {counted(service.parallel, 'GPU')}"),
         ),
         strict=True,
     ):

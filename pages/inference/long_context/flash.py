@@ -52,7 +52,7 @@ def panel() -> None:
                 help="The M of the paper; a tile has M / 4d tokens in a side.",
             )
         order = controls.segmented("Outer loop over", "order", list(ORDERS), "queries", ORDERS, help=WHICH)
-        row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
+        row = controls.place("Query to follow", "row", n, n - 1)
     given = *chosen.key, chosen.layer, chosen.head, sram, order, row
     result = tiled(*given)
     count = len(result.tiles)

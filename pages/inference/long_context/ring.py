@@ -50,7 +50,7 @@ def panel() -> None:
         )
         with more:
             causal = controls.toggle("Causal", "causal_ring", True)
-            row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
+            row = controls.place("Query to follow", "row", n, n - 1)
     given = *chosen.key, chosen.layer, chosen.head, devices, layout, causal, row
     result = around(*given)
     with right, st.container(horizontal=True, vertical_alignment="bottom"):

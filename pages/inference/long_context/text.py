@@ -42,8 +42,8 @@ def choose(more: Any) -> Head:
     config = cache.model(MODEL)[0].config
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     with more:
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
-        head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
+        layer = controls.place("Layer", "layer", config.n_layers, 1)
+        head = controls.place("Head", "head", config.n_heads, 4)
     found = read(pasted)
     notices.tokens(found.total, len(found.ids))
     if not found.ids:

@@ -22,7 +22,7 @@ from tfcore.analysis.inside.head_circuits import (
 )
 from tfcore.analysis.inside.head_edges import CutEdges, estimate_edges
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name
-from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.one_text import first_tokens, next_logits
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inside.attribution_graphs import forecast_figure, graph_figure, links_figure
 from tfcore.figures.inside.head_circuits import edges_figure, faithfulness_figure, graph_height
@@ -63,7 +63,7 @@ def rival(
     """What the prediction is compared with at first: that of the other text, where it is another, else another name
     in the text."""
     both = [first_tokens(model, tokenizer, one, limit, bos).ids for one in (text, other)]
-    best, theirs = (int(model(one_text(model, ids)).logits[0, -1].argmax()) if ids else None for ids in both)
+    best, theirs = (int(next_logits(model, ids).argmax()) if ids else None for ids in both)
     return theirs if theirs not in (best, None) else rival_name(model, both[0], tokenizer)
 
 

@@ -126,8 +126,8 @@ def find() -> None:
         what = choose(model_name, kind, more)
         first = found.best if _reading.begins_with_strongest(config) else (min(3, config.n_layers - 1), 0)
         with more:
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, first[0])
-            head = controls.slider("Head", "head", 0, config.n_heads - 1, first[1])
+            layer = controls.place("Layer", "layer", config.n_layers, first[0])
+            head = controls.place("Head", "head", config.n_heads, first[1])
     with right:
         above = st.container()
     st.subheader("Zero ablation: set heads to zero, and measure the loss", anchor=False)

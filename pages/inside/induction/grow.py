@@ -9,6 +9,7 @@ from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside import phase_change
 from tfcore.analysis.inside.phase_change import Moment
+from tfcore.analysis.quantities import counted
 from tfcore.training.growing import GrowConfig, grow
 
 TRY = {
@@ -48,7 +49,7 @@ def grow_one() -> None:
     )
     moments = made(experiments.trained, config)
     st.caption(
-        f"{layers} layer{'s' if layers > 1 else ''} of attention, 4 heads of 16, width 64, no feed-forward layer; "
+        f"{counted(layers, 'layer')} of attention, 4 heads of 16, width 64, no feed-forward layer; "
         f"vocabulary {config.vocab_size}, {config.rows} sequences of {config.seq} tokens per step, AdamW. After "
         "arXiv:2209.11895; the shipped model `induction` is larger."
     )

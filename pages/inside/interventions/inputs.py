@@ -81,7 +81,7 @@ def inputs(reading: Reading, more: Any) -> None:
     # what is there at once: the slider's default must not move while the rest fills in
     begin = attributed(*what) if operations <= filling.FEW else begun(*short)
     with more:
-        position = controls.slider("Token to leave out", "out", 0, n - 1, analysis.most_named(begin))
+        position = controls.place("Token to leave out", "out", n, analysis.most_named(begin))
     against = "zero vectors" if other is None else "the other text"
 
     def draw(found: Sequence[InputAttribution]) -> None:

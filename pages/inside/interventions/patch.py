@@ -144,8 +144,8 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
     last_layer = network.config.n_layers - 1  # what is patched before it at the last position, the prediction reads
     first = last_layer if _reading.begins_with_strongest(network.config) else 3
     with more:
-        row = controls.slider("Row", "row", 0, len(names) - 1, min(first, len(names) - 1))
-        position = controls.slider("Position", "position", 0, n - 1, n - 1)
+        row = controls.place("Row", "row", len(names), first)
+        position = controls.place("Position", "position", n, n - 1)
     wide = max(640, 12 * n + SIDES)  # of the picture: 12 pixels a token
     at = (*texts, names[row], position)
     change, estimate = effect_of(*at), estimated_patches(*texts, kind)

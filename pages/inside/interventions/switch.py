@@ -125,7 +125,7 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
     if where == ONE:
         n = len(reading.ids)
         with more:
-            position = controls.slider("Token", "at", 0, n - 1, n - 1)
+            position = controls.place("Token", "at", n, n - 1)
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
     return Changes(chosen, action, factor, position)
 

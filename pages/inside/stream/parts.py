@@ -135,10 +135,10 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     n_layers = len(shares)
     picture = st.container()
     with page.more_settings():
-        first = (min(3, n_layers - 1), parts[0])
+        first = (3, parts[0])
         if _reading.begins_with_strongest(cache.model(choice.reading.model)[0].config):
             first = attribution.largest_place(found)
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, first[0])
+        layer = controls.place("Layer", "layer", n_layers, first[0])
         part = controls.select("Part", "part", parts, first[1])
     column = parts.index(part)
     shown = experiments.parts(found, (layer, column))

@@ -69,11 +69,11 @@ def translate_job() -> None:
     layers, heads, n, _ = found.writing.patterns.shape
     picture, beside = st.columns([3, 2], gap="large")
     with beside:
-        layer = controls.slider("Layer", "layer", 0, layers - 1, layers - 1)
+        layer = controls.place("Layer", "layer", layers, layers - 1)
         views = ["mean", *map(str, range(heads))]
         view = controls.select("Head", "head", views, "mean", {"mean": "mean of all heads"})
         head = None if view == "mean" else int(view)
-        step = controls.slider("Target token", "step", 0, n - 1, min(6, n - 1))
+        step = controls.place("Target token", "step", n, 6)
         expected = found.predictions[step]
         bars(experiments.predicted(expected), expected, "next")
     with picture:
@@ -146,7 +146,7 @@ def fill_job() -> None:
     if not found.places:
         st.info(f"There is no masked token yet: write {BLANK}, three underscores, in place of a word.")
         return
-    chosen = controls.slider("Masked token", "blank", 0, len(found.places) - 1, 0)
+    chosen = controls.place("Masked token", "blank", len(found.places))
     before = pasted.split(BLANK)
     left = BLANK.join(before[: chosen + 1]).replace(BLANK, "").removesuffix(" ")
     text.chips(found.tokens, key="text with blanks", selected=found.places[chosen], label="The text, token by token")

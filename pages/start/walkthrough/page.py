@@ -112,9 +112,9 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     if model_name not in shipped() and not links.is_old():
         begin = strongest(model_name, pasted, TOKENS)
     with block:
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, begin[0])
+        layer = controls.place("Layer", "layer", config.n_layers, begin[0])
     with heads:
-        head = controls.slider("Head", "head", 0, config.n_heads - 1, begin[1])
+        head = controls.place("Head", "head", config.n_heads, begin[1])
     path = walk_stages(config, layer)
     names = [stage.name for stage in path]
     with slider:

@@ -143,8 +143,8 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits, latest: page.
     n = len(found.ids)
     picture = st.container()
     costliest = int(found.bits[1:].argmax()) + 1 if n > 1 else 0
-    first = min(29, n - 1) if model_name in shipped() or links.is_old() else costliest
-    at = int(controls.slider("Token looked at", "at", 0, n - 1, first))
+    first = 29 if model_name in shipped() or links.is_old() else costliest
+    at = controls.place("Token looked at", "at", n, first)
     with picture:
         shown = found.tokens[:CHIPS]
         text.chips(

@@ -78,8 +78,10 @@ def test_neighbours_equal_those_of_torch():
 
 
 def test_a_token_outside_the_table_is_refused():
-    with pytest.raises(ValueError, match="between 0 and 2047"):
-        tables.nearest(MODEL, TOKENIZER, 2048, 3)
+    assert [tables.nearest(MODEL, TOKENIZER, token, 3).token for token in (0, 2047)] == [0, 2047]
+    for token in (-1, 2048):
+        with pytest.raises(ValueError, match=f"token={token} must be between 0 and 2047"):
+            tables.nearest(MODEL, TOKENIZER, token, 3)
 
 
 def test_without_the_scale_positions_drown_the_tokens():

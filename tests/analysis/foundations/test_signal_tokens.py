@@ -47,6 +47,7 @@ def test_patches_equal_torchs_unfold(side, patch, n):
 
 @pytest.mark.parametrize("patch", [0, 65, -4])
 def test_impossible_patches_are_named(patch):
+    assert [len(patchify(scene(64), possible)) for possible in (1, 64)] == [64 * 64, 1]
     with pytest.raises(ValueError, match=f"patch={patch} must be between 1 and 64"):
         patchify(scene(64), patch)
 

@@ -1,9 +1,13 @@
 """Files and tables from strangers: decoded as they should be, or refused in one sentence; and samples of our own."""
 
 import io
+import json
 import struct
 import wave
 import zlib
+from os import environ
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from tests.pages.recorded import ANEW
 from tfcore.analysis.foundations import signals
 from tfcore.analysis.foundations.signals import (
     ColumnReport,
@@ -264,3 +269,29 @@ def test_a_column_is_reported_with_the_rows_it_lacks():
     many = tuple((line, "?") for line in range(1, 8))
     assert str(ColumnReport("v", 2, many, 2)).endswith("line 1 (?), line 2 (?), line 3 (?), line 4 (?) and 3 more.")
     assert str(ColumnReport("v", 2, (), 2)) == "2 numbers in “v”."
+
+
+DRAWN = Path(__file__).with_name("drawn_signals.png"), Path(__file__).with_name("drawn_signals.json")
+
+
+def drawn() -> dict[str, list[float]]:
+    """How loud each melody is in every fortieth of a second, how often it changes its sign, and the temperatures."""
+    found = {}
+    for kind in get_args(signals.Melody):
+        sound = signals.melody(kind, 2.0).reshape(80, -1)
+        found[kind] = np.sqrt((sound**2).mean(1)).round(4).tolist()
+        found[f"{kind}: changes of sign"] = (np.diff(sound > 0, axis=1)).sum(1).tolist()
+    return {**found, "temperatures": temperatures().tolist()}
+
+
+def test_what_is_drawn_is_what_was_recorded():
+    """No formula says what a house looks like: what changes shows in the difference of a commit. At 200 pixels edges
+    lie on pixels."""
+    picture, words = DRAWN
+    if ANEW in environ:
+        Image.fromarray(scene(200)).save(picture)
+        words.write_text(json.dumps(drawn()) + "\n", "utf-8")
+    apart = np.abs(scene(200).astype(int) - np.asarray(Image.open(picture)))
+    assert (apart > 1).mean() < 1e-4
+    for name, values in json.loads(words.read_text("utf-8")).items():
+        assert drawn()[name] == pytest.approx(values, rel=0.01, abs=1 if "sign" in name else 2e-3), name

@@ -75,9 +75,11 @@ def test_where_memory_is_not_told_there_is_no_number(monkeypatch):
     assert timing.allocated(lambda: torch.ones(3), CPU)[1] is None
 
 
-@pytest.mark.parametrize("values", [{"heads": 0}, {"heads": 9}, {"d_head": 4096}])
+@pytest.mark.parametrize("values", [{"heads": 0}, {"heads": 9}, {"d_head": 7}, {"d_head": 257}])
 def test_too_much_is_refused(values):
-    with pytest.raises(ValueError, match="heads="):
+    for heads, d_head in ((1, 8), (8, 256)):
+        TimingConfig(heads=heads, d_head=d_head)
+    with pytest.raises(ValueError, match="must be between"):
         TimingConfig(**values)
 
 
@@ -103,7 +105,9 @@ def test_the_longest_text_of_both_is_compared():
     )
     slower = timing.fused_speed(points[:2])
     assert "2.0 times slower and takes 2 times less memory: 1 ms and 2 ms" in slower.sentence
-    assert timing.fused_speed([point(128, "naive", 0.1), point(128, "fused", 0.1)]).memory is None
+    for measured in ((None, None), (None, 500), (500, None)):
+        told = [point(128, way, 0.1, size) for way, size in zip(("naive", "fused"), measured, strict=True)]
+        assert timing.fused_speed(told).memory is None
     assert timing.fused_speed(points[:1]).sentence == "Nothing to compare yet."
 
 

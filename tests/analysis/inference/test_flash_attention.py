@@ -131,6 +131,7 @@ def test_outside_of_its_range_the_theorem_says_nothing():
     ("values", "named"), [({"n": 0}, "n=0"), ({"sram": 19}, "sram=19"), ({"d_head": 0}, "d_head=0")]
 )
 def test_impossible_tilings_are_refused(values, named):
+    Tiling(n=1, d_head=1, sram=4)
     with pytest.raises(ValueError, match=named):
         Tiling(**({"n": 4, "d_head": 5, "sram": 40} | values))
 

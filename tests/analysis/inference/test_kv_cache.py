@@ -109,6 +109,9 @@ def test_what_has_no_cache_is_refused():
         cache_shape(bert_base())
     with pytest.raises(ValueError, match="tokens=-1 and batch=1 must be 0 or more"):
         cache_bytes(EIGHTY, -1)
+    with pytest.raises(ValueError, match="tokens=1 and batch=-1 must be 0 or more"):
+        cache_bytes(EIGHTY, 1, -1)
+    assert cache_bytes(EIGHTY, 0) == cache_bytes(EIGHTY, 1, 0) == 0
 
 
 @pytest.mark.parametrize(

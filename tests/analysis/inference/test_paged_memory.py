@@ -223,5 +223,7 @@ def test_means_are_those_asked_for():
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(ValueError, match="requests=0"):
-        Traffic(requests=0)
+    Traffic(requests=1, prompt=1, output=1, every=0.01, longest=2)
+    for name, value in (("requests", 0), ("prompt", 0), ("output", 0), ("every", 0.0), ("longest", 1)):
+        with pytest.raises(ValueError, match=f"{name}={value}"):
+            Traffic(**{name: value})

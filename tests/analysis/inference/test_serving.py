@@ -142,10 +142,17 @@ def test_a_window_has_no_longest_text():
     [
         ({"parallel": 3}, "gpus=8 do not fall into groups of parallel=3; possible: 1, 2, 4, 8"),
         ({"users": 0}, "users=0 and tokens=32768 must be 1 or more"),
+        ({"tokens": 0}, "tokens=0 must be 1 or more"),
+        ({"block": -1}, "block=-1 0 or more"),
         ({"filled": 0.0}, "filled=0.0 above 0"),
+        ({"filled": 1.01}, "filled=1.01 above 0"),
+        ({"spared": -0.01}, "spared=-0.01 from 0"),
+        ({"spared": 1.0}, "spared=1.0 from 0"),
+        ({"parallel": 0}, "parallel=0; possible: 1, 2, 4, 8"),
     ],
 )
 def test_what_makes_no_sense_is_refused(values, said):
+    replace(ASKED, users=1, tokens=1, block=0, filled=1.0, spared=0.0)
     with pytest.raises(ValueError, match=said):
         replace(ASKED, **values)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.pages.recorded import differences
 from tfcore import presets
 from tfcore.analysis.reference.questions import Problem
 from tfcore.analysis.reference.questions.problem import (
@@ -264,22 +265,30 @@ DRAWN = Path(__file__).with_name(
 )  # written anew by `python -m tests.analysis.reference.test_questions`
 
 
-def drawn() -> dict[str, list[dict[str, Any]]]:
-    """Every exercise as four seeds draw it: the answer and what the usual mistakes lead to."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def drawn() -> dict[str, Any]:
+    """Every exercise: what forty seeds give, and as four of them draw it, the answer and where usual mistakes lead."""
+    found = {}
     for name, exercise in EXERCISES.items():
-        problems = [exercise(Random(seed)) for seed in range(4)]
-        found[name] = [{"answer": one.answer, **one.mistakes} for one in problems if isinstance(one, Problem)]
+        if problems := [one for one in (exercise(Random(seed)) for seed in SEEDS) if isinstance(one, Problem)]:
+            found[name] = {
+                "first": [{"answer": one.answer, **one.mistakes} for one in problems[:4]],
+                "given": {
+                    key: ", ".join(sorted({str(one.given[key]) for one in problems})) for key in problems[0].given
+                },
+                "tolerance": problems[0].tolerance,
+            }
     return found
 
 
 def test_exercises_and_mistakes_are_those_that_were_recorded():
-    """Answers are proved above, mistakes are not: what changes one of them shows in the difference of a commit."""
+    """Answers are proved above, mistakes are not, nor what is given: what changes one of them shows in the difference
+    of a commit."""
     known, found = json.loads(DRAWN.read_text("utf-8")), drawn()
     assert set(found) == set(known)
     for name, problems in found.items():
-        assert [pytest.approx(numbers_of, rel=1e-6) for numbers_of in known[name]] == problems, name
+        assert [pytest.approx(numbers_of, rel=1e-6) for numbers_of in known[name].pop("first")] == problems.pop("first")
+        assert differences(problems, known[name]) == [], name
 
 
 if __name__ == "__main__":
-    DRAWN.write_text(json.dumps(drawn(), indent=1) + "\n", "utf-8")
+    DRAWN.write_text(json.dumps(drawn(), indent=1, ensure_ascii=False) + "\n", "utf-8")

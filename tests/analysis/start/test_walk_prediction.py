@@ -9,6 +9,7 @@ from tfcore.analysis.start.walk_costs import (
     ModelSize,
     StageCost,
     StageShare,
+    _norm,
     model_size,
     stage_cost,
     stage_share,
@@ -152,3 +153,13 @@ def test_values_for_words_are_those_of_the_config():
     assert values_for_words(small.config(attn_scale=0.25), "scaled", 0, "")["scale_sign"] == r"\times 0.25"
     assert f"become 96, {96 / config.d_model:.3g} times" in found["up_words"]
     assert "sliding window of 4 tokens" in values_for_words(small.config(window=4), "mask", 0, "")["mask_words"]
+
+
+@pytest.mark.parametrize(
+    ("norm", "bias", "operations"), [("rmsnorm", True, 4), ("layernorm", False, 6), ("layernorm", True, 7)]
+)
+def test_what_a_norm_costs_for_each_number(norm, bias, operations):
+    """Square, sum, divide, scale; LayerNorm sums and subtracts besides, and shifts where there are biases."""
+    config = small.config(norm=norm, bias=bias)
+    weights = 2 if operations == 7 else 1
+    assert _norm(config, 5) == StageCost(weights * config.d_model, operations * 5 * config.d_model)

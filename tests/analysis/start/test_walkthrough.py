@@ -119,6 +119,17 @@ def test_each_stage_begins_where_the_one_before_ended(model):
             assert len(piece.axes) == len(piece.shape)
 
 
+def test_the_frames_of_a_head_hold_its_own_query_key_and_value(model):
+    walked = walk(model, text(), 1)
+    for head in (2, 5):
+        made = stage_tensors(walked, "heads", head)
+        for piece, own in zip(made.before, made.after, strict=True):
+            first, end = (place - piece.first for place in piece.framed)
+            np.testing.assert_array_equal(piece.values[:, first:end], own.values)
+    for stage in {"qk-norm", "rotation", "scores"} & {*names(model)}:
+        assert [piece.role for piece in stage_tensors(walked, stage, 2).before] == ["query", "key"]
+
+
 def test_every_stage_has_a_finding_with_numbers(model):
     walked, words = walk(model, text(), 0), [f"t{i}" for i in range(N)]
     for head in (0, 5):

@@ -69,6 +69,18 @@ def test_expectations_belong_to_the_very_bits(context):
         assert guess.tokens[guess.rank - 1] == found.tokens[at]
 
 
+def test_a_window_is_predicted_in_pieces_and_windows_begin_every_half_context(monkeypatch):
+    given = model(vocab_size=264), TOKENIZER, TEXT, 2, 3
+    whole = text_bits.predict_window(*given)
+    monkeypatch.setattr(text_bits, "ROWS", 3)
+    pieces = text_bits.predict_window(*given)
+    assert [(at, one.tokens, one.rank) for at, one in pieces.items()] == [
+        (at, one.tokens, one.rank) for at, one in whole.items()
+    ]
+    assert [text_bits.window_start(place, 1) for place in range(5)] == [0, 0, 1, 2, 3]
+    assert [text_bits.window_start(place, 4) for place in range(8)] == [0, 0, 0, 0, 0, 2, 2, 4]
+
+
 def test_a_token_that_is_not_there_has_no_expectation():
     with pytest.raises(ValueError, match="nothing before it"):
         text_bits.predict_token(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)

@@ -317,3 +317,10 @@ def test_of_the_norms_of_a_post_norm_model_the_first_alone_has_other_words():
         if words(pre, stage, 0, "a") != words(post, stage, 0, "a")
     ]
     assert apart == ["norm-1"]
+
+
+def test_a_masked_token_is_predicted_by_the_last_stage_of_an_encoder_alone():
+    for values, masked in (({}, []), (MODELS["encoder"], ["top-5"])):
+        config = small.config(**values)
+        titles = {stage.name: words(config, stage.name, 1, "'dog'").title for stage in walk_stages(config, 1)}
+        assert [name for name, title in titles.items() if title == "The predicted masked token"] == masked

@@ -50,6 +50,13 @@ def test_the_next_seed_is_the_first_after_the_last():
     assert [controls.next_seed(seed, 9) for seed in (8, 9)] == [9, 0]
 
 
+def test_places_begin_at_the_last_where_there_are_fewer(monkeypatch):
+    monkeypatch.setattr(controls, "slider", lambda *given: given)
+    for default, begin in ((9, 3), (3, 3), (2, 2)):
+        assert controls.place("Head", "head", 4, default) == ("Head", "head", 0, 3, begin)
+    assert controls.place("Head", "head", 1) == ("Head", "head", 0, 0, 0)
+
+
 DEFAULTS = {
     "big": False,
     "head": 0,

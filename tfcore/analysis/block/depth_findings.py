@@ -14,9 +14,9 @@ from tfcore.config import Init, Norm
 
 def few_digits(value: float) -> str:
     """A number of any size in few characters."""
-    if 100 <= abs(value) < 100_000:
-        return f"{value:,.0f}"
-    return f"{value:.2g}" if 0.001 <= abs(value) < 100 else f"{value:.1e}"
+    if not 0.001 <= abs(value) < 100_000:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
 def _listed(values: Mapping[str, float], between: str) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import frozen_norm, unembedding
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import one_text, piece_of
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -269,7 +269,7 @@ def describe_effect(
         activation=effect.activation,
         tokens=tuple(tokenizer.tokens(ids)),
         lifts=tuple(effect.lift[ids].tolist()),
-        followed=None if effect.followed is None else tokenizer.tokens([effect.followed])[0],
+        followed=None if effect.followed is None else piece_of(tokenizer, effect.followed),
         with_it=effect.with_it,
         without_it=effect.without_it,
     )

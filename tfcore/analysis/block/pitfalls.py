@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.analysis.block import pitfall_tasks as tasks
+from tfcore.analysis.statistics import ratio
 from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
@@ -167,7 +168,7 @@ class HalfGradients:
 
     def reset(self) -> float:
         """The share that was lost since the last time."""
-        share = self.lost / max(1, self.seen)
+        share = ratio(self.lost, self.seen)
         self.lost = self.seen = 0
         return share
 

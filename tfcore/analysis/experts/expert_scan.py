@@ -188,7 +188,7 @@ def preferred(
     order = np.lexsort(key)[:most]
     order = order[sent[order] > 0]
     ids, sent, seen = (np.asarray(part)[order].astype(np.int64) for part in (ids, sent, seen))
-    return Preferred(ids, sent, seen, sent / max(load, 1))
+    return Preferred(ids, sent, seen, sent / load)
 
 
 def count_text(

@@ -261,4 +261,4 @@ def load_over_texts(model: Transformer, texts: Iterable[Sequence[int]]) -> Exper
         for layer, name in enumerate(names):
             counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
         tokens += len(ids)
-    return ExpertLoad((counts / max(1, tokens)).numpy())
+    return ExpertLoad((counts / tokens).numpy())

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import visible
+from tfcore.checks import check_place
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -171,8 +172,7 @@ def nearest(model: Transformer, tokenizer: Tokenizer, token: int, count: int) ->
         ValueError: a token that the table does not have.
     """
     table = rows(model)
-    if not 0 <= token < len(table):
-        raise ValueError(f"token={token} must be between 0 and {len(table) - 1}")
+    check_place(token=(token, len(table)))
     cosines = cosine_with(table, table[token])
     cosines[token] = -math.inf
     values, ids = cosines.topk(count)

@@ -107,7 +107,7 @@ def rank_heads(
     if by == PAIR:
         return Ranking(by, patterns[:, :, query, key], 1.0)
     if by == ENTROPY:
-        return Ranking(by, scores.entropy, max(1.0, float(np.log2(max(2, patterns.shape[-1])))))
+        return Ranking(by, scores.entropy, float(np.log2(max(2, patterns.shape[-1]))))
     if by == DISTANCE:
         return Ranking(by, scores.distance, max(1.0, float(scores.distance.max())))
     return Ranking(by, kinds.score if by == KIND else scores.scores[by], 1.0)
@@ -172,7 +172,7 @@ def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: nda
     best = int(far.argmax())
     if far.ravel()[best] <= 0:
         return Pair(far.shape[0] - 1, 0)
-    return Pair(best // far.shape[1], best % far.shape[1])
+    return Pair(*divmod(best, far.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import prefixed
+from tfcore.analysis.quantities import counted, prefixed
 from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.checks import check_whole
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
 
@@ -49,8 +50,7 @@ class TimingConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.heads <= 8 or not 8 <= self.d_head <= 256:
-            raise ValueError(f"heads={self.heads} must be 1 to 8 and d_head={self.d_head} 8 to 256")
+        check_whole(self, heads=(1, 8), d_head=(8, 256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def where() -> str:
 def on_cpu() -> str:
     """What is measured on the CPU, whatever else there is, runs on, in words."""
     threads = torch.get_num_threads()
-    return f"{threads} CPU thread{'s' if threads > 1 else ''}, torch {torch.__version__}, float32"
+    return f"{counted(threads, 'CPU thread')}, torch {torch.__version__}, float32"
 
 
 def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:

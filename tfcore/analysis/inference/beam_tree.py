@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.decoding import LEAST, last_tokens, read_again
+from tfcore.analysis.one_text import piece_of
 from tfcore.generation.beam import Beam, BeamStep, beam_steps
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
@@ -123,7 +124,7 @@ def tree_nodes(steps: Sequence[BeamStep], tokenizer: Tokenizer, shown: int) -> l
                 parent = parents[one.parent]
                 ids, before = ((), 0.0) if parent < 0 else (nodes[parent].ids, nodes[parent].score)
                 probability = exp(min(one.score - before, 0.0))
-                piece = tokenizer.tokens([one.token])[0]
+                piece = piece_of(tokenizer, one.token)
                 nodes.append(Node((*ids, one.token), piece, number, rank, parent, probability, one.score, one.state))
         parents = [i for i in range(first, len(nodes)) if nodes[i].state == "kept"]
     return nodes

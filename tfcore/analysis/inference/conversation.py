@@ -13,7 +13,8 @@ import torch
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.decoding import Written, written_token
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import one_text, piece_of
+from tfcore.analysis.quantities import counted
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
@@ -176,7 +177,7 @@ class RoleCosts(Finding):
     @property
     def sentence(self) -> str:
         said = [
-            f"{ROLES[role]}: {self.counts[role]:,} token{'s' if self.counts[role] != 1 else ''}, {mean:.1f} bits each"
+            f"{ROLES[role]}: {counted(self.counts[role], 'token')}, {mean:.1f} bits each"
             for role, mean in self.means.items()
         ]
         dearest = max(self.means, key=lambda role: self.means[role])
@@ -210,7 +211,7 @@ class AnswerEnd(Finding):
 
     @property
     def sentence(self) -> str:
-        count = f"{self.tokens:,} token{'s' if self.tokens != 1 else ''}"
+        count = counted(self.tokens, "token")
         end = f"ended by {self.ended}" if self.ended else "cut off at the limit that was set"
         if not self.tokens:
             return f"The answer is empty, {end}."
@@ -220,5 +221,5 @@ class AnswerEnd(Finding):
 def answer_end(tokenizer: Tokenizer, turn: Turn) -> AnswerEnd:
     """The end of a turn's answer."""
     logs = [np.log(max(one.probability, 1e-38)) for one in turn.written]
-    ended = "" if turn.ended is None else tokenizer.tokens([turn.ended])[0]
+    ended = "" if turn.ended is None else piece_of(tokenizer, turn.ended)
     return AnswerEnd(len(turn.written), ended, float(np.exp(np.mean(logs))) if logs else 1.0)

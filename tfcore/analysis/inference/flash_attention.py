@@ -23,6 +23,7 @@ from tfcore.analysis.inference.online_softmax import (
     row_step,
 )
 from tfcore.analysis.quantities import compact
+from tfcore.checks import check_place
 
 Order = Literal["queries", "keys"]
 
@@ -164,8 +165,7 @@ def follow(vectors: HeadVectors, tiling: Tiling, row: int) -> FlashRun:
     Raises:
         ValueError: a row outside the text.
     """
-    if not 0 <= row < tiling.n:
-        raise ValueError(f"row={row} must be between 0 and {tiling.n - 1}")
+    check_place(row=(row, tiling.n))
     output, trace = tiled_attention(vectors, tiling)
     pattern, naive = vectors.naive(tiling.causal)
     double = vectors.double()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, SHORT, STRANDED, TOKEN, MemoryRun, Policy
+from tfcore.analysis.quantities import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,11 @@ class Fragmentation(Finding):
 
     @property
     def sentence(self) -> str:
-        times = f"{self.preempted} preemption{'s' if self.preempted > 1 else ''}"
         return (
             f"Here {self.tokens:.0%} of the contiguous memory in use holds tokens ({self.reserved:.0%} reserved, "
             f"{self.internal:.0%} internal, {self.external:.0%} external fragmentation), of the paged one "
             f"{self.paged_tokens:.0%}; at most {self.running} and {self.paged_running} requests run at once, with "
-            f"{times if self.preempted else 'no preemption'}."
+            f"{counted(self.preempted, 'preemption') if self.preempted else 'no preemption'}."
         )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.precision import BITS, Precision, stored_bytes
-from tfcore.analysis.quantities import both
+from tfcore.analysis.quantities import both, counted
 from tfcore.config import ModelConfig
 
 Sharing = Literal["built", "mha", "gqa", "mqa", "mla"]
@@ -54,7 +54,7 @@ class CacheShape:
         """GQA: 8 KV heads."""
         if self.latent:
             return f"MLA: {self.latent:,} values"
-        return f"{self.kind}: {self.kv_heads} KV head{'s' if self.kv_heads > 1 else ''}"
+        return f"{self.kind}: {counted(self.kv_heads, 'KV head')}"
 
     def kept(self, tokens: int) -> int:
         """Tokens kept, summed over the layers; where there is a window, those the next token can still see."""

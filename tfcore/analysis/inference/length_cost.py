@@ -12,7 +12,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.masks import leak_test
 from tfcore.analysis.model.flop_count import LengthCost
-from tfcore.analysis.quantities import prefixed
+from tfcore.analysis.quantities import counted, prefixed
 from tfcore.config import ModelConfig
 from tfcore.masks import Kind, MaskConfig, build
 from tfcore.model import Transformer
@@ -303,7 +303,7 @@ class PatternReach(Finding):
     def sentence(self) -> str:
         return (
             f"{self.n} × {self.n}: {self.pattern} keeps {self.pairs:,} of {self.causal:,} causal pairs "
-            f"({self.pairs / self.causal:.0%}); through {self.layers} layer{'s' if self.layers > 1 else ''} the last "
+            f"({self.pairs / self.causal:.0%}); through {counted(self.layers, 'layer')} the last "
             f"token depends on {self.arrived} of {self.n} tokens, up to {self.back} back."
         )
 

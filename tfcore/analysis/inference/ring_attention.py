@@ -22,6 +22,7 @@ from tfcore.analysis.inference.online_softmax import (
     result,
     row_step,
 )
+from tfcore.checks import check_place
 
 Layout = Literal["contiguous", "striped"]
 
@@ -127,8 +128,7 @@ def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool
         ValueError: a row outside the text, or more devices than tokens.
     """
     n = len(vectors.q)
-    if not 0 <= row < n:
-        raise ValueError(f"row={row} must be between 0 and {n - 1}")
+    check_place(row=(row, n))
     output, trace = ring_attention(vectors, devices, layout, causal)
     weights, naive = vectors.naive(causal)
     double = vectors.double()

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.statistics import ratio
 from tfcore.analysis.token_text import visible
 from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
@@ -161,9 +162,10 @@ def time_once(
     end = perf_counter()
     own = generate(draft, ids, max_new_tokens=small, **options)
     after = perf_counter()
-    n = [max(1, len(text)) for text in (alone, both.ids, own)]
     one, several = (_pass(model, ids, length) for length in (1, guess + 1))
-    return Timing((mid - start) / n[0], (end - mid) / n[1], (after - end) / n[2], one, several)
+    return Timing(
+        ratio(mid - start, len(alone)), ratio(end - mid, len(both.ids)), ratio(after - end, len(own)), one, several
+    )
 
 
 def _pass(model: Transformer, ids: Sequence[int], new: int) -> float:

@@ -27,7 +27,7 @@ from tfcore.analysis.inside.head_edges import (
     strongest_edges,
 )
 from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import rows_compete
+from tfcore.analysis.inside.shared_layers import rows_at_once
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
@@ -61,7 +61,7 @@ def circuits_alone(
     """
     run = read_heads(model, ids, baseline)
     senders = len({edge.sender for edge in edges})
-    step = 1 if rows_compete(model.config) else max(1, NUMBERS // ((senders + 30) * run.plain.hidden.numel()))
+    step = rows_at_once(model.config, NUMBERS // ((senders + 30) * run.plain.hidden.numel()))
     values = []
     for start in range(0, len(counts), step):
         some = counts[start : start + step]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import BATCH, rows_compete
+from tfcore.analysis.inside.shared_layers import BATCH, rows_at_once
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.statistics import rank_correlation
 from tfcore.analysis.token_text import visible
@@ -133,13 +133,13 @@ def _check(ids: Sequence[int], other: Sequence[int] | None) -> None:
 
 def _groups(model: Transformer, tokens: int) -> list[list[int]]:
     """The tokens that are occluded in one pass, a row each."""
-    size = 1 if rows_compete(model.config) else min(BATCH, max(1, AT_ONCE // tokens))
+    size = rows_at_once(model.config, min(BATCH, AT_ONCE // tokens))
     return [list(range(start, min(start + size, tokens))) for start in range(0, tokens, size)]
 
 
 def _points_at_once(model: Transformer, tokens: int) -> int:
     """Points of the integral whose gradients are taken in one pass."""
-    return 1 if rows_compete(model.config) else max(1, AT_ONCE // tokens)
+    return rows_at_once(model.config, AT_ONCE // tokens)
 
 
 def integrals(
@@ -185,7 +185,7 @@ def of_embeddings(
     model: Transformer, ids: Sequence[int], quantity: Quantity, points: Float[Tensor, "point seq d_model"]
 ) -> Float[Tensor, " point"]:
     """The quantity at some values of the embeddings of a text."""
-    parts = points.split(1 if rows_compete(model.config) else BATCH)
+    parts = points.split(rows_at_once(model.config, BATCH))
     return torch.cat([measured(model, _hidden(model, ids, part), ids, quantity) for part in parts])
 
 

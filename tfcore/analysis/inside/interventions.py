@@ -18,7 +18,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_compete
+from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -111,7 +111,7 @@ def run_each(
 
     Where experts have a limited capacity, rows of a batch would compete for it, so the sets run one by one.
     """
-    step = 1 if rows_compete(model.config) else BATCH
+    step = rows_at_once(model.config, BATCH)
     with torch.no_grad():
         for start in range(0, len(sets), step):
             part = sets[start : start + step]

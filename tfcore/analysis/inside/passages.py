@@ -7,7 +7,7 @@ from typing import cast
 
 from tfcore.analysis.model.masked_tokens import mask_of, with_blanks
 from tfcore.analysis.model.translation import end_id, source_ids, written
-from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.one_text import first_tokens, one_text, piece_of
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
@@ -138,13 +138,13 @@ def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit:
         ids, begins = with_blanks(tokenizer, text, BLANK) if blank is not None else tokenizer.encode(text), 1
         ends = 0
     else:
-        mark = "" if blank is None else tokenizer.tokens([blank])[0]
+        mark = "" if blank is None else piece_of(tokenizer, blank)
         ids, around = tokenizer.encode(text.replace(BLANK, mark)), len(tokenizer.encode(""))
         begins, ends = around // 2, around - around // 2
     kept = ids[: min(limit, model.config.max_seq_len)]
     if len(kept) < len(ids) and ends:
         kept[-ends:] = ids[-ends:]
-    tokens = tuple(BLANK if one == blank else tokenizer.tokens([one])[0] for one in kept)
+    tokens = tuple(BLANK if one == blank else piece_of(tokenizer, one) for one in kept)
     hidden = [place for place, one in enumerate(kept) if one == blank]
     words = [place for place in range(begins, len(kept) - ends) if any(map(str.isalpha, tokens[place]))]
     usual = [*hidden, *reversed(words), 0][0]
@@ -156,9 +156,9 @@ def _translated_passage(model: Transformer, tokenizer: Tokenizer, text: str, lim
     every = source_ids(tokenizer, text)
     ids = every if len(every) <= limit // 2 else [*every[: limit // 2 - 1], end_id(tokenizer)]
     found = written(model, cast("BPETokenizer", tokenizer), ids)[: limit - len(ids)]
-    choices = tuple(tokenizer.tokens([one])[0] for one in found)
+    choices = tuple(piece_of(tokenizer, one) for one in found)
     step = choice if choice is not None and 0 <= choice < len(found) else len(found) // 2
     before = found[:step]
-    tokens = (*(tokenizer.tokens([one])[0] for one in ids), START, *choices[:step])
+    tokens = (*(piece_of(tokenizer, one) for one in ids), START, *choices[:step])
     start = model.config.start_id
     return Passage(tuple(ids), (start, *before), tokens, len(tokens) - 1, len(every), choices, step)

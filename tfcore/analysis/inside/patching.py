@@ -23,7 +23,7 @@ from tfcore.analysis.inside.shared_layers import (
     rows_compete,
     run_joined,
 )
-from tfcore.analysis.one_text import begin_of, first_tokens, one_text
+from tfcore.analysis.one_text import begin_of, first_tokens, next_logits, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
@@ -82,9 +82,7 @@ def pair(
     differing = tuple(i for i, (one, other) in enumerate(zip(source, target, strict=True)) if one != other)
     if not differing:
         raise ValueError("the two texts are the same; change a word in one of them")
-    logits = torch.stack(
-        [model(one_text(model, ids), logits_to_keep=1).logits[0, -1].float() for ids in (source, target)]
-    )
+    logits = torch.stack([next_logits(model, ids).float() for ids in (source, target)])
     probability = logits.softmax(-1)
     lead = probability[0] - probability[1]
     mine, theirs = answers or (int(lead.argmax()), int(lead.argmin()))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.one_text import first_tokens, next_logits, one_text
 from tfcore.analysis.statistics import colour_end
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
@@ -78,7 +78,7 @@ def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> 
     """
     pieces = dict(zip(ids, tokenizer.tokens(ids), strict=True))
     names = [token for token, piece in pieces.items() if piece[:1] == " " and piece[2:] and piece[1:].istitle()]
-    logits = model(one_text(model, ids), logits_to_keep=1).logits[0, -1]
+    logits = next_logits(model, ids)
     best = int(logits.argmax())
     others = [token for token in names if token != best]
     return max(others, key=lambda token: float(logits[token])) if best in names and others else None

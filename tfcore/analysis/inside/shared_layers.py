@@ -23,6 +23,11 @@ def rows_compete(config: ModelConfig) -> bool:
     return experts is not None and (experts.capacity_factor is not None or experts.routing == "experts")
 
 
+def rows_at_once(config: ModelConfig, most: int) -> int:
+    """Runs that may share a pass: `most`, but at least one; one alone where tokens compete."""
+    return 1 if rows_compete(config) else max(1, most)
+
+
 @dataclass(frozen=True, slots=True)
 class PlainRun:
     """The run of a text without edits.
@@ -54,7 +59,7 @@ def run_above(
 
     BATCH sets share a pass, each in a row of its own, and none runs the layers below.
     """
-    step = 1 if rows_compete(model.config) else BATCH
+    step = rows_at_once(model.config, BATCH)
     for start in range(0, len(sets), step):
         part = sets[start : start + step]
         stream = run.streams[layer].expand(len(part), -1, -1)
@@ -91,11 +96,11 @@ def runs_by_layer(
 
     Neighbouring layers, up to BATCH sets in all, share the layers above them.
     """
-    alone = rows_compete(model.config)
-    step = 1 if alone else max(1, BATCH // len(sets[0]))
+    of_layer = len(sets[0])
+    step = rows_at_once(model.config, BATCH // of_layer)
     for first in range(0, len(sets), step):
         part = range(first, min(first + step, len(sets)))
-        if alone or step == 1:
+        if step == 1:
             yield first, torch.cat(list(run_above(model, run, first, sets[first])))
             continue
         starts = []
@@ -103,7 +108,7 @@ def runs_by_layer(
             rows = run.streams[layer].expand(len(sets[layer]), -1, -1)
             starts.append((layer + 1, model.resume(rows, layer, edits=in_rows(sets[layer]), until=layer + 1)))
         hidden = run_joined(model, starts)
-        yield from zip(part, hidden.split(len(sets[0])), strict=True)
+        yield from zip(part, hidden.split(of_layer), strict=True)
 
 
 def in_rows(sets: Sequence[Sequence[Edit]]) -> list[Edit]:

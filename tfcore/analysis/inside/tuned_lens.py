@@ -13,6 +13,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_lens import EMBEDDED, lens_logits, stage_states
 from tfcore.analysis.inside.residual_stream import stage_names, stages
+from tfcore.analysis.quantities import counted
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.model import Transformer
@@ -97,7 +98,7 @@ class LensDivergence(Finding):
         named = ", ".join(f"{stage} {logit:.2f} and {tuned:.2f}" for stage, logit, tuned in shown)
         return (
             "Mean KL divergence from the model's own predictions, in nats, by the logit lens and by the tuned lens: "
-            f"{named}; over {self.positions} position{'s' if self.positions > 1 else ''}."
+            f"{named}; over {counted(self.positions, 'position')}."
         )
 
 

@@ -11,6 +11,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.masked_tokens import guesses, mask_id, with_blanks
 from tfcore.analysis.model.translation import Writing, source_ids, writing, written
+from tfcore.analysis.one_text import piece_of
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_loss import Likeliest, next_tokens, top
 from tfcore.config import Architecture
@@ -94,7 +95,7 @@ class Prediction(Finding):
 def prediction(what: str, found: Likeliest, tokenizer: Tokenizer) -> Prediction:
     """Ids with their probabilities as tokens."""
     end = getattr(tokenizer, "separator_id", None)
-    tokens = (END if i == end else tokenizer.tokens([i])[0] for i in found.ids.tolist())
+    tokens = (END if i == end else piece_of(tokenizer, i) for i in found.ids.tolist())
     return Prediction(what, tuple(tokens), tuple(found.probabilities.tolist()))
 
 
@@ -226,7 +227,7 @@ def masked(model: Transformer, tokenizer: BPETokenizer, text: str, sign: str, co
     rows = guesses(model, tokenizer, ids) if places else np.empty((0, 0))
     what = f"The encoder's prediction, from all {len(ids) - 1} tokens"
     return Masked(
-        tuple(sign if token == blank else tokenizer.tokens([token])[0] for token in ids[1:]),
+        tuple(sign if token == blank else piece_of(tokenizer, token) for token in ids[1:]),
         tuple(place - 1 for place in places),
         tuple(prediction(what, top(row, count), tokenizer) for row in rows),
     )

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
@@ -125,7 +125,7 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
         ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
         return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
-    scores = model(one_text(model, ids)).logits[0, -1]
+    scores = next_logits(model, ids)
     ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
     return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
 

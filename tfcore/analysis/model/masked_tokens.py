@@ -9,6 +9,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
@@ -91,7 +92,7 @@ def filled(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]
             guesses = scores.cpu()[hidden].topk(5).indices  # (hidden, 5)
             right = guesses == ids[hidden][:, None]
             top1, top5, found = top1 + int(right[:, 0].sum()), top5 + int(right.sum()), found + len(right)
-    return Filled(top1 / max(1, found), top5 / max(1, found), found)
+    return Filled(ratio(top1, found), ratio(top5, found), found)
 
 
 def _windows(ids: Sequence[int], n: int) -> list[Int[Tensor, "1 seq"]]:

@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from tfcore.analysis.foundations.text_pieces import cut_text
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.statistics import ratio
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
@@ -94,7 +95,7 @@ def ngrams(text: str, n: int) -> Counter[str]:
 
 def exact(translations: Sequence[str], references: Sequence[str]) -> float:
     """Share of translations that are the reference, letter for letter."""
-    return sum(a == b for a, b in zip(translations, references, strict=True)) / max(1, len(references))
+    return ratio(sum(a == b for a, b in zip(translations, references, strict=True)), len(references))
 
 
 @dataclass(frozen=True, slots=True)

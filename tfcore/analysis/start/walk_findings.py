@@ -108,7 +108,7 @@ class LookedUp(Finding):
 
 def _looked_up(stage: _Stage) -> LookedUp:
     config = stage.walk.config
-    return LookedUp(len(stage.tokens), config.vocab_size, config.d_model, _sizes(stage.tensors.after[0].values))
+    return LookedUp(len(stage.tokens), config.vocab_size, config.d_model, _sizes(stage.tensors.made.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Resized(Finding):
 
 
 def _resized(stage: _Stage) -> Resized:
-    return Resized(_sizes(stage.tensors.before[0].values), _sizes(stage.tensors.after[0].values))
+    return Resized(_sizes(stage.tensors.before[0].values), _sizes(stage.tensors.made.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _split(stage: _Stage) -> HeadColumns:
 
 
 def _joined(stage: _Stage) -> HeadColumns:
-    config, piece = stage.walk.config, stage.tensors.after[0]
+    config, piece = stage.walk.config, stage.tensors.made
     first, end = piece.framed or (0, 0)
     return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, piece.values.shape[1])
 
@@ -226,7 +226,7 @@ class Rotated(Finding):
 
 
 def _rotated(stage: _Stage) -> Rotated:
-    before, after = stage.tensors.before[0].values, stage.tensors.after[0].values
+    before, after = stage.tensors.before[0].values, stage.tensors.made.values
     moved = np.abs(after - before).max(axis=1)
     length = np.abs(np.linalg.norm(before, axis=1) - np.linalg.norm(after, axis=1)).max()
     return Rotated(float(moved[0]), float(moved[-1]), len(stage.tokens) - 1, float(length))
@@ -258,7 +258,7 @@ class LargestScore(Finding):
 
 
 def _largest(stage: _Stage) -> LargestScore:
-    values, tokens = stage.tensors.after[0].values, stage.tokens
+    values, tokens = stage.tensors.made.values, stage.tokens
     query, key = divmod(int(values.argmax()), values.shape[1])
     return LargestScore(values.size, tokens[query], query, tokens[key], key, float(values[query, key]))
 
@@ -276,7 +276,7 @@ class Spread(Finding):
 
 
 def _spread(stage: _Stage) -> Spread:
-    return Spread(float(stage.tensors.before[0].values.std()), float(stage.tensors.after[0].values.std()))
+    return Spread(float(stage.tensors.before[0].values.std()), float(stage.tensors.made.values.std()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ class Blocked(Finding):
 
 
 def _blocked(stage: _Stage) -> Blocked:
-    piece = stage.tensors.after[0]
+    piece = stage.tensors.made
     return Blocked(0 if piece.blocked is None else int(piece.blocked.sum()), piece.values.size)
 
 
@@ -371,7 +371,7 @@ class Routed(Finding):
 
 
 def _routed(stage: _Stage) -> Routed:
-    shares = stage.tensors.after[0].values[-1]
+    shares = stage.tensors.made.values[-1]
     return Routed(stage.tokens[-1], int(shares.argmax()), float(shares.max()))
 
 
@@ -387,10 +387,10 @@ _FINDINGS: dict[str, Callable[[_Stage], Finding]] = {
     "scores": _largest,
     **dict.fromkeys(("scaled", "bias"), _spread),
     "mask": _blocked,
-    "softmax": lambda stage: _last_row(stage, stage.tensors.after[0].values, None),
+    "softmax": lambda stage: _last_row(stage, stage.tensors.made.values, None),
     "values": lambda stage: _last_row(stage, stage.tensors.before[0].values, len(stage.tokens)),
     "concat": _joined,
-    "activation": lambda stage: activity(stage.tensors.before[0].values, stage.tensors.after[0].values),
+    "activation": lambda stage: activity(stage.tensors.before[0].values, stage.tensors.made.values),
     "router": _routed,
     "logits": lambda stage: logit_range(stage.walk, stage.tokens),
     "probabilities": lambda stage: probability_mass(stage.walk, stage.tokens),

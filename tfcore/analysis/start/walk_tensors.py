@@ -8,7 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Shaped
 from numpy import ndarray
 
+from tfcore.analysis.quantities import counted
 from tfcore.analysis.start.walkthrough import Walk, walk_stages
+from tfcore.checks import check_place
 
 Columns = Literal["feature", "key", "candidate", "expert", "id"]
 
@@ -55,6 +57,11 @@ class StageTensors:
     sign: str = ""
     compared: bool = True
 
+    @property
+    def made(self) -> ShownTensor:
+        """The tensor that the stage makes; of several the first."""
+        return self.after[0]
+
 
 def stage_tensors(walk: Walk, stage: str, head: int) -> StageTensors:
     """The tensors of a stage of `walk_stages(walk.config, walk.layer)` that computes with numbers.
@@ -65,8 +72,7 @@ def stage_tensors(walk: Walk, stage: str, head: int) -> StageTensors:
     Raises:
         ValueError: a stage that this model does not have, or one of text alone, or a head that is not there.
     """
-    if not 0 <= head < walk.config.n_heads:
-        raise ValueError(f"head={head} must be between 0 and {walk.config.n_heads - 1}")
+    check_place(head=(head, walk.config.n_heads))
     known = [one.name for one in walk_stages(walk.config, walk.layer) if one.name in _PLAIN or one.name in OF_A_HEAD]
     if stage not in known:
         raise ValueError(f"stage={stage!r} has no tensors in this model; those with tensors are {', '.join(known)}")
@@ -145,7 +151,7 @@ def _before_norm(name: str, walk: Walk) -> str:
 def _normed(name: str) -> Callable[[Walk], StageTensors]:
     def made(walk: Walk) -> StageTensors:
         between = name == "ln1" and walk.layer and walk.config.norm_placement != "post"
-        title = f"stream x, after {walk.layer} block{'s' * (walk.layer > 1)}" if between else "stream x"
+        title = f"stream x, after {counted(walk.layer, 'block')}" if between else "stream x"
         return _one(_before_norm(name, walk), f"{name}.normalized", (title, "normalised x"))(walk)
 
     return made

@@ -17,6 +17,7 @@ from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import last_tokens, one_text
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
+from tfcore.checks import check_place
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import SHAPES, ActivationRecorder, known_names
 from tfcore.model import Transformer
@@ -54,8 +55,7 @@ def walk_stages(config: ModelConfig, layer: int) -> tuple[WalkStage, ...]:
     """
     if config.architecture == "encoder-decoder":
         raise ValueError("a walk goes through one stack; an encoder-decoder has two: take a decoder or an encoder")
-    if not 0 <= layer < config.n_layers:
-        raise ValueError(f"layer={layer} must be between 0 and {config.n_layers - 1}")
+    check_place(layer=(layer, config.n_layers))
     return (*_read(config), *_attention(config, layer), *_feed_forward(config, layer), *_predict(config))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.statistics import ratio
 from tfcore.analysis.training.text_bits import UNIFORM, TextBits
 from tfcore.analysis.training.text_loss import surprisal
 from tfcore.loading.checkpoints import PRETRAINED
@@ -39,7 +40,6 @@ def peers(text: str) -> list[Coder]:
     Compressors without header and checksum (deflate, LZMA2), which would weigh heavily on a short text.
     """
     data = text.encode("utf-8", "surrogatepass")
-    n = max(1, len(data))
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = len(packer.compress(data) + packer.flush())
     return [
@@ -48,11 +48,11 @@ def peers(text: str) -> list[Coder]:
             "byte counts", "Entropy of how often each byte occurs here; its table of counts for free.", unigram(data)
         ),
         Coder("byte counts, learned", "The same, learned as it reads: it must pay for each new byte.", adaptive(data)),
-        Coder("zlib", "Deflate, level 9, without header.", 8 * packed / n),
+        Coder("zlib", "Deflate, level 9, without header.", ratio(8 * packed, len(data))),
         Coder(
             "lzma",
             "LZMA2, its strongest setting, without header.",
-            8 * len(lzma.compress(data, lzma.FORMAT_RAW, filters=LZMA)) / n,
+            ratio(8 * len(lzma.compress(data, lzma.FORMAT_RAW, filters=LZMA)), len(data)),
         ),
     ]
 
@@ -73,7 +73,7 @@ def adaptive(data: bytes) -> float:
     for n, byte in enumerate(data):
         bits -= math.log2((seen[byte] + 0.5) / (n + 128))
         seen[byte] += 1
-    return bits / max(1, len(data))
+    return ratio(bits, len(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +161,4 @@ def familiarity(model: Transformer, tokenizer: Tokenizer, name: str, ids: Sequen
     if held_out is None:
         return None
     size = len(tokenizer.decode(list(ids[1:])).encode("utf-8", "surrogatepass"))
-    return Familiarity(name, float(surprisal(model, ids).sum()) / math.log(2) / max(1, size), held_out, size)
+    return Familiarity(name, ratio(float(surprisal(model, ids).sum()) / math.log(2), size), held_out, size)

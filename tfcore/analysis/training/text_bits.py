@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import one_text, piece_of
 from tfcore.analysis.quantities import in_ten, power
+from tfcore.analysis.statistics import ratio
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.entropy import entropy, perplexity
 from tfcore.analysis.training.text_loss import likeliest, surprisal
@@ -82,12 +83,12 @@ class TextBits:
     @property
     def per_token(self) -> float:
         """Mean surprisal: the cross-entropy of the text under the model."""
-        return self.total / max(1, len(self.bits))
+        return ratio(self.total, len(self.bits))
 
     @property
     def per_byte(self) -> float:
         """Bits over the bytes of the text: models with different vocabularies are compared by it."""
-        return self.total / max(1, self.n_bytes)
+        return ratio(self.total, self.n_bytes)
 
 
 def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
@@ -103,7 +104,7 @@ def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
         bits,
         np.array([len(tokenizer.token_bytes(i)) for i in read.ids], dtype=np.int64),
         len(text.encode("utf-8", "surrogatepass")),
-        tokenizer.tokens(read.before[-1:])[0] if read.before else "",
+        piece_of(tokenizer, read.before[-1]) if read.before else "",
         read.whole,
     )
 
@@ -336,7 +337,7 @@ class TokenSurprisal(Finding):
 def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
     """The surprisal of token `at`, which has this rank in the prediction."""
     bits = float(found.bits[at])
-    return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, bits / max(found.total, 1e-9))
+    return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, ratio(bits, found.total))
 
 
 @dataclass(frozen=True, slots=True)

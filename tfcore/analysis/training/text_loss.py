@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits, one_text
+from tfcore.analysis.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
@@ -50,7 +51,7 @@ def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterab
     for document in documents:
         nats += float(surprisal(model, start + tokenizer.encode(document)).sum())
         size += len(document.encode("utf-8", "surrogatepass"))
-    return nats / math.log(2) / max(1, size)
+    return ratio(nats / math.log(2), size)
 
 
 @torch.no_grad()
@@ -105,7 +106,7 @@ def has_ended(text: str) -> bool:
 @torch.no_grad()
 def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest:
     """The `count` most probable tokens after a text."""
-    return likeliest(model(one_text(model, ids), logits_to_keep=1).logits[0, -1], count)
+    return likeliest(next_logits(model, ids), count)
 
 
 @torch.no_grad()

@@ -162,3 +162,7 @@ def test_a_singular_value_below_one_bounds_every_step():
 def test_what_cannot_be_is_refused(values, problem):
     with pytest.raises(ValueError, match=problem):
         GradientConfig(**values)
+
+
+def test_the_feed_forward_layers_are_four_times_as_wide():
+    assert SMALL.transformer.d_ff == 4 * SMALL.d_model

@@ -12,6 +12,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.attention_timing import milliseconds
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
+from tfcore.analysis.quantities import counted
 from tfcore.linear import linear
 
 ROWS = 1536  # of the matrix: the width of the feed-forward layers of smollm2, larger than a cache of level 2
@@ -140,8 +141,9 @@ class FormatSpeeds(Finding):
             else f"{name}: {size:.0%} of the memory, {time:.1f} times slower"
             for name, (time, size) in self.others.items()
         )
-        many = f"{self.tokens} token{'s' if self.tokens > 1 else ''}"
-        return f"With {many} the product in float32 takes {milliseconds(self.float32)}; {words}."
+        return (
+            f"With {counted(self.tokens, 'token')} the product in float32 takes {milliseconds(self.float32)}; {words}."
+        )
 
 
 def format_speeds(points: Sequence[SpeedPoint], tokens: int) -> FormatSpeeds:

@@ -19,6 +19,7 @@ import torch
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.quantities import counted
 from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
@@ -169,7 +170,7 @@ class Accuracy(Finding):
         if self.examples == 0:
             return f"{start}right in {here} of the prompts without examples; {end}"
         before = f"{self.none.share:.0%} ({self.none.low:.0%} to {self.none.high:.0%})"
-        count = f"{self.examples} example{'s' if self.examples > 1 else ''}"
+        count = counted(self.examples, "example")
         return f"{start}right in {here} of the prompts after {count}, in {before} without any; {end}"
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt, written
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits, one_text, piece_of
+from tfcore.analysis.quantities import counted
 from tfcore.analysis.token_text import visible
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
@@ -51,7 +52,7 @@ class Answer(Finding):
 
     @property
     def sentence(self) -> str:
-        count = f"{self.examples} example{'' if self.examples == 1 else 's'}"
+        count = counted(self.examples, "example")
         after = f"After {count}, labels {self.labels}," if self.examples else "Without examples"
         chance = f"{self.probability:.1%}" if self.probability >= 0.001 else "less than 0.1%"
         if self.rank == 1:
@@ -114,7 +115,7 @@ def answer(
     """
     drawn = draw(task, labels, seed)
     asked = prompt(tokenizer, drawn, examples, model.config.max_seq_len)
-    logits = read.logits_after(asked.ids) if read else model(one_text(model, asked.ids), logits_to_keep=1).logits[0, -1]
+    logits = read.logits_after(asked.ids) if read else next_logits(model, asked.ids)
     probability = logits.softmax(-1)
     right = asked.right[-1]
     top = probability.topk(min(SHOWN, len(probability)))
@@ -125,7 +126,7 @@ def answer(
         labels=LABELS[labels],
         query=drawn.query.given,
         right=drawn.query.right,
-        token=tokenizer.tokens([right])[0],
+        token=piece_of(tokenizer, right),
         probability=float(probability[right]),
         rank=int((probability > probability[right]).sum()) + 1,
         tokens=tuple(tokenizer.tokens(top.indices.tolist())),

@@ -11,7 +11,7 @@ from tfcore.analysis.block.depth import Deep, stream_sizes
 from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
@@ -124,7 +124,7 @@ def heads_are_free() -> Checked:
 def parts_add_up(model: Transformer, tokenizer: Any) -> Checked:
     """The contributions of all heads and layers to the logit of the likeliest next token, summed, over that logit."""
     ids = tokenizer.encode(TEXT)
-    logits = model(one_text(model, ids)).logits[0, -1]
+    logits = next_logits(model, ids)
     token = int(logits.argmax())
     total, said = contributions(model, stream_parts(model, ids, len(ids) - 1), token).total, float(logits[token])
     return compare(said, {"sum of parts": total}, f"{total:.4f}, where the model says {said:.4f}")

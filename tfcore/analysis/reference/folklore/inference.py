@@ -12,7 +12,7 @@ from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
 from tfcore.analysis.inference.length_cost import reach
 from tfcore.analysis.inference.online_softmax import head_vectors
 from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
@@ -133,7 +133,7 @@ def flash_is_exact(model: Transformer, tokenizer: Any) -> Checked:
 @torch.no_grad()
 def scores_after(model: Transformer, tokenizer: Any, prompt: str) -> torch.Tensor:
     """The scores of the next token."""
-    return model(one_text(model, tokenizer.encode(prompt))).logits[0, -1].float().cpu()
+    return next_logits(model, tokenizer.encode(prompt)).float().cpu()
 
 
 def zero_is_greedy(model: Transformer, tokenizer: Any) -> Checked:

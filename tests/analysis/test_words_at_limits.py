@@ -1,0 +1,175 @@
+"""Where the words of a number change: exactly at the limit, and one step beyond."""
+
+from functools import partial
+from math import inf
+from types import SimpleNamespace
+
+import pytest
+
+from tfcore.analysis.block.depth_findings import few_digits
+from tfcore.analysis.block.pitfall_findings import _times
+from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
+from tfcore.analysis.foundations.recurrence.gradient_findings import _size
+from tfcore.analysis.foundations.recurrence.passes import ParallelGain
+from tfcore.analysis.inference.attention_timing import FusedSpeed
+from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
+from tfcore.analysis.inference.memory_traffic import Moved, theorem
+from tfcore.analysis.inside.in_context.accuracy import LabelsMatter
+from tfcore.analysis.inside.in_context.live import Answer
+from tfcore.analysis.inside.in_context.steps import StepsHelp
+from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
+from tfcore.analysis.inside.probing.two_classes import PointsAt
+from tfcore.analysis.model.modernising import LossEffect
+from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
+from tfcore.analysis.reference.questions.problem import OffBy, answer_text
+from tfcore.analysis.start.walk_costs import _percent
+from tfcore.analysis.training.compression import FAR, LEAST, Familiarity
+from tfcore.analysis.training.compute_budget import tokens_per_parameter
+from tfcore.analysis.training.law_curves import DueToSizeAndData
+from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
+from tfcore.analysis.training.scaling_laws import _in_latex
+from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
+from tfcore.analysis.training.training_cost import Plan, duration, energy
+from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "expected"),
+    [
+        (amount, (999.5, 9_995, 99_950), ["1.00 kB", "10.0 kB", "100 kB"]),
+        (partial(counted, what="layer"), (0, 1, 2, 1024), ["0 layers", "1 layer", "2 layers", "1,024 layers"]),
+        (gigabytes, (1e9, 1e11), ["1.0 GB", "100 GB"]),
+        (power, (0, inf, 0.5), ["0", "inf", "5.0 × 10⁻¹"]),
+        (in_ten, (99_999.99, 100_000, 999_999.5), ["99,999.99", "100,000", "10⁶"]),
+        (compact, (0.01, 999.5, 1000), ["0.010", "999.500", "1.0e+03"]),
+        (few_digits, (0.001, 99, 100, 99_999, 100_000), ["0.001", "99", "100", "99,999", "1.0e+05"]),
+        (partial(_times, small=1), (9.9, 10, 99_999, 1e5), ["9.9 times", "10 times", "99,999 times", "1e+05 times"]),
+        (_size, (0.01, 1000), ["0.010", "10³"]),
+        (partial(_percent, 1), (1000, 1001), ["0.1%", "below 0.1%"]),
+        (_in_latex, (0.01, 99_999, 1e5), ["0.01", "99{,}999", r"1.00 \cdot 10^{5}"]),
+        (tokens_per_parameter, (99.4, 99.5), ["99.4", "100"]),
+        (duration, (1 / 12, 2, 10, 730.5), ["2.0 hours", "2.0 days", "10 days", "2.0 years"]),
+        (energy, (999, 1e3, 1e6), ["999.0 kWh", "1.0 MWh", "1.0 GWh"]),
+        (partial(answer_text, unit=""), (999.5, 1000.5, 1e12), ["999.5", "1,000", "1.000e+12"]),
+    ],
+)
+def test_the_form_of_a_number(words, values, expected):
+    assert [words(value) for value in values] == expected
+
+
+def test_an_axis_has_the_largest_unit_of_which_there_are_one_and_a_half():
+    assert scale(1500, "decimal") == (1000.0, "kB")
+    assert scale(1499, "decimal") == (1.0, "B")
+    assert scale(1e30, "binary") == (2.0**60, "EiB")
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "words"),
+    [
+        (0, 5, "That is not it."),
+        (0.9, 1, "That is too small by 11%."),
+        (0.5, 1, "That is too small by a factor of 2."),
+        (2.5, 1, "That is too large by a factor of 2.5."),
+    ],
+)
+def test_how_far_an_answer_is_off(value, answer, words):
+    assert str(OffBy(value, answer)) == words
+
+
+def test_equal_times_are_once_as_quick():
+    assert "fused attention is 1.0 times quicker" in str(FusedSpeed(8, 1.0, 1.0, None, 0.0))
+    times = (("rnn", 1.0), ("lstm", 2.0), ("transformer", 1.0))
+    assert "1.0 times as quick" in str(ParallelGain(8, times, times))
+
+
+def test_equal_amounts_are_no_more():
+    assert Moved(1, 1, 10, 10, 1.0, 1.0).ratio == "1.00 × less"
+    assert (BeamScores(1, -1.0, -1.0 - SAME_SCORE / 2).relation, BeamScores(1, -1.0, -2.0).relation) == (
+        "the same as",
+        "better than",
+    )
+    assert not LossEffect("RMSNorm", -0.25, 0.25).clear
+    equal = SimpleNamespace(size=0.5, data=0.5)
+    assert DueToSizeAndData(equal, equal).limit == "Parameters"
+
+
+def test_the_theorem_holds_from_one_vector_in_sram_to_all():
+    within = [theorem(64, 8, sram, "queries", False) < inf for sram in (7, 8, 512, 513)]
+    assert within == [False, True, True, False]
+
+
+def test_intervals_that_touch_overlap():
+    def of(low, high):
+        return SimpleNamespace(share=0.5, low=low, high=high)
+
+    for high, verdict in ((0.3, "the intervals overlap"), (0.2, "the intervals do not overlap")):
+        below, above = of(0.1, high), of(0.3, 0.4)
+        assert verdict in str(LabelsMatter(8, 50, above, below, 3))
+        for both in ((below, above), (above, below)):
+            assert verdict in str(StepsHelp("smollm2", 50, *both, (1.0, 9.0), (1e9, 9e9)))
+
+
+def test_an_effect_is_named_from_the_smallest_on_that_counts():
+    def said(lowest):
+        return "lowest:" in str(LargestEffect("Zero", "logit", "nats", "A", 1.0, "B", lowest, 1, 2))
+
+    assert [said(lowest) for lowest in (-SMALL, -0.9 * SMALL)] == [True, False]
+
+
+def test_shares_of_nearly_all():
+    shares = [str(RolloutOnFirst("a", "b", 0, share, 2)).partition(": ")[2] for share in (0.99, 0.9999, 0.99995)]
+    assert [words.partition(" on ")[0] for words in shares] == ["99%", "99.99%", "99.99% or more"]
+
+
+def test_one_in_so_many_tokens():
+    for bits, like in ((6.0, "64.0"), (29.9, "1,000,000,000"), (30.0, "2^30")):
+        assert f"one of {like} equally" in str(TokenSurprisal(1, "a", bits, 1, 0.1))
+    assert "perplexity of 1,000 is" in str(PerplexityLandmarks(1000.0, 1.0, 64))
+    assert "perplexity of 999.0 is" in str(PerplexityLandmarks(999.0, 1.0, 64))
+
+
+def test_an_answer_that_is_not_the_most_probable_token():
+    def said(probability, rank):
+        found = Answer("text", 5, 2, "right", "q", "a", "b", probability, rank, ("x", "b"), (0.5, 0.1), "a")
+        return str(found).partition("has probability ")[2]
+
+    assert said(0.001, 1) == "0.1%: the most probable token."
+    assert said(0.0009, 2) == "less than 0.1%: rank 2; the most probable is 'x', 50.0%."
+
+
+def test_of_a_direction_four_tokens_are_named_on_either_side():
+    said = str(PointsAt("direction", tuple("abcdefghijkl"), tuple(0.5 - i / 12 for i in range(12)), 6))
+    assert "points at 'a', 'b', 'c', 'd' (cosine up to 0.50)" in said
+    assert "away from 'l', 'k', 'j', 'i' (-0.42)" in said
+
+
+def test_a_text_is_strange_from_a_length_on_and_above_a_ratio():
+    strange = [Familiarity("a", bits, 1.0, size).is_strange for bits, size in ((FAR + 1, LEAST), (FAR, LEAST))]
+    assert strange == [True, False]
+    assert not Familiarity("a", FAR + 1, 1.0, LEAST - 1).is_strange
+
+
+def test_a_training_may_use_the_whole_peak_for_nothing_in_a_perfect_hall():
+    plan = {"n": 1.0, "d": 1.0, "hardware": "h100", "count": 1, "mfu": 1.0, "price": 0.0, "pue": 1.0}
+    Plan(**plan)
+    for wrong in ({"mfu": 1.01}, {"mfu": 0.0}, {"price": -0.01}, {"pue": 0.99}, {"count": 0}):
+        with pytest.raises(ValueError, match="must be above 0"):
+            Plan(**plan | wrong)
+
+
+def test_a_loss_has_risen_and_a_reward_is_hacked_beyond_a_margin():
+    assert [LowestLoss(1, 1.0, 1.0 + rise, 1.0).memorises for rise in (RISEN, 1.5 * RISEN)] == [False, True]
+
+    def sampled(reward, surprise, repetition):
+        return SimpleNamespace(reward=reward, surprise=surprise, repetition=repetition)
+
+    before = sampled(0.0, 1.0, 0.0)
+    for after, rose, worse in (
+        (sampled(0.01, SURPRISING, REPEATED), False, False),
+        (sampled(0.02, SURPRISING + 1, 0.0), True, True),
+        (sampled(0.02, 1.0, REPEATED + 0.1), True, True),
+    ):
+        found = RewardHacking(before, after)
+        assert (found.rose, found.worse) == (rose, worse)
