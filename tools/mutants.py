@@ -139,13 +139,14 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 def mutants(path: Path) -> Iterator[Mutant]:
     """All mutants of a module."""
     source = path.read_text("utf-8")
-    left_out = excluded(source)
+    left_out, lines = excluded(source), source.splitlines()
     tree = get_ast(source)
     for name in OPERATORS:
         seen = _Positions(get_operator(name)())
         seen.walk(tree)
         for occurrence, start in enumerate(seen.found):
-            if not any(first <= start < last for first, last in left_out):
+            marks = lines[start[0] - 1].startswith("*,", start[1])  # arguments by name: no product
+            if not marks and not any(first <= start < last for first, last in left_out):
                 yield Mutant(path.relative_to(ROOT).as_posix(), name, occurrence, start[0])
 
 

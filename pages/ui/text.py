@@ -22,6 +22,8 @@ from tfcore.figures.theme import CATEGORIES
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
 NO_BREAK_SPACE = "\u00a0"
+NAME = 100  # letters shown of a name that a visitor or a file may have made endless
+MESSAGE = 300  # the same of a message
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Pieces that Streamlit rewrites after parsing, where a backslash no longer helps: emoji codes and icons (":x:"),
 # addresses ("http:", "www.", "a@b"), arrows and signs ("->", "<=", "--").

@@ -3,12 +3,17 @@
 from functools import partial
 from math import inf
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
-from tfcore.analysis.block.depth_findings import few_digits
+from tfcore.analysis.block.depth_findings import GradientFall, few_digits
 from tfcore.analysis.block.pitfall_findings import _times
+from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
+from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.passes import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed
@@ -21,11 +26,14 @@ from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
+from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
-from tfcore.analysis.training.compression import FAR, LEAST, Familiarity
+from tfcore.analysis.training.compression import FAR, LEAST, Familiarity, unigram
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
+from tfcore.analysis.training.entropy import cross_entropy, entropy, token_loss
 from tfcore.analysis.training.law_curves import DueToSizeAndData
+from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
@@ -33,6 +41,11 @@ from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
 
 pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+def told(kind: type, name: str, **values: Any) -> Any:
+    """A property of something that has these values alone."""
+    return vars(kind)[name].fget(SimpleNamespace(**values))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +150,42 @@ def test_an_answer_that_is_not_the_most_probable_token():
 
     assert said(0.001, 1) == "0.1%: the most probable token."
     assert said(0.0009, 2) == "less than 0.1%: rank 2; the most probable is 'x', 50.0%."
+
+
+def test_what_is_certain_costs_nothing_and_not_minus_nothing():
+    certain = np.array([1.0, 0.0])
+    for bits in (token_loss(1.0), entropy(certain), cross_entropy(certain, certain), unigram(b"aa")):
+        assert f"{bits:g}" == "0"
+
+
+def test_a_claim_is_judged_at_its_limits():
+    for found, verdict in (((1.25,), "true"), ((1.5,), "roughly"), ((1.5, 2.0), "depends"), ((2.0,), "wrong")):
+        cases = {str(i): value for i, value in enumerate(found)}
+        assert compare(1.0, cases, "", exact=0.25, rough=0.5).verdict == verdict
+
+
+def test_what_saves_nothing_never_pays():
+    def pays(saved):
+        flops = {"best": SimpleNamespace(flops=1.0), "same_loss": SimpleNamespace(flops=3.0)}
+        return told(OverTraining, "pays_after", saved_per_token=saved, **flops)
+
+    assert [pays(saved) for saved in (-1.0, 0.0, 0.5)] == [inf, inf, 4.0]
+
+
+def test_the_root_of_a_ratio_of_depths():
+    assert told(GradientFall, "root", deep=64, shallow=4) == 4.0
+
+
+def test_a_million_million_sets_are_a_power():
+    words = [told(ExpertSizes, "combination_words", combinations=n) for n in (10**12 - 1, 10**12)]
+    assert words == ["999,999,999,999", "10¹²"]
+
+
+def test_a_softmax_needs_a_temperature_and_a_scale_an_end():
+    with pytest.raises(ValueError, match=r"temperature=0\.0 must be above 0"):
+        softmax_at(torch.zeros(1, 1, 2), 0.0)
+    for products, end in ((np.zeros((2, 2)), 1e-6), (np.array([[9.0, 0.5], [-0.5, 9.0]]), 0.5)):
+        assert told(TokenSimilarity, "largest_between", products=products) == end
 
 
 def test_of_a_direction_four_tokens_are_named_on_either_side():

@@ -97,7 +97,7 @@ def choose(begin: ComparisonConfig) -> ComparisonConfig | str:
     try:
         return ComparisonConfig(**chosen)
     except ValueError as problem:
-        return text.escape(str(problem), 300)
+        return text.escape(str(problem), text.MESSAGE)
 
 
 def show(found: Comparison, against: Any, repeats: Repeats | None = None) -> None:

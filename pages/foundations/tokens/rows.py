@@ -55,7 +55,7 @@ def series() -> None:
         first = column(pasted, None)
         found = _choose_column(pasted, first) if isinstance(first, Column) else first
     if isinstance(found, str):
-        st.warning(text.escape(found[:1].upper() + found[1:], 300) + ".")
+        st.warning(text.escape(found[:1].upper() + found[1:], text.MESSAGE) + ".")
         return
     steps = min(len(found.values), STEPS)
     if steps < 2:
@@ -138,7 +138,7 @@ def protein() -> None:
     try:
         found = proteins.read_protein(pasted)
     except ValueError as problem:
-        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300) + ".")
+        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], text.MESSAGE) + ".")
         return
     n = len(found.ids)
     hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
@@ -150,7 +150,7 @@ def protein() -> None:
         label=f"{n} tokens with their ids",
     )
     length = proteins.ProteinTokens(len(found.residues), len(cache.model("stories")[1].encode(found.residues)))
-    st.caption(f"{text.escape(found.name, 60)}: {length}" if found.name else str(length))
+    st.caption(f"{text.escape(found.name, text.NAME)}: {length}" if found.name else str(length))
     cost.metrics(n, "Tokens", "Letters per token", "1")
     left, right = st.columns(2, gap="large")
     with left:

@@ -29,7 +29,7 @@ def upload(label: str, key: str, kinds: Sequence[str], megabytes: int, read: Cal
         held[key] = known
     _, result, refused = known
     if result is None:
-        st.warning(text.escape(refused[:1].upper() + refused[1:], 300) + ". Until then, the example is shown.")
+        st.warning(text.escape(refused[:1].upper() + refused[1:], text.MESSAGE) + ". Until then, the example is shown.")
     return result
 
 

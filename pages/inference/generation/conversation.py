@@ -47,7 +47,7 @@ def show(model: str) -> None:
     special = models.special(model)
     if not special.template:
         st.info(
-            f"{text.escape(model, 100)} was not trained to have conversations: it comes without a chat template. "
+            f"{text.escape(model, text.NAME)} was not trained to have conversations: it comes without a chat template. "
             "Choose an instruct model, such as smollm2 where it is there, or a model of the hub called Instruct."
         )
         return

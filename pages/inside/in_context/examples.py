@@ -57,7 +57,7 @@ def prompt_and_curve(latest: page.Latest, counted: page.Latest) -> None:
         try:
             found = answer(model, task, labels, count, seed)
         except ValueError as problem:
-            st.info(f"No answer: {text.escape(str(problem), 300)}.")
+            st.info(f"No answer: {text.escape(str(problem), text.MESSAGE)}.")
             return
         shown = experiments.next_token(found)
         figure(
@@ -79,9 +79,8 @@ def curve(model: str, task: str, labels: Labels, count: int, counted: page.Lates
     if (model, task) not in accuracy.kept():
         there = " and ".join(sorted({one for one, what in accuracy.kept() if what == task}))
         st.info(
-            f"The accuracy of {text.escape(model, 100)} on {NAMES[task]} has not been measured: it takes minutes, and "
-            f"was measured once, for {there}. The answer beside is "
-            "this model's."
+            f"The accuracy of {text.escape(model, text.NAME)} on {NAMES[task]} has not been measured: it takes "
+            f"minutes, and was measured once, for {there}. The answer beside is this model's."
         )
         return
     shown = experiments.by_examples(model, task, labels, count)

@@ -50,7 +50,7 @@ def pictures(chosen: Choice) -> None:
             tokenizer, draw(chosen.task, chosen.labels, chosen.seed), chosen.examples, model.config.max_seq_len
         )
     except ValueError as problem:
-        st.info(f"No effects: {text.escape(str(problem), 300)}.")
+        st.info(f"No effects: {text.escape(str(problem), text.MESSAGE)}.")
         return
 
     def shown(found: Sequence[Start | Exact]) -> None:

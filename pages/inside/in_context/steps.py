@@ -66,7 +66,7 @@ def one(model: str, number: int, way: Way) -> None:
         st.markdown(f"Kept from the measurement: “{text.escape(kept.text.strip())}”")
     key = ("in-context steps", model, number, way)
     if (reason := analysis.too_long(*cache.model(model), number, way)) is not None:
-        st.info(f"{text.escape(model, 100)} cannot write it: {text.escape(reason, 300)}.")
+        st.info(f"{text.escape(model, text.NAME)} cannot write it: {text.escape(reason, text.MESSAGE)}.")
         return
     job = jobs.JOBS.look(key, jobs.visitor())
     if job is None:

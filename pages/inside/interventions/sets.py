@@ -55,10 +55,10 @@ def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
         try:
             paired = experiments.paired(network, tokenizer, table, bos)
         except ValueError as problem:
-            st.info(f"No effects yet: {text.escape(str(problem), 300)}.")
+            st.info(f"No effects yet: {text.escape(str(problem), text.MESSAGE)}.")
             fragments.stop()
         if paired.left_out:
-            st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, 300))
+            st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, text.MESSAGE))
         pictures(model, table, bos, paired, kind == "patching")
     words(model, table, bos, kind == "patching")
 

@@ -112,7 +112,7 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
             chosen = interventions.read_parts(words, config)
         except ValueError as problem:
             chosen = ()
-            st.info(f"{text.escape(str(problem), 200)}. Nothing is edited until then.")
+            st.info(f"{text.escape(str(problem), text.MESSAGE)}. Nothing is edited until then.")
     else:
         st.caption(
             f"Edited: {interventions.part_title(strongest)}, by the estimate. Click a field to add or remove one."

@@ -62,14 +62,14 @@ def settings_of_here() -> Settings:
     }[settings.policy]
     st.caption(text.escape(allowed))
     if found := model_settings.folders(settings):
-        st.caption("Models here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
+        st.caption("Models here: " + ", ".join(f"**{text.escape(name, text.NAME)}**" for name in found))
     elif settings.folder is not None and settings.policy == "any":
         st.caption(
             "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json, into the folder for "
             "models of this server, and give it here as ./its-name."
         )
     if odd := model_settings.misnamed(settings):
-        named = ", ".join(f"**{text.escape(name, 60)}**" for name in odd)
+        named = ", ".join(f"**{text.escape(name, text.NAME)}**" for name in odd)
         st.caption(f"To be renamed before use, with {model_settings.CHARACTERS}: {named}.")
     return settings
 
@@ -95,7 +95,7 @@ def wait_for(name: str) -> None:
     if job is None or not job.active:
         st.rerun()
     seconds = job.seconds if job is not None else 0.0
-    st.info(f"Asking about {text.escape(name, 100)} … {seconds:.0f} s")
+    st.info(f"Asking about {text.escape(name, text.NAME)} … {seconds:.0f} s")
 
 
 @fragments.fragment
@@ -177,10 +177,10 @@ with left:
 name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
 found: Any = None
 if name is None and typed.strip().startswith("./"):
-    said = text.escape(typed.strip(), 60)
+    said = text.escape(typed.strip(), text.NAME)
     left.warning(f"“{said}” is no name of a file or folder here: one can have {model_settings.CHARACTERS}.")
 elif name is None:
-    problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
+    problem = f"“{text.escape(typed.strip(), text.NAME)}” is no name of a model: write org/name as on the hub, such as "
     problem += "openai-community/gpt2, org/name/file.gguf for a GGUF file there, ./name for a folder, or one that is "
     problem += f"here: {', '.join(available())}."
     left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])

@@ -89,7 +89,7 @@ def show(name: str) -> list[page.Experiment]:
     model, tokenizer = cache.model(name)
     config, own = model.config, own_models.get(name)
     count = parameters(config)
-    st.subheader(f"{text.escape(name, 100)} is loaded", anchor=False)
+    st.subheader(f"{text.escape(name, text.NAME)} is loaded", anchor=False)
     if run_models.is_run(name):
         st.caption("Trained in the lab on this server; it is kept for as long as the run is looked at.")
     elif own is not None:
@@ -131,7 +131,7 @@ def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
         label="The text in tokens",
     )
     if not trip.same:
-        st.caption(f"Decoded: {text.escape(trip.back, 300)}")
+        st.caption(f"Decoded: {text.escape(trip.back, text.MESSAGE)}")
     found = said_first(name, pasted)
     if found.way == "nothing":
         st.info("This model has no language model head: hidden states and attention are all it gives.")

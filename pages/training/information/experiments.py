@@ -56,9 +56,8 @@ def next_shares(
     """The probabilities of the likeliest tokens after a text and of all others together, and their names."""
     ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
     found = next_tokens(model, ids, count)
-    p = np.append(found.probabilities, 0.0).astype(np.float64)
-    p[-1] = max(0.0, 1 - p.sum())
-    return tuple((p / p.sum()).tolist()), [*map(visible, tokenizer.tokens(found.ids.tolist())), "others"]
+    p = found.probabilities.astype(np.float64)
+    return (*p.tolist(), max(0.0, 1 - float(p.sum()))), [*map(visible, tokenizer.tokens(found.ids.tolist())), "others"]
 
 
 def next_token(prediction: tuple[tuple[float, ...], list[str]], q: Sequence[float]) -> Shown:

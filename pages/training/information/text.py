@@ -199,7 +199,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int, latest: page.La
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:
     """The text by each model; the chosen one, already there, first."""
     names = [model_name, *(name for name in information_models.comparable() if name != model_name)]
-    found = progress.in_turn(lambda name: costs(name, pasted), names, lambda name: text.escape(name, 60))
+    found = progress.in_turn(lambda name: costs(name, pasted), names, lambda name: text.escape(name, text.NAME))
     return {name: one for name, one in zip(names, found, strict=True) if np.isfinite(one.bits).all()}
 
 

@@ -126,7 +126,7 @@ def decay(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "small the decay is most of the step, and the matrices shrink fast (arXiv:1711.05101, section 2)."
     )
     amount = spec.weight_decay or choices.DECAY
-    kept = training_choices.norms_kept(found, spec.lr, amount, own=spec.weight_decay > 0)
+    kept = training_choices.norms_kept(found, spec.lr, amount, own=bool(spec.weight_decay))
     page.question(
         f"Adam with weight decay {amount} in the gradient and AdamW with {amount}: which shrinks the matrices more "
         "here, and why?",

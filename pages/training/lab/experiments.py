@@ -126,7 +126,7 @@ def optimisers(found: Sequence[Updates], spec: LabSpec) -> Shown:
 
 def decay(found: Sequence[Norms], spec: LabSpec) -> Shown:
     """Weight decay under AdamW, in Adam's gradient, and none: the norm of the weights, step by step."""
-    kept = norms_kept(found, spec.lr, spec.weight_decay or DECAY, own=spec.weight_decay > 0)
+    kept = norms_kept(found, spec.lr, spec.weight_decay or DECAY, own=bool(spec.weight_decay))
     return Shown(weight_norms_figure(found, DECAYED, height=380), (kept,))
 
 

@@ -89,7 +89,7 @@ def choose() -> LabSpec | str:
     try:
         spec = LabSpec(**{KEYS[key]: value for key, value in chosen.items()})
     except ValueError as problem:
-        return text.escape(str(problem), 300)
+        return text.escape(str(problem), text.MESSAGE)
     st.caption(summary(spec))
     return spec
 

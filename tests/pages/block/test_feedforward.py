@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -242,3 +243,10 @@ def test_the_neurons_of_a_token_are_measured_by_their_records():
     assert bars["x"][0] == pytest.approx(best, abs=1e-4)
     promotes = " ".join(chips.label(token) for token in promoted_tokens(model, tokenizer, *at))
     assert bars["text"][0] == promotes
+
+
+def test_of_larger_models_fewer_tokens_are_read():
+    def read(layers, width):
+        return neurons_of_a_text.most_tokens(SimpleNamespace(n_layers=layers, ff_size=width))
+
+    assert [read(2, 800_000), read(2, 10**9), read(1, 1)] == [10, 1, neurons_of_a_text.TOKENS]

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pages.inside.circuits import features
+from pages.inside.circuits import experiments, features
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.visits import run
@@ -100,3 +100,9 @@ def test_any_text(text):
 
 def test_no_text_is_said_so():
     assert "There is no text yet" in opened(story="").info[0].value
+
+
+def test_a_circuit_that_is_still_being_cut_is_not_complete():
+    for found in ([], [object()]):
+        with pytest.raises(ValueError, match="still being cut"):
+            experiments.complete(found)

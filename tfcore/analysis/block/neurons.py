@@ -279,8 +279,8 @@ def promoted_tokens(
     model: Transformer, tokenizer: Tokenizer, layer: int, neuron: int, side: int, count: int = 5
 ) -> list[str]:
     """The tokens whose logits a neuron raises most where its activation is positive (side 0) or negative (side 1)."""
-    lift = promoted(model, layer, neuron).cpu().numpy() * (1 if side == 0 else -1)
-    return tokenizer.tokens(np.argsort(-lift)[:count].tolist())
+    lift = promoted(model, layer, neuron).cpu().numpy()
+    return tokenizer.tokens(np.argsort(lift if side else -lift)[:count].tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,4 +369,5 @@ def length_losses(rows: Sequence[Mapping[str, Any]]) -> LengthLosses | None:
     losses: dict[str, list[list[float]]] = {}
     for row in rows:
         losses.setdefault(row["scheme"], []).append([row[f"{COLUMN}{end}"] for end in ends])
-    return LengthLosses(rows[0]["seq"], np.array(ends), {scheme: np.array(found) for scheme, found in losses.items()})
+    (seq,) = {row["seq"] for row in rows}
+    return LengthLosses(seq, np.array(ends), {scheme: np.array(found) for scheme, found in losses.items()})

@@ -281,7 +281,8 @@ def read_trained(rows: Sequence[Mapping[str, Any]]) -> Trained | None:
     losses = {name: [float(row["loss"]) for row in rows if row["switch"] == name] for name in SWITCHES}
     if not all(losses.values()):
         return None
-    return Trained(losses, int(rows[0]["d_model"]), int(rows[0]["n_layers"]), int(rows[0]["tokens"]))
+    (size,) = {tuple(int(row[name]) for name in ("d_model", "n_layers", "tokens")) for row in rows}
+    return Trained(losses, *size)
 
 
 def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq_len: int) -> ModelConfig:

@@ -67,6 +67,10 @@ def test_a_prompt_that_does_not_fit(induction):
     _, tokenizer = induction
     with pytest.raises(ValueError, match="16 examples are 509 tokens, and this model reads 256"):
         prompt(tokenizer, draw("sentiment", "right", 0), 16, 256)
+    with pytest.raises(ValueError, match="and this model reads 509"):  # the answer is a token, too
+        prompt(tokenizer, draw("sentiment", "right", 0), 16, 509)
+    with pytest.raises(ValueError, match="begin with the same token"):
+        prompt(tokenizer, draw("sentiment", "right", 0), 16, 510)
     with pytest.raises(ValueError, match="begin with the same token"):
         prompt(tokenizer, draw("antonyms", "right", 0), 4, 256)
 
