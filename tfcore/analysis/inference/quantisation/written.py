@@ -67,8 +67,10 @@ def written(
         plain: what `continued` gives for the model as it is; None computes it.
     """
     plain = plain or continued(model, tokenizer, text, new_tokens)
-    copies = {
-        how: quantised_copy(model, Scheme(format=data_type, per=per, minimum=minimum))
+    ways = {
+        how: continued(
+            quantised_copy(model, Scheme(format=data_type, per=per, minimum=minimum)), tokenizer, text, new_tokens
+        )
         for how, (per, minimum) in WAYS.items()
     }
-    return Written(data_type, plain, {how: continued(of, tokenizer, text, new_tokens) for how, of in copies.items()})
+    return Written(data_type, plain, ways)
