@@ -19,6 +19,7 @@ from tfcore.analysis.inside.in_context.heads import Exact, HeadEffects, Start
 from tfcore.analysis.inside.in_context.tasks import draw, prompt
 
 BACKWARD = 3  # times a forward pass: the estimate, with its backward pass
+WEIGHTS = 16  # tokens whose products take about as long as the weights take to be read, once for each pass
 TRY: dict[str, dict[str, Any]] = {
     "antonyms": {"task": "antonyms", "k": 12, "labels": "right"},
     "a made-up code": {"task": "code", "k": 12, "labels": "right"},
@@ -71,7 +72,7 @@ def pictures(chosen: Choice) -> None:
 
     fill(
         ("in-context heads", chosen),
-        knock_outs.operations(model, 2 * BACKWARD + analysis.EXACT, len(asked.ids)),
+        knock_outs.operations(model, 2 * BACKWARD + analysis.EXACT, max(WEIGHTS, len(asked.ids))),
         lambda: analysis.heads_of_prompt(model, tokenizer, *given),
         lambda: every_head(chosen.model, *given),
         shown,
