@@ -68,6 +68,12 @@ def begin(found: dict[str, str]) -> str:
 def show(prompt: Prompt) -> None:
     """The section."""
     found = kinds(prompt)
+    if not found:
+        st.info(
+            f"This model has one block and {prompt.network.config.vocab_size:,} tokens, so nothing smaller can be made "
+            f"of it: a draft takes two blocks, or a vocabulary of at most {drafts.LARGEST_TABLE:,} tokens."
+        )
+        return
     page.try_this(examples(prompt, found))
     left, right = st.columns([1, 3], gap="large")
     with left:

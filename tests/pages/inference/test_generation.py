@@ -142,6 +142,13 @@ def test_before_the_first_pass_the_place_of_the_text_is_kept(monkeypatch):
     assert not test.exception
 
 
+def test_a_model_of_one_block_and_a_large_vocabulary_says_that_it_has_no_draft(monkeypatch):
+    monkeypatch.setattr(speculative, "kinds", lambda prompt: {})
+    test = opened(show="Speculative decoding", text=TEXT)
+    assert "one block and 2,048 tokens" in test.info[0].value
+    assert not test.exception
+
+
 def test_a_greedy_draft_changes_nothing():
     test = ended(opened(show="Speculative decoding", text=TEXT, tokens="10", temperature="0"))
     model, tokenizer = cache.model("stories")

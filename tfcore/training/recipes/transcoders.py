@@ -43,12 +43,12 @@ class TranscodersRecipe:
     seed: int = 0
     settings: Settings = field(
         default_factory=lambda: Settings(
-            steps=3_600, rows=16, lr=2e-3, lr_min=2e-5, warmup=50, betas=(0.9, 0.999), save_every=100
+            steps=14_400, rows=4, lr=4e-3, lr_min=4e-5, warmup=200, betas=(0.9, 0.99), save_every=400
         )
     )
     tuning: Settings = field(
         default_factory=lambda: Settings(
-            steps=1_200, rows=16, lr=1e-3, lr_min=2e-5, warmup=20, betas=(0.9, 0.999), save_every=50, bfloat16=True
+            steps=3_600, rows=4, lr=2e-3, lr_min=4e-5, warmup=60, betas=(0.9, 0.99), save_every=200, bfloat16=True
         )
     )
     divergence: float = 4.0
