@@ -192,9 +192,17 @@ def test_it(given: tuple[str, int, int | None], found: Traced, begun: Any) -> pa
         shown.figure,
         key="forecast",
         height=400,
-        table=lambda: pd.DataFrame({"feature": names, "predicted": tested.predicted, "measured": tested.measured}),
+        table=lambda: pd.DataFrame(
+            {
+                "feature": names,
+                "predicted": tested.predicted,
+                "measured": tested.measured,
+                "attention and norms held": tested.frozen,
+            }
+        ),
         alt=shown.alt,
-        caption=f"{shown.caption} Dotted: measured as predicted.",
+        caption=f"{shown.caption} Hollow: attention and the norms' scales stay as they are. Dotted: measured as "
+        "predicted.",
     )
     return page.experiment_of(
         "The test", experiments.forecast, MODEL, begun, made(take_strongest_off, MODEL, MODEL, begun)
@@ -214,7 +222,8 @@ def words(programs: list[page.Experiment]) -> None:
         "Why is the effect measured in the real model another than the one the graph predicts?",
         "The graph holds fixed where attention looks, what the norms divide by, which features are active, and the "
         "errors of the transcoders. In the real model all four answer when a feature is taken off, and later layers "
-        "may make up for it. The scatter shows how much that matters for this text.",
+        "may make up for it. The hollow dots hold the first two fixed in the real model as well: what is still off "
+        "the line there is up to the other two.",
     )
     page.how_it_is_computed(
         *programs,

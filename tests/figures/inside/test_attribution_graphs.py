@@ -1,6 +1,7 @@
 """Pictures of attribution graphs: every node and link is drawn once, tokens are below, layers upward."""
 
 import numpy as np
+import pytest
 
 from tfcore.analysis.inside.attribution_graphs.diagram import Diagram, Links
 from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
@@ -86,11 +87,19 @@ def test_contributions_are_bars_with_their_numbers():
 
 
 def test_forecasts_are_dots_beside_the_line_of_equals():
-    found = TakenOff(np.array([3, 4]), np.array([1.0, -1.0]), np.zeros(2), np.array([0.5, -2.0]), Output(3), 7.0)
+    found = TakenOff(
+        np.array([3, 4]),
+        np.array([1.0, -1.0]),
+        np.zeros(2),
+        np.array([0.5, -2.0]),
+        np.array([0.9, -1.1]),
+        Output(3),
+        7.0,
+    )
     figure = figures.forecast_figure(found, ["one", "two"], 360)
     theme.check(figure)
-    assert list(figure.data[0].x) == [1.0, -1.0]
-    assert list(figure.data[0].y) == [0.5, -2.0]
+    assert [list(dots.x) for dots in figure.data] == [[1.0, -1.0]] * 2
+    assert [list(dots.y) for dots in figure.data] == [pytest.approx([0.9, -1.1]), [0.5, -2.0]]
     line = figure.layout.shapes[0]
     assert (line.x0, line.x1) == (line.y0, line.y1)
     assert line.x0 < -2

@@ -143,7 +143,7 @@ def test_before_the_first_pass_the_place_of_the_text_is_kept(monkeypatch):
 
 
 def test_a_model_of_one_block_and_a_large_vocabulary_says_that_it_has_no_draft(monkeypatch):
-    monkeypatch.setattr(speculative, "kinds", lambda prompt: {})
+    monkeypatch.setattr(speculative, "kinds", lambda _: {})
     test = opened(show="Speculative decoding", text=TEXT)
     assert "one block and 2,048 tokens" in test.info[0].value
     assert not test.exception

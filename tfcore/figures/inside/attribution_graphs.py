@@ -307,25 +307,33 @@ def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
 
 
 def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Figure:
-    """Every feature that was taken off as a dot: the effect predicted across, the effect measured up.
+    """Every feature that was taken off as two dots, the effect predicted across, the effects measured up: in the model
+    as it is, and, hollow, with attention and the norms' scales as they were.
 
     Args:
         names: of the features.
         height: in pixels.
     """
-    ends = [float(f(np.concatenate([found.predicted, found.measured, [0.0]]))) for f in (np.min, np.max)]
+    every = np.concatenate([found.predicted, found.measured, found.frozen, [0.0]])
+    ends = [float(every.min()), float(every.max())]
     room = 0.08 * max(ends[1] - ends[0], 0.1)
     limits = [ends[0] - room, ends[1] + room]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": found.predicted.astype(np.float32),
-        "y": found.measured.astype(np.float32),
-        "text": [plotly_escape(name) for name in names],
-        "marker": {"size": 10, "color": "@feedforward", "opacity": 0.8},
-        "hovertemplate": "%{text}: predicted %{x:+.3f}, measured %{y:+.3f} logits<extra></extra>",
-        "showlegend": False,
-    }
+    dots = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": name,
+            "x": found.predicted.astype(np.float32),
+            "y": measured.astype(np.float32),
+            "text": [plotly_escape(name) for name in names],
+            "marker": marker,
+            "hovertemplate": "%{text}: predicted %{x:+.3f}, measured %{y:+.3f} logits",
+        }
+        for name, measured, marker in (
+            ("attention and norms held", found.frozen, {"size": 9, "color": "@muted", "symbol": "circle-open"}),
+            ("model as it is", found.measured, {"size": 10, "color": "@feedforward", "opacity": 0.8}),
+        )
+    ]
     line = {
         "type": "line",
         "x0": limits[0],
@@ -341,5 +349,6 @@ def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Fi
         xaxis={**axis, "title": "predicted by the graph (logits)"},
         yaxis={**axis, "title": "measured in the real model (logits)"},
         shapes=[line],
+        showlegend=True,
     )
-    return theme.build([dots], layout)
+    return theme.build(dots, layout)

@@ -46,15 +46,18 @@ def test_taking_off_is_a_run_of_the_real_model():
     model, dictionaries, graph = made()
     places = strongest(graph, measure_influence(graph), 9)
     found = take_off(model, dictionaries, graph, places)
-    plain = model(torch.tensor([IDS])).logits[0, -1]
+    run = model(torch.tensor([IDS]), capture=["*.scale", "*.pattern"])
+    plain = run.logits[0, -1]
     value = plain[7] - plain.mean()
     assert found.value == pytest.approx(float(value), abs=1e-4)
-    for place, measured in zip(places.tolist(), found.measured, strict=True):
+    held = [Edit.replace(name, activation) for name, activation in run.activations.items()]
+    for place, measured, frozen in zip(places.tolist(), found.measured, found.frozen, strict=True):
         layer, position = int(graph.nodes.layer[place]), int(graph.nodes.position[place])
         wrote = dictionaries[layer].W_dec[int(graph.nodes.feature[place])] * float(graph.nodes.activation[place])
         edit = Edit.add(f"blocks.{layer}.mlp_out", -wrote, positions=[position])
-        logits = model(torch.tensor([IDS]), edits=[edit]).logits[0, -1]
-        assert measured == pytest.approx(float(value - (logits[7] - logits.mean())), abs=1e-4)
+        for fall, edits in ((measured, [edit]), (frozen, [edit, *held])):
+            logits = model(torch.tensor([IDS]), edits=edits).logits[0, -1]
+            assert fall == pytest.approx(float(value - (logits[7] - logits.mean())), abs=1e-4)
     assert found.predicted.tolist() == total_effects(graph)[places].tolist()
     assert found.direct == pytest.approx(graph.edges[-2, places])
 
@@ -73,34 +76,48 @@ def test_what_is_said_of_forecasts():
         np.array([2.0, -1.0, 0.5]),
         np.array([1.0, 0.0, 0.0]),
         np.array([1.0, -1.0, -0.25]),
+        np.array([1.9, -1.0, 0.5]),
         Output(6),
         3.0,
     )
     said = predicted_against_measured(graph, found, ByteTokenizer())
     assert said.correlation == pytest.approx(np.corrcoef(found.predicted, found.measured)[0, 1])
     assert said.direct == pytest.approx(np.corrcoef(found.direct, found.measured)[0, 1])
+    assert said.frozen == pytest.approx(np.corrcoef(found.predicted, found.frozen)[0, 1])
     assert said.slope == pytest.approx((2 + 1 - 0.125) / (4 + 1 + 0.25))
     assert (said.same_sign, said.counted, said.least) == (2, 3, pytest.approx(0.1))
     assert (said.predicted, said.measured) == (2.0, 1.0)
     assert str(said).startswith("3 features are taken off in the real model, one at a time. The fall of the logit of ")
-    flat = TakenOff(found.nodes[:1], np.ones(1), np.ones(1), np.zeros(1), Output(6), 3.0)
+    flat = TakenOff(found.nodes[:1], np.ones(1), np.ones(1), np.zeros(1), np.zeros(1), Output(6), 3.0)
     assert "leave the" in str(predicted_against_measured(graph, flat, ByteTokenizer()))
     empty = np.zeros(0)
     none = predicted_against_measured(
-        graph, TakenOff(found.nodes[:0], empty, empty, empty, Output(6), 3.0), ByteTokenizer()
+        graph, TakenOff(found.nodes[:0], empty, empty, empty, empty, Output(6), 3.0), ByteTokenizer()
     )
     assert none.correlation is None
 
 
 def test_the_sentence_on_forecasts():
     said = PredictedAgainstMeasured(
-        "logit of 'a' above the mean of all", 48, 0.8, 0.84, 0.86, 37, 42, 0.047, "feature 1/3 at 'b' (2)", -0.03, -0.38
+        "logit of 'a' above the mean of all",
+        48,
+        0.8,
+        0.84,
+        0.96,
+        0.86,
+        37,
+        42,
+        0.047,
+        "feature 1/3 at 'b' (2)",
+        -0.03,
+        -0.38,
     )
     assert str(said) == (
         "48 features are taken off in the real model, one at a time. The fall of the logit of 'a' above the mean of "
         "all has a correlation of 0.80 with the graph's forecast (0.84 with the direct edge alone); it is 0.86 times "
-        "as large. Of the 42 with an effect of at least 0.047 logits, 37 have the sign predicted. Farthest off: "
-        "feature 1/3 at 'b' (2), predicted -0.03, measured -0.38."
+        "as large. Where attention and the norms' scales stay as they are, the correlation is 0.96. Of the 42 with an "
+        "effect of at least 0.047 logits, 37 have the sign predicted. Farthest off: feature 1/3 at 'b' (2), predicted "
+        "-0.03, measured -0.38."
     )
 
 

@@ -13,12 +13,14 @@ from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Outp
 from tfcore.analysis.inside.attribution_graphs.influence import Influence
 from tfcore.analysis.inside.knock_outs import ROUNDING
 from tfcore.analysis.inside.shared_layers import BATCH, plain_run
+from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
+FROZEN = ("ln1.scale", "attn.pattern", "ln2.scale")  # of each block, by the graph
 TESTED = 48  # features that are taken off at most, those with the most influence
 
 
@@ -31,6 +33,7 @@ class TakenOff:
         predicted: by how much the logit falls, as the graph says: along all its paths.
         direct: the same along the edge to the output alone.
         measured: by how much it falls in the real model.
+        frozen: the same where attention patterns and the scales of the norms stay what they are, as in the graph.
         output: what is measured.
         value: its value in the model as it is.
     """
@@ -39,6 +42,7 @@ class TakenOff:
     predicted: Float[ndarray, " feature"]
     direct: Float[ndarray, " feature"]
     measured: Float[ndarray, " feature"]
+    frozen: Float[ndarray, " feature"]
     output: Output
     value: float
 
@@ -69,13 +73,17 @@ def take_off(
     model: Transformer, transcoders: Sequence[Transcoder], graph: Graph, places: Int[ndarray, " feature"]
 ) -> TakenOff:
     """Take features off in the real model, one at a time: from what its feed-forward layer writes at the feature's
-    position, activation times row of W_dec is subtracted. Attention, norms and all later layers answer as they do.
+    position, activation times row of W_dec is subtracted. Attention, norms and all later layers answer as they do; a
+    second time only the feed-forward layers answer.
     """
     run, output = plain_run(model, graph.ids), graph.outputs[0]
     read = output_direction(model, output)
     value = float(run.hidden[0, -1] @ read)
     nodes, seq = graph.nodes, len(graph.ids)
-    measured = np.zeros(len(places))
+    names = [f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN]
+    names.append("ln_final.scale")
+    as_is = model(one_text(model, graph.ids), capture=names).activations
+    measured, frozen = np.zeros(len(places)), np.zeros(len(places))
     for layer in range(graph.n_layers):
         chosen = np.flatnonzero(nodes.layer[places] == layer)
         for some in (chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)):
@@ -86,11 +94,15 @@ def take_off(
                 nodes.activation[at][:, None]
             )
             stream = run.streams[layer].expand(len(at), -1, -1)
-            hidden = model.resume(stream, layer, edits=[Edit.add(f"blocks.{layer}.mlp_out", change)])
-            measured[some] = value - (hidden[:, -1] @ read).numpy()
+            lost = Edit.add(f"blocks.{layer}.mlp_out", change)
+            above = names[layer * len(FROZEN) :]
+            held = [Edit.replace(name, as_is[name].expand(len(at), *as_is[name].shape[1:])) for name in above]
+            for found, edits in ((measured, [lost]), (frozen, [lost, *held])):
+                hidden = model.resume(stream, layer, edits=edits)
+                found[some] = value - (hidden[:, -1] @ read).numpy()
     first = len(nodes) - len(graph.outputs)
     predicted = total_effects(graph)[places]
-    return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, output, value)
+    return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, frozen, output, value)
 
 
 # ---- findings ----
@@ -105,6 +117,7 @@ class PredictedAgainstMeasured(Finding):
         count: features taken off, one at a time.
         correlation, direct: Pearson's, of the measured effect with the forecast along all paths, and with the direct
             edge alone; None where one of the two is the same everywhere.
+        frozen: the same of the forecast along all paths with the effect where attention and norms stay as they are.
         slope: of the line through 0 that predicts the measured effect best: below 1 the model makes up for part.
         same_sign, counted: of the features with a measured effect of at least `least`, how many have a forecast of the
             same sign.
@@ -116,6 +129,7 @@ class PredictedAgainstMeasured(Finding):
     count: int
     correlation: float | None
     direct: float | None
+    frozen: float | None
     slope: float
     same_sign: int
     counted: int
@@ -129,11 +143,14 @@ class PredictedAgainstMeasured(Finding):
         if self.correlation is None:
             return f"Taken off in the real model, the {self.count} features leave the {self.measure} as it is."
         direct = "" if self.direct is None else f" ({self.direct:.2f} with the direct edge alone)"
+        frozen = ""
+        if self.frozen is not None:
+            frozen = f"Where attention and the norms' scales stay as they are, the correlation is {self.frozen:.2f}. "
         return (
             f"{self.count} features are taken off in the real model, one at a time. The fall of the {self.measure} "
             f"has a correlation of {self.correlation:.2f} with the graph's forecast{direct}; it is "
-            f"{self.slope:.2f} times as large. Of the {self.counted} with an effect of at least {self.least:.2g} "
-            f"logits, {self.same_sign} have the sign predicted. Farthest off: {self.name}, predicted "
+            f"{self.slope:.2f} times as large. {frozen}Of the {self.counted} with an effect of at least "
+            f"{self.least:.2g} logits, {self.same_sign} have the sign predicted. Farthest off: {self.name}, predicted "
             f"{self.predicted:+.2f}, measured {self.measured:+.2f}."
         )
 
@@ -166,6 +183,7 @@ def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokeniz
         count=len(measured),
         correlation=correlation(predicted, measured),
         direct=correlation(found.direct, measured),
+        frozen=correlation(predicted, found.frozen),
         slope=float(predicted @ measured) / power if power else 0.0,
         same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
         counted=int(large.sum()),
