@@ -63,7 +63,7 @@ def test_the_divergence_is_that_of_the_predictions_and_its_gradient_lowers_it():
 def test_a_second_part_begins_with_the_dictionaries_of_the_first():
     first = train_dictionaries(model(), CONFIGS, batches, SETTINGS)
     steps = []
-    train_dictionaries(model(), CONFIGS, batches, SETTINGS, report=steps.append, start=first, divergence=1.0)
+    train_dictionaries(model(), CONFIGS, batches, SETTINGS, report=steps.append, start=first, divergences=[1.0, 1.0])
     errors = [
         float((one(x) - y).square().mean() / (y - y.mean(0)).square().mean())
         for one, (x, y) in zip(first, read_and_written(model(), CONFIGS, batches(0).ids), strict=True)

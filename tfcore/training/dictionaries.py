@@ -121,7 +121,7 @@ def train_dictionaries(
     report: Callable[[Progress], None] = lambda _: None,
     revival: Revival = Revival(),
     start: Sequence[Transcoder] = (),
-    divergence: float = 0.0,
+    divergences: Sequence[float] = (),
 ) -> list[Transcoder]:
     """Train dictionaries of one model with Adam; goes on where an earlier run in the same folder was stopped.
 
@@ -130,15 +130,15 @@ def train_dictionaries(
         folder: where state.safetensors is kept; None keeps nothing.
         report: called after every step; its loss is the mean share of variance that is left unexplained.
         start: dictionaries to begin with, one for each config; none: random directions.
-        divergence: how much a nat a token of KL(model || model with the prediction of one dictionary) counts, beside
-            the share of variance.
+        divergences: for each dictionary, how much a nat a token of KL(model || model with its prediction) counts,
+            beside the share of variance; none: not at all.
     """
     of_each = [InTraining(config, settings.seed + i) for i, config in enumerate(configs)]
 
     def gradients(step: int, batch: Batch) -> float:
         total = 0.0
         with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
-            output = seen(model, configs, batch.ids) if divergence else None
+            output = seen(model, configs, batch.ids) if divergences else None
             pairs = (
                 read_and_written(model, configs, batch.ids) if output is None else _pairs(output.activations, configs)
             )
@@ -150,7 +150,7 @@ def train_dictionaries(
                 error, auxiliary, predicted = one.losses(x, y, revival)
                 loss = error + auxiliary
                 if output is not None:
-                    loss = loss + divergence * divergence_of(model, batch.ids, output, configs[i], predicted)
+                    loss = loss + divergences[i] * divergence_of(model, batch.ids, output, configs[i], predicted)
                 loss.backward()
                 total += float(error.detach())
         return total / len(of_each)

@@ -1,7 +1,7 @@
 """The recipe of the transcoders of `stories`: one for each feed-forward layer, and an autoencoder of the stream."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -9,7 +9,7 @@ import torch
 from tfcore.analysis.block.neuron_scan import cut_documents
 from tfcore.analysis.inside.features.feature_scan import save_feature_scan, scan_features
 from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
-from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
+from tfcore.inspection.transcoders import TranscoderConfig
 from tfcore.loading.transcoders import Transcoders, load_transcoders, save_transcoders
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
@@ -32,8 +32,8 @@ class TranscodersRecipe:
         seq: tokens of a row.
         settings: rows of text a step, and the schedule of Adam.
         tuning: the same of the second part, in which the divergence of the model's predictions counts as well.
-        divergence: how much it counts: of a nat a token, beside the share of variance that is unexplained.
-        stream_steps, stream_divergence: steps of the first part, and `divergence`, of the autoencoder.
+        divergence, stream_divergence: how much a nat a token of it counts beside the share of variance that is
+            unexplained, of transcoders and of the autoencoder.
     """
 
     model: str = "stories"
@@ -53,7 +53,6 @@ class TranscodersRecipe:
         )
     )
     divergence: float = 1.0
-    stream_steps: int = 28_800
     stream_divergence: float = 0.25
     revival: Revival = field(default_factory=Revival)
 
@@ -93,16 +92,13 @@ def transcoders(
     def fresh(step: int) -> data.Batch:  # other rows than those of the first part
         return batches(step, recipe.tuning.rows, recipe.seed + 1)
 
-    def trained(some: list[TranscoderConfig], settings: Settings, divergence: float, folder: Path) -> list[Transcoder]:
-        first = train_dictionaries(model, some, batches, settings, folder / "run", report, recipe.revival)
-        return train_dictionaries(
-            model, some, fresh, recipe.tuning, folder / "tuning", report, recipe.revival, first, divergence
-        )
-
-    *of_mlps, of_stream = configs_of(recipe, model.config.d_model, model.config.n_layers)
-    longer = replace(recipe.settings, steps=recipe.stream_steps, seed=recipe.settings.seed + len(of_mlps))
-    layers = trained(of_mlps, recipe.settings, recipe.divergence, out / "layers")
-    save_transcoders(out, [*layers, *trained([of_stream], longer, recipe.stream_divergence, out / "stream")])
+    configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
+    weights = [recipe.stream_divergence if one.is_autoencoder else recipe.divergence for one in configs]
+    first = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
+    second = train_dictionaries(
+        model, configs, fresh, recipe.tuning, out / "tuning", report, recipe.revival, first, weights
+    )
+    save_transcoders(out, second)
     found = load_transcoders(out)  # as they ship, in half precision
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
