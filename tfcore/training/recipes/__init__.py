@@ -188,8 +188,8 @@ RECIPES: dict[str, Entry] = {
         TRANSCODERS,
         lambda corpus: of_transcoders(TRANSCODERS, corpus),
         "sparse dictionaries of stories: a transcoder for each feed-forward layer, an autoencoder of the stream",
-        "1 hour",
-        "99.0 %, 95.0 %, 92.8 %, 91.5 % of the loss recovered, layer by layer; 99.0 % of the autoencoder",
+        "2 hours",
+        "99.3 %, 96.5 %, 94.6 %, 92.4 % of the loss recovered, layer by layer; 99.1 % of the autoencoder",
     ),
     "finetuning": Entry(
         finetuning,
