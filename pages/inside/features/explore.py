@@ -32,13 +32,13 @@ STREAM = 4  # index of the autoencoder
 DICTIONARIES = {0: "layer 0", 1: "layer 1", 2: "layer 2", 3: "layer 3", STREAM: "stream"}
 TEXT = "Lily had a dog. One day, they went to the park and saw a big"
 KITE = "Tom gave Lily a big red kite. Then it was late, and it was time to go to"
-DOG = 1344  # of the stream
+DOG = 622  # of the stream
 TRY: dict[str, dict[str, Any]] = {
     "the dog again": {"text": TEXT, "dictionary": STREAM, "feature4": DOG, "factor": 1.0},
-    "a star in the park": {"text": TEXT, "dictionary": STREAM, "feature4": 83, "factor": 1.0},
+    "nothing but stars": {"text": TEXT, "dictionary": STREAM, "feature4": 83, "factor": 1.0},
     "not to bed": {"text": KITE, "dictionary": STREAM, "feature4": 308, "factor": 0.0},
-    "a big what?": {"text": TEXT, "dictionary": 3, "feature3": 189, "factor": 0.0},
-    "one token alone": {"text": TEXT, "dictionary": 0, "feature0": 1398, "factor": 0.0},
+    "a big what?": {"text": TEXT, "dictionary": 3, "feature3": 1504, "factor": 0.0},
+    "one token alone": {"text": TEXT, "dictionary": 0, "feature0": 2, "factor": 0.0},
 }
 
 activations = cache.of_model(max_entries=32)(experiments.activations)

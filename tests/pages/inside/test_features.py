@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from pages.inside.features import experiments, grow
@@ -10,6 +11,7 @@ from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
+from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.token_text import visible
@@ -30,8 +32,8 @@ def words(test):
 
 def test_it_begins_with_a_feature_of_the_dog():
     test = opened()
-    assert test.selectbox(key="feature4").value == 1344
-    assert "Feature stream/1344" in [element.value for element in test.subheader]
+    assert test.selectbox(key="feature4").value == 622
+    assert "Feature stream/622" in [element.value for element in test.subheader]
     assert "What to see." in words(test)
 
 
@@ -43,26 +45,28 @@ def test_a_layer_begins_with_the_strongest_feature_of_the_text(dictionary):
 
 def test_the_map_has_the_strongest_and_the_chosen_one():
     own = values(4)
-    rows = experiments.rows_of(own, 1344, 12)
-    assert rows[-1] == 1344
+    rows = experiments.rows_of(own, 622, 12)
+    assert rows[-1] == 622
     assert set(rows[:-1]) == set(sorted(range(1536), key=lambda i: -own[:, i].max())[:12])
     assert experiments.rows_of(own, rows[0], 12) == rows[:-1]
     assert experiments.rows_of(own, 3, 12, [5, 3]) == [5, 3]
 
 
 def test_a_feature_in_the_address_by_its_number():
-    assert opened(dictionary="layer 3", feature3="944").selectbox(key="feature3").value == 944
+    assert opened(dictionary="layer 3", feature3="189").selectbox(key="feature3").value == 189
 
 
 def test_search_lists_features_of_a_token():
     test = opened(dictionary="layer 1", search=" dog")
-    assert "936" in words(test)
-    assert test.selectbox(key="feature1").value == 936
+    scan, dog = load_feature_scan("stories"), cache.model("stories")[1].encode(" dog")[0]
+    shares = np.where(scan.token[1] == dog, scan.token_share[1], 0).max(1)
+    assert str(shares.argmax()) in words(test)
+    assert test.selectbox(key="feature1").value == shares.argmax()
     assert "among its most frequent tokens" in words(opened(search=" shall"))
 
 
 def test_forced_on_the_dog_comes_back():
-    found = experiments.held(*cache.model("stories"), "stories", TEXT, 64, 4, 1344, 1.0, 4)
+    found = experiments.held(*cache.model("stories"), "stories", TEXT, 64, 4, 622, 1.0, 4)
     model, tokenizer = cache.model("stories")
     dog = tokenizer.encode(" dog")[0]
     before = effect(model, tokenizer.encode(TEXT), (), 16).before[dog]
@@ -78,8 +82,8 @@ def test_the_activations_are_those_of_the_dictionary():
 
 
 def test_a_feature_that_was_never_active():
-    test = opened(dictionary="layer 3", feature3="399")
-    assert test.selectbox(key="feature3").value == 399
+    test = opened(dictionary="layer 3", feature3="118")
+    assert test.selectbox(key="feature3").value == 118
     assert "It was active in none of the held-out texts." in words(test)
 
 

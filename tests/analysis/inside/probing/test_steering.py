@@ -26,7 +26,7 @@ def stories():
 
 @pytest.fixture(scope="module")
 def along():
-    return steering.feature_direction("stories", 1344)
+    return steering.feature_direction("stories", 622)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def grown(stories, ids, along):
 
 
 def test_a_feature_is_what_it_writes_at_its_largest(along):
-    row = load_transcoders("stories").each[4].W_dec[1344].detach().numpy()
+    row = load_transcoders("stories").each[4].W_dec[622].detach().numpy()
     assert along.layer == 3
-    assert along.title == "feature stream/1344"
+    assert along.title == "feature stream/622"
     ratio = along.vector / row
     assert np.allclose(ratio, ratio[0], rtol=1e-4)
     assert ratio[0] > 1
