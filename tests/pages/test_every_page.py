@@ -6,7 +6,7 @@ Of a long list, such as that of all published models, some are chosen, the first
 what is listed go through all of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -67,18 +67,39 @@ def beginnings(visits: list[tuple[dict[str, str], dict[str, Any]]]) -> dict[str,
     return found
 
 
-def seen(test: AppTest) -> dict[str, Any]:
-    """What a page says, what its controls are, and what its buttons set them to."""
-    return said_and_set(test) | {"buttons": set_by_buttons(test)}
+@pytest.fixture
+def is_live(monkeypatch) -> Callable[[str], bool]:
+    """Says of a page whether what was seen since it was last asked may be another next time: measurements, and how far
+    a training is."""
+    begun = []
+    start = jobs.Jobs.start
+
+    def noted(*given: Any, **named: Any) -> jobs.Job:
+        begun.append(given)
+        return start(*given, **named)
+
+    def asked(file: str) -> bool:
+        live = file == "training/lab/page.py" or (file in {*LIVE_PAGES, *PARTLY_LIVE} and bool(begun))
+        begun.clear()
+        return live
+
+    monkeypatch.setattr(jobs.Jobs, "start", noted)
+    return asked
 
 
-def together(sights: list[dict[str, Any]], live: bool) -> dict[str, Any]:
-    """What was seen in many visits to a page: its controls, its buttons, and its words where they are no measurements;
-    a button that comes with a measurement comes when that is done."""
-    found = {kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons")}
+def seen(test: AppTest, live: bool) -> dict[str, Any]:
+    """What a page says, what its controls are, and what its buttons set them to. A button that comes with a measurement
+    comes when that is done."""
+    found, buttons = said_and_set(test), set_by_buttons(test)
     if live:
-        found["buttons"] = {key: values for key, values in found["buttons"].items() if key.startswith("try ")}
-    return found | {"words": [] if live else list(dict.fromkeys(word for sight in sights for word in sight["words"]))}
+        return found | {"words": [], "buttons": {key: to for key, to in buttons.items() if key.startswith("try ")}}
+    return found | {"buttons": buttons}
+
+
+def together(sights: list[dict[str, Any]]) -> dict[str, Any]:
+    """What was seen in many visits to a page: its controls, its buttons and its words."""
+    found = {kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons")}
+    return found | {"words": list(dict.fromkeys(word for sight in sights for word in sight["words"]))}
 
 
 def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
@@ -87,14 +108,14 @@ def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch):
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live):
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     begin: dict[str, str] = STEPS.get(file, {})
     test = opened(file, **begin)
-    known, sights = {frozenset(slider.key for slider in test.slider)}, [seen(test)]
+    known, sights = {frozenset(slider.key for slider in test.slider)}, [seen(test, is_live(file))]
     visits = [(begin, sights[0])]
     assert file not in TEACHING or faults(test, file) == []
-    sights += [seen(push(test, end)) for end in ("min", "max")]
+    sights += [seen(push(test, end), is_live(file)) for end in ("min", "max")]
     todo, done = [(key, value, begin) for key, values in choices(test).items() for value in values], set()
     while todo:
         key, value, before = todo.pop()
@@ -104,38 +125,32 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
         address = {**before, key: value}
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
-        sights.append(seen(test))
+        sights.append(seen(test, is_live(file)))
         visits.append((address, sights[-1]))
         assert file not in TEACHING or faults(test, file) == [], address
         if (sliders := frozenset(slider.key for slider in test.slider)) not in known:
             known.add(sliders)
-            sights += [seen(push(test, end)) for end in ("min", "max")]
+            sights += [seen(push(test, end), is_live(file)) for end in ("min", "max")]
         todo += [(new, option, address) for new, options in choices(test).items() for option in options]
     if file != "reference/check/page.py":  # every round has other questions
         assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(visits)) == []
-        assert (
-            compare(
-                f"every choice of {file.removesuffix('/page.py')}",
-                together(sights, file in {*LIVE_PAGES, *PARTLY_LIVE}),
-            )
-            == []
-        )
+        assert compare(f"every choice of {file.removesuffix('/page.py')}", together(sights)) == []
 
 
 @pytest.mark.parametrize("file", TEACHING)
-def test_every_thing_to_try_works(file, monkeypatch):
+def test_every_thing_to_try_works(file, monkeypatch, is_live):
     """And there are some, beside a paper."""
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
     test, found = opened(file), {}
+    is_live(file)
     assert "arXiv:" in said(test, "markdown", "caption", "code")
     tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
     assert len(tries) >= 3
     for key in tries:
         if any(button.key == key for button in test.button):  # another one may have led to another section
-            found[key] = record(run(test.button(key=key).click()))
-    if file in LIVE_PAGES:
-        found = {key: {"controls": sight["controls"]} for key, sight in found.items()}
+            sight = record(run(test.button(key=key).click()))
+            found[key] = {"controls": sight["controls"]} if is_live(file) and file in LIVE_PAGES else sight
     if file != "reference/check/page.py":  # every round has other questions
         assert compare(file.removesuffix("/page.py"), found) == []
 

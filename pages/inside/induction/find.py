@@ -124,7 +124,7 @@ def find() -> None:
         box, more, beside = st.container(), page.more_settings(), st.container()
     with box:
         what = choose(model_name, kind, more)
-        first = found.best if _reading.begins_with_strongest(config) else (min(3, config.n_layers - 1), 0)
+        first = found.best if _reading.begins_with_strongest(config) else (3, 0)
         with more:
             layer = controls.place("Layer", "layer", config.n_layers, first[0])
             head = controls.place("Head", "head", config.n_heads, first[1])

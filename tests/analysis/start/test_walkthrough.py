@@ -126,6 +126,9 @@ def test_the_frames_of_a_head_hold_its_own_query_key_and_value(model):
         for piece, own in zip(made.before, made.after, strict=True):
             first, end = (place - piece.first for place in piece.framed)
             np.testing.assert_array_equal(piece.values[:, first:end], own.values)
+        whole = stage_tensors(walked, "concat", head).made
+        first, end = whole.framed
+        np.testing.assert_array_equal(whole.values[:, first:end], walked.tensors["attn.z"][head])
     for stage in {"qk-norm", "rotation", "scores"} & {*names(model)}:
         assert [piece.role for piece in stage_tensors(walked, stage, 2).before] == ["query", "key"]
 

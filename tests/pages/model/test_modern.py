@@ -33,6 +33,12 @@ def test_sharing_keys_and_values_cuts_the_cache_by_four():
     assert f"the KV cache shrinks from {2 * 2 * 32 * 32 * 128:,} to {2 * 2 * 32 * 8 * 128:,} bytes per token" in caption
 
 
+def test_the_block_is_shown_before_and_after_a_switch():
+    assert "**before:** " in said(opened(step="3"), "markdown")
+    assert "**after:** " in said(opened(step="3"), "markdown")
+    assert "This is where it begins." in said(opened(step="0"), "caption")
+
+
 def test_positions_by_angle_cost_no_parameter():
     assert "no change in parameters" in figures(opened(step="3"))["effects"][0]["caption"]
 
