@@ -11,6 +11,8 @@ import torch
 
 from tfcore.analysis.block.depth_findings import GradientFall, few_digits
 from tfcore.analysis.block.pitfall_findings import _times
+from tfcore.analysis.experts.balance import N_EXPERTS
+from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
@@ -170,6 +172,20 @@ def test_what_saves_nothing_never_pays():
         return told(OverTraining, "pays_after", saved_per_token=saved, **flops)
 
     assert [pays(saved) for saved in (-1.0, 0.0, 0.5)] == [inf, inf, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("plain", "largest", "entropy", "verdict"),
+    [
+        (0.9, CROWDED, 1.0, "that is no cure"),
+        (1.9 / N_EXPERTS, 0.1, 1.0, "there was little to cure"),
+        (2 / N_EXPERTS, 0.1, EVEN, "better, not even"),
+        (2 / N_EXPERTS, 0.1, EVEN + 0.01, "the load is even"),
+    ],
+)
+def test_what_a_remedy_did_to_the_load(plain, largest, entropy, verdict):
+    ends = {"plain": SimpleNamespace(largest=plain), "cured": SimpleNamespace(largest=largest, entropy=entropy)}
+    assert told(RemedyEffect, "verdict", **ends) == verdict
 
 
 def test_the_root_of_a_ratio_of_depths():

@@ -76,6 +76,8 @@ def test_experts_that_choose_are_equally_busy():
     found = route(mixture(), IDS, RouterChange(top_k=2, routing="experts"))
     assert (found.load == 2 * len(IDS) // 5).all()
     assert (found.first[~found.taken.any(-1)] == -1).all()
+    for place, first in np.ndenumerate(found.first):
+        assert found.first_weight[place] == (found.weights[*place, first] if first >= 0 else 0.0)
 
 
 def test_a_change_shares_the_weights_and_leaves_the_model_alone():
