@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.work import jobs
+from pages.ui.work import filling, jobs
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.recorded import ask_for_tables, compare, record, said_and_set, set_by_buttons
@@ -33,6 +33,12 @@ STEPS = {"block/pitfalls/page.py": {"steps": "40"}, "experts/balance/page.py": {
 PARTLY_LIVE = (
     *("foundations/masks/page.py", "foundations/recurrence/page.py"),
     *("block/normalisation/page.py", "inside/features/page.py"),
+)
+
+
+FILLING = (
+    *("probing.steer", "probing.reads", "in_context.heads", "circuits.edges", "stream.skip"),
+    *("interventions.patch", "interventions.switch", "interventions.sets"),
 )
 
 
@@ -87,6 +93,20 @@ def is_live(monkeypatch) -> Callable[[str], bool]:
     return asked
 
 
+@pytest.fixture
+def filled(monkeypatch) -> list[str]:
+    """How much work the pages have filled in until now, by their own count."""
+    noted: list[str] = []
+
+    def fill(key: Any, operations: float, *given: Any, **more: Any) -> None:
+        noted.append(f"{given[3]} times {given[4]}, {operations:.3g} operations")
+        filling.fill(key, operations, *given, **more)
+
+    for name in FILLING:
+        monkeypatch.setattr(f"pages.inside.{name}.fill", fill)
+    return noted
+
+
 def seen(test: AppTest, live: bool) -> dict[str, Any]:
     """What a page says, what its controls are, and what its buttons set them to. A button that comes with a measurement
     comes when that is done."""
@@ -108,7 +128,7 @@ def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live):
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live, filled):
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     begin: dict[str, str] = STEPS.get(file, {})
     test = opened(file, **begin)
@@ -134,7 +154,8 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
         todo += [(new, option, address) for new, options in choices(test).items() for option in options]
     if file != "reference/check/page.py":  # every round has other questions
         assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(visits)) == []
-        assert compare(f"every choice of {file.removesuffix('/page.py')}", together(sights)) == []
+        work = {"work": sorted(set(filled))} if filled else {}
+        assert compare(f"every choice of {file.removesuffix('/page.py')}", together(sights) | work) == []
 
 
 @pytest.mark.parametrize("file", TEACHING)
