@@ -104,7 +104,7 @@ def path_patching(
     return Shown(figure, (patched_losses(runs, senders, receivers),))
 
 
-def head_tests(model: Transformer, result: HeadTests, induction: list[Place], by_rank: bool = False) -> Shown:
+def head_tests(model: Transformer, result: HeadTests, induction: list[Place], by_rank: bool) -> Shown:
     """Prefix matching against copying, for every head (arXiv:2209.11895), by their scores or by rank."""
     tokens = evaluated_tokens(model.config)
     figure = head_tests_figure(result, induction, tokens, height=320, by_rank=by_rank)

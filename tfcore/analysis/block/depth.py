@@ -80,7 +80,7 @@ def residual_sublayer(
     sublayer: Callable[[Tensor], Tensor],
     norm: Callable[[Tensor], Tensor],
     placement: Placement,
-    skip: bool = True,
+    skip: bool,
     second: Callable[[Tensor], Tensor] | None = None,
 ) -> Float[Tensor, "batch seq d_model"]:
     """The stream after one sublayer, in every arrangement of norm and skip.

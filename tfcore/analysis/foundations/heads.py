@@ -75,7 +75,7 @@ def _with_induction(found: HeadScores, inducing: Float[ndarray, "layer head"]) -
     return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
 
 
-def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None = None) -> HeadScores:
+def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None) -> HeadScores:
     """The scores of the same heads on several texts: each score is the mean over the texts, and the kinds follow.
 
     Args:
@@ -229,7 +229,7 @@ def induction_scores(model: Transformer) -> Float[ndarray, "layer head"] | None:
     return repeated_tokens(model, rows=8 if config.vocab_size <= SMALL_VOCABULARY else 1).induction
 
 
-def repeated_tokens_measure(model: Transformer, seed: int = 0) -> dict[str, float]:
+def repeated_tokens_measure(model: Transformer, seed: int) -> dict[str, float]:
     """The best of repeated_tokens."""
     return repeated_tokens(model, seed).best
 

@@ -79,9 +79,7 @@ class RecurrentNetwork(nn.Module):
         gain, forget_bias: see NetworkConfig.
     """
 
-    def __init__(
-        self, kind: Kind, vocab_size: int, width: int, seed: int = 0, gain: float = 1.0, forget_bias: float = 0.0
-    ) -> None:
+    def __init__(self, kind: Kind, vocab_size: int, width: int, seed: int, gain: float, forget_bias: float) -> None:
         super().__init__()
         with torch.random.fork_rng(devices=[]):  # torch's own layers draw from the global generator
             torch.manual_seed(seed)
