@@ -53,7 +53,7 @@ def cuts(choice: Choice) -> None:
     shown, found = experiments.cuts(split), head_splits.split_maps(split)
     with right:
         figure(
-            figures.product_figure(split, n_heads, text.tick_labels(queries), 260),
+            figures.product_figure(split, n_heads, text.tick_labels(queries), height=260),
             key="product",
             alt=f"The product x W_QKV of layer {layer}, {split.product.shape[0]} tokens by {split.product.shape[1]} "
             f"columns: queries, keys and values side by side; the queries are cut into {n_heads} heads.",
@@ -113,7 +113,7 @@ def sharing(shared: list[head_splits.SharedKV], layer: int) -> None:
         }
     )
     figure(
-        figures.sharing_figure(shared, 170),
+        figures.sharing_figure(shared, height=170),
         key="sharing",
         height=170,
         min_width=640,

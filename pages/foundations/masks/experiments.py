@@ -48,7 +48,7 @@ def leak_of(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, mas
 def leak(with_mask: Leak, without: Leak, tokens: Sequence[str], name: str) -> Shown:
     """The leak test: change one token, and look for the change in the outputs before it."""
     # Under a causal mask it is not small but exactly 0: the same bits.
-    figure = leak_figure(with_mask, without, tick_labels(tokens), name, 360)
+    figure = leak_figure(with_mask, without, tick_labels(tokens), name, height=360)
     return Shown(figure, (leak_comparison(with_mask, without, name),))
 
 
@@ -59,4 +59,4 @@ def trained(config: PitfallConfig) -> list[Look]:
 
 def cheating(config: PitfallConfig, looks: Sequence[Look]) -> Shown:
     """A model trained without a mask beside one trained with it: it sees the answer, and learns nothing else."""
-    return Shown(loss_figure(looks, finding(config, looks), config.steps, 340), (twin_losses(looks),))
+    return Shown(loss_figure(looks, finding(config, looks), config.steps, height=340), (twin_losses(looks),))

@@ -207,7 +207,7 @@ attended = attend(model_name, pasted, TOKENS, config)
 with picture:
     found = str(pairs(config, name, n, LONG))
     figure(
-        figures.mask_figure(attended.allowed, labels, 480),
+        figures.mask_figure(attended.allowed, labels, height=480),
         key="mask",
         alt=f"The mask {found}",
         height=480,

@@ -78,7 +78,7 @@ def effects() -> None:
     shown = experiments.together(found, NAMES, head)
     with right:
         figure(
-            added_figure(found, NAMES, 250),
+            added_figure(found, NAMES, height=250),
             key="added",
             height=250,
             min_width=620,

@@ -52,7 +52,7 @@ def learned(run: LearnedPositions, step: int) -> Shown:
 def position_vectors(table: PositionTable, head: int) -> Shown:
     """Learned positions: the table of a trained model, and where it makes a head of the first layer look."""
     findings = (table_attention(table, head), table.scale)
-    return Shown(position_table_figure(table, head, 360), findings)
+    return Shown(position_table_figure(table, head, height=360), findings)
 
 
 def rope(scores: RotaryScores, moved: int, distance: int) -> Shown:
@@ -80,7 +80,7 @@ def effects_on(
 
 def together(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], head: int) -> Shown:
     """Every scheme in turn on one head of a trained model, made for RoPE or learned positions."""
-    return Shown(scheme_weights_figure(effects, names, 250), (mean_distances(effects, names, head),))
+    return Shown(scheme_weights_figure(effects, names, height=250), (mean_distances(effects, names, head),))
 
 
 def measured() -> LengthLosses | None:
@@ -90,4 +90,4 @@ def measured() -> LengthLosses | None:
 
 def beyond(losses: LengthLosses, names: Mapping[str, str], rise: bool) -> Shown:
     """Models trained on short texts read long ones: how far each position scheme carries (arXiv:2108.12409)."""
-    return Shown(length_losses_figure(losses, names, rise, 400), (smallest_and_largest_rise(losses, names),))
+    return Shown(length_losses_figure(losses, names, rise, height=400), (smallest_and_largest_rise(losses, names),))

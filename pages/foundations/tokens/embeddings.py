@@ -168,7 +168,7 @@ def _map(model: str, shown: Drawn, near_by: Neighbours) -> None:
     found = shown.found
     finding = tables.map_share(found, near_by)
     figure(
-        figures.map_figure(found, shown.kinds, tables.KINDS, shown.labels, near_by, 460),
+        figures.map_figure(found, shown.kinds, tables.KINDS, shown.labels, near_by, height=460),
         key="map",
         height=460,
         on_click=partial(choose, model),
@@ -190,7 +190,7 @@ def _lengths(model: str, shown: Drawn, token: int) -> None:
     found = shown.found
     finding = tables.row_lengths(found, shown.data, token)
     figure(
-        figures.norms_figure(found, shown.kinds, tables.KINDS, token, 260),
+        figures.norms_figure(found, shown.kinds, tables.KINDS, token, height=260),
         key="norms",
         height=260,
         on_click=partial(choose, model),

@@ -49,17 +49,17 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 def text(found: Sequence[Density]) -> Shown:
     """How densely a tokenizer packs a text, and others beside it."""
-    return Shown(density_figure(found, 430), (characters_per_token(found),))
+    return Shown(density_figure(found, height=430), (characters_per_token(found),))
 
 
 def merges(found: WordMerges, now: int) -> Shown:
     """The merges of a word, one by one: of all neighbours, join the pair learned first (arXiv:1508.07909)."""
-    return Shown(merges_figure(found.steps, now, piece_label, 430), (merge_result(found),))
+    return Shown(merges_figure(found.steps, now, piece_label, height=430), (merge_result(found),))
 
 
 def known_merges(found: WordMerges, now: int) -> Shown:
     """The same word with only the first merges of the list: a vocabulary is a choice."""
-    return Shown(vocabulary_figure(found.steps, now, found.known, 240), (pieces_by_merges(found),))
+    return Shown(vocabulary_figure(found.steps, now, found.known, height=240), (pieces_by_merges(found),))
 
 
 def pairs(found: LearnedMerges, now: int) -> Shown:
@@ -71,7 +71,7 @@ def pairs(found: LearnedMerges, now: int) -> Shown:
 
 def learning(found: LearnedMerges, now: int) -> Shown:
     """Learning merges: make the most frequent pair of neighbours a token, and count again (arXiv:1508.07909)."""
-    return Shown(learning_figure(found.tokens, now, 280), (learned_length(found, now),))
+    return Shown(learning_figure(found.tokens, now, height=280), (learned_length(found, now),))
 
 
 def own_picture(path: str, side: int, largest: int) -> UInt8[ndarray, "side side 3"]:
@@ -85,14 +85,14 @@ def image(pixels: UInt8[ndarray, "side side 3"], patch: int, sides: Sequence[int
     cost = sequence_cost([patch_count(len(pixels), one) for one in sides])
     now = sides.index(patch)
     findings = (cost_at(cost, now, f"patches of {patch} pixels"), patch_vector(vectors, at))
-    return Shown(cost_figure(sides, cost, now, "side of a patch", 320), findings)
+    return Shown(cost_figure(sides, cost, now, "side of a patch", height=320), findings)
 
 
 def cost(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title: str, what: str) -> Shown:
     """What a sequence costs by how finely it is cut; `what` is cut so, with the size in the place of {}."""
     found = sequence_cost(lengths)
     finding = cost_at(found, now, what.format(f"{sizes[now]:g}"))
-    return Shown(cost_figure(sizes, found, now, title, 320), (finding,))
+    return Shown(cost_figure(sizes, found, now, title, height=320), (finding,))
 
 
 def own_sound(path: str) -> Float[ndarray, " sample"]:
@@ -102,7 +102,7 @@ def own_sound(path: str) -> Float[ndarray, " sample"]:
 
 def frames(result: AudioFrames, at: int) -> Shown:
     """A sound cut into frames, as Whisper does it (arXiv:2212.04356, section 2.2): loudness by pitch and frame."""
-    return Shown(spectrogram_figure(result, at, 300), (spectrogram(result, at),))
+    return Shown(spectrogram_figure(result, at, height=300), (spectrogram(result, at),))
 
 
 def windows(table: str, column: int, most: int, length: int, stride: int) -> Windows:
@@ -112,13 +112,13 @@ def windows(table: str, column: int, most: int, length: int, stride: int) -> Win
 
 def series(result: Windows, at: int) -> Shown:
     """Windows of a time series as tokens (PatchTST, arXiv:2211.14730, section 3.1): its shape without its unit."""
-    return Shown(windows_figure(result, at, 260), (series_windows(result, at),))
+    return Shown(windows_figure(result, at, height=260), (series_windows(result, at),))
 
 
 def protein(found: Protein) -> Shown:
     """A protein: one residue, one token, with ids as in ESM-2 (doi:10.1126/science.ade2574)."""
     counts = composition(found)
-    return Shown(composition_figure(counts, 320), (counts,))
+    return Shown(composition_figure(counts, height=320), (counts,))
 
 
 def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Neighbours:
@@ -134,4 +134,4 @@ def neighbours(found: Neighbours) -> Shown:
 
 def scaled_embeddings(found: ScaleEffect) -> Shown:
     """Why some models multiply their embeddings by sqrt(d): added position vectors would outweigh them."""
-    return Shown(recognised_figure(found, 0, 330), (recognised(found, 0),))
+    return Shown(recognised_figure(found, 0, height=330), (recognised(found, 0),))

@@ -107,7 +107,7 @@ def _choose_column(pasted: str, first: Column) -> Column | str:
 def _windows(result: Windows, at: int) -> None:
     shown = experiments.series(result, at)
     figure(
-        figures.series_figure(result, at, 320),
+        figures.series_figure(result, at, height=320),
         key="series",
         height=320,
         alt=f"A series with its windows below it. {shown.alt}",

@@ -117,7 +117,7 @@ def _strip(vectors: Any, finding: PatchVector) -> None:
     shown = vectors[first : first + STRIP]
     addresses = [signals.data_address(vector.reshape(patch, patch, 3), "PNG") for vector in shown]
     figure(
-        figures.strip_figure(addresses, first, at, 150),
+        figures.strip_figure(addresses, first, at, height=150),
         key="strip",
         height=150,
         min_width=600,
@@ -207,7 +207,7 @@ def _sound(result: AudioFrames, at: int) -> None:
     )
     finding = signal_tokens.frame_overlap(result, at)
     figure(
-        figures.frames_figure(result, at, 240),
+        figures.frames_figure(result, at, height=240),
         key="frames",
         height=240,
         alt=f"The wave around a frame, under its window and those of its neighbours. {finding}",

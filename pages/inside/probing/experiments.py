@@ -74,7 +74,7 @@ def classes_by_layer(right: Bool[ndarray, "layer sentence"], method: Method, lay
 def pointed_at(said: PointsAt) -> Shown:
     """The tokens that the direction from the second class to the first points at."""
     figure = promoted_figure(
-        tick_labels(said.tokens), said.cosines, None, 320, up="@residual", axis="cosine", unit="cosine", room=1.4
+        tick_labels(said.tokens), said.cosines, None, height=320, up="@residual", axis="cosine", unit="cosine", room=1.4
     )
     return Shown(figure, (said,))
 

@@ -79,7 +79,7 @@ def three_kinds(latest: page.Latest) -> None:
         with place:
             st.subheader(title, anchor=False)
             parts = [", then ".join(words.replace("<br>", " ") for words, _ in stack) for stack in figures.STACKS[kind]]
-            drawn = figures.stack_figure(kind, layers, 330)
+            drawn = figures.stack_figure(kind, layers, height=330)
             figure(drawn, key=f"stack-{kind}", alt=f"{title}: {'; '.join(parts)}", height=drawn.layout.height)
     for place, (_, trained, good, _) in zip(st.columns(WIDTHS, gap="medium"), KINDS.values(), strict=True):
         place.markdown(f"*{trained}* {good}")

@@ -154,7 +154,7 @@ def _next(question: Reading, rng: Random) -> Read:
     )
     return Read(
         one,
-        lambda: guesses_figure(np.array(found.probabilities), labels, 220),
+        lambda: guesses_figure(np.array(found.probabilities), labels, height=220),
         220,
         alt=str(found),
         caption="Probability of the next token after the text, (vocab,), its five largest.",
