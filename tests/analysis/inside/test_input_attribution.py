@@ -187,3 +187,11 @@ def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_
         "Integrated gradients from zero vectors, 16 points: they sum to +7.00 logits; the difference that they explain "
         "is +3.00; gap +4.00."
     )
+
+
+def test_the_work_of_all_methods():
+    model, tokens, steps = small.model(), 5, 4
+    weights = sum(parameter.numel() for name, parameter in model.named_parameters() if ".blocks." in name)
+    run = 2 * (weights * tokens + model.config.d_model * model.config.vocab_size)
+    left_out, replaced, texts, gradients = tokens, tokens, 2, 3 * (steps + 1)
+    assert input_attribution.operations(model, tokens, steps) == (left_out + replaced + texts + gradients) * run

@@ -163,3 +163,12 @@ def test_what_a_norm_costs_for_each_number(norm, bias, operations):
     config = small.config(norm=norm, bias=bias)
     weights = 2 if operations == 7 else 1
     assert _norm(config, 5) == StageCost(weights * config.d_model, operations * 5 * config.d_model)
+
+
+def test_a_gated_layer_has_two_matrices_on_the_way_up():
+    for activation, gates in (("swiglu", True), ("gelu", False)):
+        given = values_for_words(small.config(activation=activation), "up", 1, "'dog'")
+        assert [("gate" in given[name]) for name in ("up", "up_arrow")] == [gates, gates]
+        assert (r"\odot" in given["act"]) == gates
+    assert given["before"] == "After 1 other block, each"
+    assert values_for_words(small.config(n_layers=4), "up", 2, "'dog'")["before"] == "After 2 other blocks, each"
