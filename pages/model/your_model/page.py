@@ -94,8 +94,7 @@ def wait_for(name: str) -> None:
     job = own_models.LOOKS.look(key, jobs.visitor())
     if job is None or not job.active:
         st.rerun()
-    seconds = job.seconds if job is not None else 0.0
-    st.info(f"Asking about {text.escape(name, text.NAME)} … {seconds:.0f} s")
+    st.info(f"Asking about {text.escape(name, text.NAME)} … {job.seconds:.0f} s")
 
 
 @fragments.fragment
