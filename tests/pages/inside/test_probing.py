@@ -73,7 +73,7 @@ def test_steering_by_a_factor():
     assert "collapses at factor" in drawn["collapse"][0]["alt"]
     assert "Steered, factor +8" in visits.said(test, "markdown")
     test.segmented_control(key="source").set_value("feature")
-    assert "eature stream/1344" in figures(run(test))["next"][0]["alt"]
+    assert "eature stream/622" in figures(run(test))["next"][0]["alt"]
 
 
 @pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])
