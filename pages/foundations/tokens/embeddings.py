@@ -218,7 +218,11 @@ def _scale(latest: page.Latest) -> None:
         st.metric("Rows still nearest to themselves", embedding_scale.recognised(found, 0).scaled_text)
     with picture:
         figure(
-            figures.lengths_figure(found, scale, 330), key="lengths", height=330, alt=str(lengths), caption=str(lengths)
+            figures.lengths_figure(found, scale, height=330),
+            key="lengths",
+            height=330,
+            alt=str(lengths),
+            caption=str(lengths),
         )
     with curve:
         figure(

@@ -65,7 +65,7 @@ def known_merges(found: WordMerges, now: int) -> Shown:
 def pairs(found: LearnedMerges, now: int) -> Shown:
     """The counts of neighbouring pairs that decide the next merge."""
     return Shown(
-        pairs_figure(found.merges[min(now, len(found.merges) - 1)], piece_label, 250), (pair_chosen(found, now),)
+        pairs_figure(found.merges[min(now, len(found.merges) - 1)], piece_label, height=250), (pair_chosen(found, now),)
     )
 
 
@@ -129,7 +129,9 @@ def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Ne
 
 def neighbours(found: Neighbours) -> Shown:
     """Meaning as direction: the rows of the embedding table that point most nearly the same way."""
-    return Shown(neighbours_figure(found, [label(piece) for piece in found.pieces[1:]], 340), (nearest_tokens(found),))
+    return Shown(
+        neighbours_figure(found, [label(piece) for piece in found.pieces[1:]], height=340), (nearest_tokens(found),)
+    )
 
 
 def scaled_embeddings(found: ScaleEffect) -> Shown:

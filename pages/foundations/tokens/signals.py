@@ -102,7 +102,7 @@ def _picture(pixels: Any, side: int, patch: int, at: int) -> None:
                 controls.set_values(at=row * finding.rows + column)
 
     figure(
-        figures.picture_figure(signals.data_address(pixels), side, patch, at, 460),
+        figures.picture_figure(signals.data_address(pixels), side, patch, at, height=460),
         key="picture",
         height=460,
         on_click=choose,

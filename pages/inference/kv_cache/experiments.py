@@ -51,7 +51,7 @@ def fits(chosen: Model, found: Budgets, unit: Unit) -> Shown:
 
 def memory(runs: Mapping[Policy, MemoryRun], by_request: bool) -> Shown:
     """A trace of requests on contiguous memory and on blocks: what lies where, step by step."""
-    return Shown(picture_figure(runs, 620, by_request=by_request), (token_shares(runs),))
+    return Shown(picture_figure(runs, height=620, by_request=by_request), (token_shares(runs),))
 
 
 def paging(runs: Mapping[Policy, MemoryRun]) -> Shown:

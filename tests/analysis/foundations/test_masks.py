@@ -126,7 +126,7 @@ def test_the_step_by_step_path_leaks_nothing_either():
 
 @pytest.mark.parametrize(("position", "replacement", "named"), [(0, 1, "position=0"), (N, 1, f"position={N}")])
 def test_positions_without_a_before_are_refused(position, replacement, named):
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises(ValueError, match=f"{named} must be between 1 and {N - 1}, with a token before it"):
         leak_test(small.model(), text(), MaskConfig(), position, replacement)
 
 

@@ -44,7 +44,7 @@ def columns(run):
 
 
 def test_reserving_by_hand():
-    run = run_trace(THREE, "reserve", slots=9, longest=4)
+    run = run_trace(THREE, "reserve", slots=9, longest=4, block=2)
     # Two of 4 slots each fit, one slot is left over. The second is done after one step; then the third begins.
     assert columns(run) == [[5, 1, 2, 0, 1], [5, 0, 3, 0, 1]]
     assert run.running.tolist() == [2, 2]
@@ -54,7 +54,7 @@ def test_reserving_by_hand():
 
 
 def test_exact_lengths_by_hand():
-    run = run_trace(THREE, "exact", slots=9, longest=4)
+    run = run_trace(THREE, "exact", slots=9, longest=4, block=2)
     assert columns(run) == [[7, 1, 0, 0, 1], [3, 0, 0, 0, 6]]
     assert run.waited.tolist() == [0, 0, 0]
 
@@ -69,7 +69,7 @@ def test_blocks_by_hand():
 
 def test_free_but_scattered_memory_is_external_waste():
     leaves_holes = (Request(0, 1, 1), Request(0, 1, 3), Request(0, 1, 1), Request(1, 1, 3))
-    run = run_trace(leaves_holes, "exact", slots=8, longest=4)
+    run = run_trace(leaves_holes, "exact", slots=8, longest=4, block=2)
     # Slots 0-1 and 6-7 are free after the first step, the last request wants 4 together and waits until 2-5 are free.
     assert run.counts[STRANDED].tolist() == [0, 4, 4, 0, 0, 0]
     assert run.waited.tolist() == [0, 0, 0, 2]
@@ -138,7 +138,7 @@ def test_blocks_hold_more_than_whole_lengths():
 
 def test_what_would_never_fit_is_refused():
     with pytest.raises(ValueError, match="a request of 3 tokens, longest=4, must fit into 3 usable slots"):
-        run_trace(THREE, "reserve", slots=3, longest=4)
+        run_trace(THREE, "reserve", slots=3, longest=4, block=2)
     with pytest.raises(ValueError, match="must fit into 4 usable slots"):
         run_trace(THREE, "paged", slots=7, longest=5, block=4)
 

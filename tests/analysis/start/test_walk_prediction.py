@@ -10,6 +10,7 @@ from tfcore.analysis.start.walk_costs import (
     StageCost,
     StageShare,
     _norm,
+    _read,
     model_size,
     stage_cost,
     stage_share,
@@ -163,6 +164,16 @@ def test_what_a_norm_costs_for_each_number(norm, bias, operations):
     config = small.config(norm=norm, bias=bias)
     weights = 2 if operations == 7 else 1
     assert _norm(config, 5) == StageCost(weights * config.d_model, operations * 5 * config.d_model)
+
+
+def test_what_reading_costs():
+    config = small.config(positions="learned")
+    d = config.d_model
+    found = _read(config, 5)
+    assert found["embedding"] == StageCost(config.vocab_size * d)
+    assert found["scaling"] == StageCost(0, 5 * d)
+    assert found["positions"] == StageCost(config.max_seq_len * d, 5 * d)
+    assert found["segments"] == StageCost(config.n_segments * d, 5 * d)
 
 
 def test_a_gated_layer_has_two_matrices_on_the_way_up():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads import every_head, experiments, find
+from pages.foundations.heads import compare, every_head, experiments, find
 from pages.ui import cache, controls
 from tests.nightly import nightly
 from tests.pages import visits
@@ -243,6 +243,14 @@ def test_a_click_on_a_cell_of_the_map_chooses_its_layer_and_head(monkeypatch):
     assert values == {"layer": 1, "head": 4}
     click({"x": "<b>", "y": 1})
     assert values == {"layer": 1, "head": 4}
+
+
+def test_a_click_on_a_cell_of_two_maps_asks_why(monkeypatch):
+    click, values = clicked(monkeypatch, compare, "one", show="side by side", layer="1", head="2")
+    click({"x": 4, "y": 1})  # after the query: there is no weight
+    assert values == {}
+    click({"x": 1, "y": 4})
+    assert (values["show"], values["layer"], values["head"], values["token"], values["key"]) == ("why", 1, 2, 4, 1)
 
 
 @pytest.mark.parametrize(("token_range", "row", "token"), [("-1", 5, 10), ("128", 5, 133), ("-1", 127, 254)])

@@ -312,7 +312,7 @@ def serve(server: Server, requests: Sequence[Request]) -> Iterator[None]:
         now += 1
 
 
-def run_trace(requests: Sequence[Request], policy: Policy, *, slots: int, longest: int, block: int = 16) -> MemoryRun:
+def run_trace(requests: Sequence[Request], policy: Policy, *, slots: int, longest: int, block: int) -> MemoryRun:
     """Serve a trace of requests; in each step, every request that has memory writes one token.
 
     "reserve": contiguous, the longest length for everyone, since nobody knows how long an answer gets. "exact":
