@@ -317,6 +317,7 @@ def test_of_the_norms_of_a_post_norm_model_the_first_alone_has_other_words():
         if words(pre, stage, 0, "a") != words(post, stage, 0, "a")
     ]
     assert apart == ["norm-1"]
+    assert ["before attention" in words(config, "norm-1", 0, "a").sentence for config in (pre, post)] == [True, False]
 
 
 def test_a_masked_token_is_predicted_by_the_last_stage_of_an_encoder_alone():
