@@ -129,9 +129,8 @@ def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Ne
 
 def neighbours(found: Neighbours) -> Shown:
     """Meaning as direction: the rows of the embedding table that point most nearly the same way."""
-    return Shown(
-        neighbours_figure(found, [label(piece) for piece in found.pieces[1:]], height=340), (nearest_tokens(found),)
-    )
+    names = [label(piece) for piece in found.pieces[1:]]
+    return Shown(neighbours_figure(found, names, height=340), (nearest_tokens(found),))
 
 
 def scaled_embeddings(found: ScaleEffect) -> Shown:

@@ -67,9 +67,8 @@ def classes_by_layer(right: Bool[ndarray, "layer sentence"], method: Method, lay
     """How many sentences fall on the right side after each layer, when their line is held out."""
     layers, total = right.shape
     intervals = [wilson(int(count), total) for count in right.sum(1)]
-    figure = accuracy_figure(
-        right.mean(1), intervals, None, (0.5, "a guess"), layers, layer, height=320, name="held out"
-    )
+    guess = 0.5, "a guess"
+    figure = accuracy_figure(right.mean(1), intervals, None, guess, layers, layer, height=320, name="held out")
     return Shown(figure, (told_apart(right, layer, method),))
 
 
