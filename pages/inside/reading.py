@@ -10,6 +10,7 @@ from pages.ui.reading import FirstTokens, choose_bos, first_tokens
 from tfcore import shipped
 from tfcore.analysis.inside.patching import counterfactual
 from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
+from tfcore.analysis.one_text import piece_of
 from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
 
@@ -118,8 +119,7 @@ def guesses(
 @cache.data(max_entries=256)
 def piece(model: str, token: int) -> str:
     """One token as text."""
-    piece: str = cache.model(model)[1].tokens([token])[0]
-    return piece
+    return piece_of(cache.model(model)[1], token)
 
 
 def shown(token: str) -> str:

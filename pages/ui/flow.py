@@ -20,6 +20,7 @@ from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_
 from tfcore.analysis.inside.logit_attribution import check_model
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.analysis.one_text import piece_of
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -211,7 +212,7 @@ def show(
                 measure=head_measures.explained(network, drawn.passage, tokenizer, explained),
                 kinds=kinds(drawn.model),
                 guesses=[
-                    None if token is None else (text.visible(tokenizer.tokens([token])[0]), probability)
+                    None if token is None else (text.visible(piece_of(tokenizer, token)), probability)
                     for token, probability in zip(drawn.guesses.best, drawn.guesses.probability, strict=True)
                 ],
                 following=[

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tfcore.checks import check_place
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, blank, shapes_of, shipped
 from tfcore.loading.weights import read_json
@@ -41,8 +42,7 @@ class CheckpointHistory:
         Raises:
             ValueError: no such frame.
         """
-        if not 0 <= frame < len(self.steps):
-            raise ValueError(f"frame={frame} must be between 0 and {len(self.steps) - 1}")
+        check_place(frame=(frame, len(self.steps)))
         model = blank(self.config)
         state = {name: values[frame].float() for name, values in self.weights.items()}
         model.load_state_dict(state, assign=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import cosine_similarity
 
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits, one_text
 from tfcore.analysis.training.text_bits import text_bits
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
@@ -66,7 +66,7 @@ def _loaded(name: str) -> tuple[Transformer, Tokenizer]:
 def _next(model: Transformer, tokenizer: Tokenizer, text: str, word: str) -> float:
     """The probability that the next token is this word's."""
     (token,) = tokenizer.encode(word)
-    return float(model(one_text(model, tokenizer.encode(text))).logits[0, -1].softmax(-1)[token])
+    return float(next_logits(model, tokenizer.encode(text)).softmax(-1)[token])
 
 
 @torch.inference_mode()

@@ -39,12 +39,12 @@ def panel() -> None:
             kind = controls.select("Matrix", "kind", list(KINDS), "down", {one: f"W_{one}" for one in KINDS})
         places = [st.container(width=260), st.container(width=260)]
         with page.more_settings():
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 0)
+            layer = controls.place("Layer", "layer", config.n_layers)
         rows, columns = shape_of(name, layer, kind)
         with places[0]:
-            row = controls.slider("Row", "row", 0, rows - 1, 0)
+            row = controls.place("Row", "row", rows)
         with places[1]:
-            place = controls.slider("Block in the row", "block", 0, columns // gguf_block.BLOCK - 1, 0)
+            place = controls.place("Block in the row", "block", columns // gguf_block.BLOCK)
     function, given = (
         (gguf_block.open_block, (name, layer, kind, row, place))
         if there

@@ -45,8 +45,8 @@ def panel() -> None:
         with page.more_settings():
             name = models.choose("decoder", key="of", default=models.first(), why_not=models.silent)
             config = cache.model(name)[0].config
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(12, config.n_layers - 1))
-            head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
+            layer = controls.place("Layer", "layer", config.n_layers, 12)
+            head = controls.place("Head", "head", config.n_heads)
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
     tokens = first_tokens(name, pasted, TOKENS)
     if not tokens.ids:

@@ -55,7 +55,7 @@ def panel() -> None:
         with places[0]:
             kind = controls.segmented("Input of", "input", KINDS, "down", NAMES)
         with places[1]:
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
+            layer = controls.place("Layer", "layer", config.n_layers, config.n_layers - 1)
         with places[2]:
             bits = controls.segmented("Bits", "abits", list(activations.BITS), 8)
     if not first_tokens(model_name, pasted, TOKENS).ids:

@@ -41,7 +41,7 @@ def panel() -> None:
         with page.more_settings():
             model_name = settings.choose_model()
             config = cache.model(model_name)[0].config
-            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(LAYER, config.n_layers - 1))
+            layer = controls.place("Layer", "layer", config.n_layers, LAYER)
             rest = st.container()
         with places[2]:
             kinds = kinds_of(config)
@@ -73,7 +73,7 @@ def panel() -> None:
 def choose_row(model_name: str, layer: int, kind: str, rows: int, columns: int) -> tuple[int, int]:
     """The row, at first one with an outlier, and the first of its columns in sight."""
     row, column = outlying(model_name, layer, kind)
-    chosen = controls.slider("Row", "row", 0, rows - 1, row)
+    chosen = controls.place("Row", "row", rows, row)
     last = (columns - 1) // SHOWN
     window = controls.slider(f"Columns, {SHOWN} at a time", "window", 0, last, column // SHOWN)
     return chosen, window * SHOWN

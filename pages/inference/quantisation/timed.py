@@ -20,7 +20,7 @@ TYPES = 6
 def panel() -> None:
     """The measurements, drawn as they come in."""
     seed = int(controls.last("seed") or 0)
-    tries: dict[str, dict[str, Any]] = {"measure again": {"seed": (seed + 1) % (SEEDS + 1)}}
+    tries: dict[str, dict[str, Any]] = {"measure again": {"seed": controls.next_seed(seed, SEEDS)}}
     page.try_this(tries)
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -31,7 +31,7 @@ def panel() -> None:
     def draw(job: jobs.Job) -> None:
         points = [point for point in job.items if point is not None]
         with beside:
-            again = {"seed": (seed + 1) % (SEEDS + 1)}
+            again = {"seed": controls.next_seed(seed, SEEDS)}
             total = TYPES * len(speed.TOKENS)
             live.bar(key, job, len(points), total, again, work="measurement", step="point", fresh="Measure again")
         with right:

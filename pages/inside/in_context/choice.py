@@ -39,5 +39,5 @@ def choose() -> Choice:
             count = controls.slider("Examples in the prompt", "k", 0, MOST_EXAMPLES, EXAMPLES)
         with page.more_settings():
             model = models.choose("decoder", why_not=models.silent, default=models.first())
-            seed = controls.slider("Prompt", "prompt", 0, PROMPTS - 1, 0)
+            seed = controls.place("Prompt", "prompt", PROMPTS)
     return Choice(model, task, labels, count, seed)

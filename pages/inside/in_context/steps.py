@@ -21,7 +21,7 @@ def steps() -> None:
     page.try_this(TRY)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         way = controls.segmented("Answer", "way", list(WAYS), "steps", WAYS)
-        number = controls.slider("Problem", "problem", 0, PROBLEMS - 1, 0)
+        number = controls.place("Problem", "problem", PROBLEMS)
         with page.more_settings():
             model = models.choose("decoder", why_not=models.silent, default=models.first())
     left, right = st.columns([2, 3], gap="large")

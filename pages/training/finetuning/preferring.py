@@ -63,7 +63,7 @@ def panel() -> None:
             config,
             lambda: preference.tune(config),
             lambda run: run.points[-1].step,
-            {"draws": (config.seed + 1) % 10},
+            {"draws": controls.next_seed(config.seed, 9)},
             (beside, picture),
             lambda runs: _show(runs[-1]),
             PATIENCE,

@@ -60,7 +60,7 @@ def panel() -> None:
             config,
             lambda: finetuning.fine_tune(config),
             lambda run: run.losses[-1].step,
-            {"seed": (config.seed + 1) % 10},
+            {"seed": controls.next_seed(config.seed, 9)},
             (beside, picture),
             lambda runs: _show(runs[-1]),
             PATIENCE,

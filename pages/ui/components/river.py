@@ -17,6 +17,7 @@ from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import Factors
 from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
+from tfcore.analysis.quantities import counted
 from tfcore.figures.foundations.head_map import kind_colour
 
 KEY = "river"  # of the picture, for a frame of another site
@@ -199,10 +200,5 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
             "alone": embedding.is_alone(KEY),
             "open": embedding.is_allowed(),
         },
-        "label": f"The flow of information through {n_word(len(river.tokens))} and {n_layers} layers",
+        "label": f"The flow of information through {counted(len(river.tokens), 'token')} and {n_layers} layers",
     }
-
-
-def n_word(count: int) -> str:
-    """As in "1 token", "2 tokens"."""
-    return f"{count} token{'' if count == 1 else 's'}"

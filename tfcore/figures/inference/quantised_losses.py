@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.inference.quantisation.losses import HOW, LossTable
 from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint
+from tfcore.analysis.quantities import counted
 from tfcore.figures.theme import base_layout, build
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
@@ -85,7 +86,7 @@ def speeds_figure(points: Sequence[SpeedPoint], height: int) -> go.Figure:
         {
             "type": "bar",
             "orientation": "h",
-            "name": f"{tokens} token{'s' if tokens > 1 else ''}",
+            "name": counted(tokens, "token"),
             "y": [names.index(p.name) for p in points if p.tokens == tokens],
             "x": [1e3 * p.seconds for p in points if p.tokens == tokens],
             "text": [p.milliseconds for p in points if p.tokens == tokens],

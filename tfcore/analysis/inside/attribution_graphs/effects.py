@@ -13,7 +13,7 @@ from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Outp
 from tfcore.analysis.inside.attribution_graphs.influence import Influence
 from tfcore.analysis.inside.knock_outs import ROUNDING
 from tfcore.analysis.inside.shared_layers import BATCH, plain_run
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import one_text, piece_of
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
@@ -80,9 +80,9 @@ def take_off(
     read = output_direction(model, output)
     value = float(run.hidden[0, -1] @ read)
     nodes, seq = graph.nodes, len(graph.ids)
-    names = [f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN]
-    names.append("ln_final.scale")
-    as_is = model(one_text(model, graph.ids), capture=names).activations
+    names = [*(f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN), "ln_final.scale"]
+    # a pass of its own: one that keeps patterns computes attention another way, which differs by rounding
+    as_is = model(one_text(model, graph.ids), capture=names, logits_to_keep=0).activations
     measured, frozen = np.zeros(len(places)), np.zeros(len(places))
     for layer in range(graph.n_layers):
         chosen = np.flatnonzero(nodes.layer[places] == layer)
@@ -157,10 +157,10 @@ class PredictedAgainstMeasured(Finding):
 
 def measure_name(output: Output, tokenizer: Tokenizer) -> str:
     """As in "logit of '·ball' above the mean of all logits"."""
-    token = visible(tokenizer.tokens([output.token])[0])
+    token = visible(piece_of(tokenizer, output.token))
     if output.against is None:
         return f"logit of '{token}' above the mean of all"
-    return f"logit of '{token}' less that of '{visible(tokenizer.tokens([output.against])[0])}'"
+    return f"logit of '{token}' less that of '{visible(piece_of(tokenizer, output.against))}'"
 
 
 def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:

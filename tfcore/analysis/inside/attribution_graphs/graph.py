@@ -18,7 +18,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import next_logits, one_text
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.transcoders import Transcoder
@@ -131,7 +131,7 @@ def check_graph_model(config: ModelConfig) -> None:
 @torch.no_grad()
 def likely_outputs(model: Transformer, ids: Sequence[int]) -> tuple[Output, ...]:
     """The most probable next tokens, until they have 95 % of the probability together, and at most ten."""
-    probability = model(one_text(model, ids)).logits[0, -1].float().softmax(-1)
+    probability = next_logits(model, ids).float().softmax(-1)
     top = probability.topk(min(MOST, len(probability)))
     count = min(int((top.values.cumsum(0) < COVERED).sum()) + 1, len(top.values))
     kept = zip(top.indices[:count].tolist(), top.values[:count].tolist(), strict=True)
@@ -182,7 +182,8 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
     if len(transcoders) != model.config.decoder_layers:
         raise ValueError(f"{len(transcoders)} transcoders for {model.config.decoder_layers} layers; give one a layer")
     names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
-    output = model(one_text(model, ids), capture=["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)])
+    wanted = ["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)]
+    output = model(one_text(model, ids), capture=wanted, logits_to_keep=0)
     found = output.activations
 
     def layers(name: str) -> Tensor:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.feature_scan import FeatureScan
+from tfcore.analysis.one_text import piece_of
 from tfcore.analysis.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -98,4 +99,4 @@ def features_of_token(
     shares = np.where(found, scan.token_share[dictionary], 0).max(1) * (scan.fires[dictionary] >= LEAST_FIRES)
     best = np.argsort(-shares, kind="stable")[:count]
     best = best[shares[best] > 0]
-    return TokenFeatures(tokenizer.tokens([token])[0], name, tuple(best.tolist()), tuple(shares[best].tolist()))
+    return TokenFeatures(piece_of(tokenizer, token), name, tuple(best.tolist()), tuple(shares[best].tolist()))
