@@ -1,12 +1,20 @@
 """Intervals and quantiles, beside tables and the equations that define them."""
 
+import numpy as np
 import pytest
 
-from tfcore.analysis.statistics import ratio, t_quantile, wilson
+from tfcore.analysis.statistics import correlation, ratio, t_quantile, wilson
 
 
 def test_a_part_by_nothing_is_none_of_it():
     assert (ratio(3, 4), ratio(0, 0), ratio(2, 0)) == (0.75, 0.0, 0.0)
+
+
+def test_what_does_not_vary_has_no_correlation():
+    rising = np.arange(3.0)
+    assert correlation(rising, 5 - 2 * rising) == pytest.approx(-1)
+    for one, other in ((np.full(3, 0.1), rising), (rising, np.full(3, 0.1)), (rising[:1],) * 2, (rising[:0],) * 2):
+        assert correlation(one, other) is None  # the mean of tenths is no tenth, so they have a standard deviation
 
 
 def test_an_interval_of_wilson():

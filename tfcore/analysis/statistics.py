@@ -53,7 +53,7 @@ def t_quantile(degrees: int, probability: float) -> float:
 def correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
     """Pearson's; None where one of the two is the same everywhere."""
     one, other = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
-    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
+    return float(np.corrcoef(one, other)[0, 1]) if one.size and min(np.ptp(one), np.ptp(other)) > 0 else None
 
 
 def rank_correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:

@@ -13,6 +13,7 @@ from tfcore.analysis.inside.patching import (
     Pair,
     ReadAtTheEnd,
     all_shares,
+    groups,
     known_shares,
     pair,
     patch,
@@ -30,7 +31,7 @@ from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 TEXT = small.ids(1, 9)[0].tolist()
-OTHER = [*TEXT[:3], (TEXT[3] + 1) % 61, *TEXT[4:]]
+OTHER = [*TEXT[:3], (TEXT[3] + 1) % 61, *TEXT[4:6], (TEXT[6] + 1) % 61, *TEXT[7:]]
 
 
 def logits(model, ids, *edits):
@@ -61,7 +62,7 @@ def test_every_patch_is_one_of_a_loop_over_positions(kind, values):
     both = pair(model, TEXT, OTHER)
     shares = shares_of(model, both, kind)
     assert not shares[:, :3].any()
-    assert both.differing == (3,)
+    assert both.differing == (3, 6)
     clean, corrupted = (logits(model, ids)[-1] for ids in (TEXT, OTHER))
     lead = clean.softmax(-1) - corrupted.softmax(-1)
     assert both.answers == (int(lead.argmax()), int(lead.argmin()))
@@ -150,6 +151,16 @@ def test_longer_texts_are_patched_in_groups(monkeypatch):
     np.testing.assert_allclose(shares_of(model, both, "residual"), whole, atol=1e-5)
 
 
+@pytest.mark.parametrize("first", [0, 1, 8])
+def test_as_many_results_as_are_foretold(first):
+    """Before the first position that differs there is one of zeros, if there is any position before it."""
+    model = small.model()
+    both = pair(model, TEXT, [*TEXT[:first], *[(token + 1) % 61 for token in TEXT[first:]]])
+    columns = list(patch_each(model, both, "attention"))
+    assert len(columns) == groups(model.config, both)
+    assert sorted(one.start + i for one in columns for i in range(one.shares.shape[1])) == list(range(9))
+
+
 def test_answers_that_do_not_tell_the_texts_apart_are_refused():
     model = small.model()
     torch.nn.init.zeros_(unembedding(model))
@@ -196,7 +207,7 @@ def test_where_patching_the_last_position_brings_most():
     )
     never = where_it_is(shares[:, ::-1], "residual", rows, tokens)
     assert never == ReadAtTheEnd("before block 0")
-    assert where_it_is(shares[:1], "residual", rows, tokens) == ReadAtTheEnd(None)
+    assert where_it_is(shares[:1], "residual", rows[:1], tokens) == ReadAtTheEnd(None)
     shares[1, 1] = 2.5
     found = where_it_is(shares, "attention", ["attention 0", "attention 1", "attention 2"], tokens)
     assert found == LargestShare("attention 1", " b", 1, 2.5)
@@ -212,6 +223,9 @@ def test_the_peak_of_each_row_is_that_of_a_loop():
         assert (share, at) == max((value, i) for i, value in enumerate(shares[row].tolist()))
         assert token == "abce"[at]
     assert (found.other, found.own) == ("f", "g")
+    tops = np.array([3.0, 1.0, 7.0, 5.0, 2.0, 9.0, 4.0])
+    found = patched_shares(both, np.outer(tops, [0, 0, 1, 0]), list("tuvwxyz"), NamedTokenizer(list("abcdefgh")))
+    assert list(found.peaks) == ["t", "v", "w", "y", "z"], "the five largest, in their order"
     shares[:] = 0
     shares[0, 3], shares[1, 0], shares[2, 1] = 1, 0.5, 0.25
     assert str(patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))) == (

@@ -35,7 +35,7 @@ def by_hand(model, tokenizer, text):
         likely = sum(float(log_p[i - 1, changed[i]]) for i in range(1, len(changed)))
         far = float((plain[-1].exp() * (plain[-1] - log_p[-1])).sum())
         scored.append((likely, far, changed))
-    half = sorted(scored, reverse=True)[: len(scored) // 2]
+    half = sorted(scored, reverse=True)[: max(1, len(scored) // 2)]
     return tokenizer.decode(max(half, key=lambda one: one[1])[2])
 
 
@@ -51,6 +51,13 @@ def test_only_the_tokens_that_are_read_stay():
     model, tokenizer = tfcore.load("stories")
     found = counterfactual(model, tokenizer, TEXT, 9)
     assert found == by_hand(model, tokenizer, tokenizer.decode(tokenizer.encode(TEXT)[:9]))
+
+
+@pytest.mark.parametrize("tried", [1, 3])
+def test_of_few_replacements_the_likelier_half_is_one(monkeypatch, tried):
+    monkeypatch.setattr(module, "TRIED", tried)
+    model, tokenizer = tfcore.load("stories")
+    assert counterfactual(model, tokenizer, TEXT, 64) == by_hand(model, tokenizer, TEXT)
 
 
 @pytest.mark.parametrize("text", ["", "Hi", "1 + 1 =", "a b c"])

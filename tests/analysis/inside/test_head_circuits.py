@@ -63,7 +63,8 @@ def test_what_is_said_of_the_edges():
     )
     assert "Working" not in str(largest_edges(circuit(effects=(2.0, 0.5, 0.1)), "x", "nats"))
     estimate = np.zeros((3, 2, 3, 2, 3), dtype=np.float32)
-    estimate[1, 1, 0, 0, :] = (0.5, -0.25, 1.0)
+    estimate[1, 1, 0, 0, :] = (0.5, 0.25, 1.0)
+    estimate[2, 1, 0, 0, 0] = -0.5
     said = largest_estimates(estimate, "x", "logits")
     assert said.edges == ("0.2 → 1.0 (K)", "0.0 → 1.0 (K)", "0.1 → 1.0 (K)")
     assert str(said).startswith("Estimated fall of the x when one edge is cut, in logits, largest of 27: 0.2 → 1.0")
@@ -78,6 +79,9 @@ def test_faithfulness_is_the_share_of_what_cutting_takes():
     )
     assert faithfulness(circuit(whole=1.0), 3, "zero", "nats").share is None
     assert "Faithfulness –." in str(faithfulness(circuit(whole=1.0), 3, "zero", "nats"))
+    nothing = circuit(values=(0.0, 3.0, 2.5), whole=1e-6)
+    assert faithfulness(nothing, 1, "zero", "nats").share is None
+    assert "plain values" not in str(faithfulness(circuit(whole=0.0), 1, "zero", "logits"))
 
 
 def test_the_correlation_is_that_of_the_definition():

@@ -8,7 +8,13 @@ import torch.nn.functional as F
 from tests import small
 from tfcore.analysis.inside import quantities
 from tfcore.analysis.inside.interventions import parts_of
-from tfcore.analysis.inside.knock_outs import LayerEffects, all_effects, knock_out_each, largest_effect
+from tfcore.analysis.inside.knock_outs import (
+    LayerEffects,
+    all_effects,
+    knock_out_each,
+    largest_effect,
+    without_rounding,
+)
 from tfcore.analysis.inside.quantities import Quantity, measured, rival_name
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -92,6 +98,15 @@ def test_the_largest_effect_is_that_of_a_loop():
         f"lowest: head 0.5, -9.00; {small_ones} of 13 change it by less than 0.1."
     )
     assert "lowest" not in str(largest_effect(np.abs(effects), parts, "x", "y", "logits"))
+
+
+def test_effects_at_their_limits():
+    """A tenth hardly matters no more, and a hundred thousandth is no rounding error yet."""
+    assert without_rounding(np.array([1e-5, -1e-5, 9e-6, -9e-6])).tolist() == [1e-5, -1e-5, 0, 0]
+    effects = np.zeros((2, 7))
+    effects[:, 0], effects[1, 1] = (1.0, 0.1), -0.1
+    said = str(largest_effect(effects, parts_of(small.config()), "x", "y", "nats"))
+    assert said.endswith("Most: head 0.0, +1.00; lowest: head 1.1, -0.10; 11 of 14 change it by less than 0.1.")
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,11 @@ def test_a_token_stage_by_stage_in_words():
     )
     path = TokenPath(every, many[:, None], many[:, None], np.ones((61, 1), int))
     assert str(probability_by_stage(path, "x")).endswith("It is the top prediction at no stage.")
+    steps = np.array([0.125, *[0.25] * 3, 0.5, *[0.125] * 6])
+    path = TokenPath(every[:11], steps[:, None], steps[:, None], np.ones((11, 1), int))
+    assert "12% after attn 0, 25% after FF 0, 12% at the end; the highest is 50%." in str(
+        probability_by_stage(path, "x")
+    )
     never = TokenPath(STAGES, probability, probability, np.array([[4, 0], [1, 1], [2, 2]]))
     assert probability_by_stage(never, "x").leads == ()
     assert str(probability_by_stage(never, "x")).endswith("It is the top prediction at no stage.")

@@ -29,6 +29,7 @@ from tfcore.analysis.inside.head_edges import (
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_at_once
 from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.statistics import correlation
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -111,7 +112,7 @@ class _Cuts:
             for head in heads:
                 if left := self.into.get(((layer, head), kind)):
                     own = cut + sum(rows * self.written[sender] for sender, rows in left)
-                    inputs[:, head] = projected(block, own[:, None], kind, [head])[:, 0]
+                    inputs[:, head] = projected(block, own[:, None], kind, [head]).squeeze(1)
             read.append(inputs)
         z = attended(block, read[0], read[1], read[2], self.run.mask[layer])
         results = block.attn.results(z - self.run.base[layer])  # (row, seq, head, d_model)
@@ -342,6 +343,4 @@ class EdgeEstimates(Finding):
 
 def edge_estimates(found: HeadCircuit) -> EdgeEstimates:
     """Over all candidates."""
-    if len(found.edges) < 2 or min(np.std(found.effects), np.std(found.estimates)) == 0:
-        return EdgeEstimates(None, len(found.edges))
-    return EdgeEstimates(float(np.corrcoef(found.effects, found.estimates)[0, 1]), len(found.edges))
+    return EdgeEstimates(correlation(np.array(found.effects), np.array(found.estimates)), len(found.edges))

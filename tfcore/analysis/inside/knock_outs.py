@@ -67,7 +67,7 @@ def merged(
     return np.where(missing, estimate, exact), missing
 
 
-def without_rounding(effects: Float[ndarray, "layer part"]) -> Float[ndarray, "layer part"]:
+def without_rounding(effects: Float[ndarray, "*effects"]) -> Float[ndarray, "*effects"]:
     """Effects with 0 in the place of rounding errors."""
     return np.where(np.abs(effects) < ROUNDING, 0.0, effects)
 

@@ -94,16 +94,17 @@ def logit_lens(
     """
     check_model(model)
     names = stages(model.config) if chosen is None else tuple(chosen)
-    states = model.activations(one_text(model, ids), names)
-    following = one_text(model, ids)[0, 1:, None]  # (next, 1)
+    text = one_text(model, ids)
+    states = model.activations(text, names)
+    following = text[:, 1:].T  # (next, 1)
     rows = []
     for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
-        x = states[name][0] if tuned is None else tuned(name, states[name][0])
-        logits = lens_logits(model, x).float()
-        probability = logits.softmax(-1)
-        top = probability.topk(min(KEPT, probability.shape[-1]), dim=-1)
-        next_probability = probability[:-1].gather(-1, following)[:, 0]
-        next_rank = (logits[:-1] > logits[:-1].gather(-1, following)).sum(-1)
+        x = states[name].squeeze(0)
+        logits = lens_logits(model, x if tuned is None else tuned(name, x)).float()
+        probability = logits.softmax(1)
+        top = probability.topk(min(KEPT, model.config.vocab_size))
+        next_probability = probability[:-1].gather(1, following).squeeze(1)
+        next_rank = (logits[:-1] > logits[:-1].gather(1, following)).sum(1)
         rows.append((top.indices, top.values, next_probability, next_rank))
     best, values, next_values, ranks = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
     return Lens(names, best, values, next_values, ranks, tuned is not None)
@@ -137,8 +138,8 @@ def tokens_at(
     names = stages(model.config)
     logits = lens_logits(model, states[:, position]).float()  # (stage, vocab)
     chosen = logits[:, list(tokens)]
-    centred = chosen - logits.mean(-1, keepdim=True)
-    probability = logits.softmax(-1)[:, list(tokens)]
+    centred = chosen - logits.mean(1, keepdim=True)
+    probability = logits.softmax(1)[:, list(tokens)]
     rows = zip(logits.cpu().numpy(), chosen.cpu().numpy(), strict=True)
     rank = np.array([[np.count_nonzero(row > one) for one in own] for row, own in rows])  # a tenth of torch's time
     return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank)
@@ -146,9 +147,7 @@ def tokens_at(
 
 def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
     """At most so many of the names, as evenly apart as they can be, the first and the last among them."""
-    if len(names) <= most:
-        return tuple(names)
-    return tuple(names[i] for i in np.linspace(0, len(names) - 1, most).round().astype(int))
+    return tuple(names[i] for i in np.linspace(0, len(names) - 1, min(most, len(names))).round().astype(int))
 
 
 class Cells(NamedTuple):

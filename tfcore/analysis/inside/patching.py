@@ -83,10 +83,10 @@ def pair(
     if not differing:
         raise ValueError("the two texts are the same; change a word in one of them")
     logits = torch.stack([next_logits(model, ids).float() for ids in (source, target)])
-    probability = logits.softmax(-1)
-    lead = probability[0] - probability[1]
+    there, here = logits.softmax(1)
+    lead = there - here
     mine, theirs = answers or (int(lead.argmax()), int(lead.argmin()))
-    values = logits.log_softmax(-1)[:, mine] if mine == theirs else logits[:, mine] - logits[:, theirs]
+    values = logits.log_softmax(1)[:, mine] if mine == theirs else logits[:, mine] - logits[:, theirs]
     one, other = values.tolist()
     if one == other:
         raise ValueError("what is measured of these tokens is the same on both texts; choose others")
@@ -110,7 +110,7 @@ def source_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1
 
 def patch(values: Float[Tensor, "1 seq d_model"], name: str, position: int) -> Edit:
     """The edit that gives the target's run the source's value of an activation at one position."""
-    return Edit.replace(name, values[0, position], positions=[position])
+    return Edit.replace(name, values.squeeze(0)[position], positions=[position])
 
 
 class PatchedColumns(NamedTuple):
@@ -196,7 +196,7 @@ def _swapped(
     """The stream from `start` on, once for each position up to `stop`, which alone is taken from `new`."""
     rows = stream[:, start:].repeat(stop - start, 1, 1)
     at = torch.arange(stop - start, device=rows.device)
-    rows[at, at] = new[0, start:stop]
+    rows[at, at] = new.squeeze(0)[start:stop]
     return rows
 
 
@@ -330,8 +330,8 @@ def where_it_is(
 ) -> ReadAtTheEnd | LargestShare:
     """Of the residual stream, from where on the last position carries the difference; else, the largest share."""
     if kind == "residual":
-        led = (shares.argmax(-1) == shares.shape[-1] - 1).nonzero()[0]
-        return ReadAtTheEnd(rows[led[0]] if len(led) else None)
+        led = [row for row, own in zip(rows, shares, strict=True) if own.argmax() == len(own) - 1]
+        return ReadAtTheEnd(led[0] if led else None)
     row, position = (int(i) for i in np.unravel_index(shares.argmax(), shares.shape))
     return LargestShare(rows[row], tokens[position], position, float(shares[row, position]))
 
@@ -354,7 +354,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
     if not places:
         return None
-    log_p = model(one_text(model, read.ids)).logits[0].float().log_softmax(-1)
+    log_p = model(one_text(model, read.ids)).logits.squeeze(0).float().log_softmax(1)
     found: list[tuple[float, list[int]]] = []
     for place, others in zip(places, _used_alike(model, [read.ids[i] for i in places]).tolist(), strict=True):
         for token, piece in zip(others, tokenizer.tokens(others), strict=True):
@@ -370,7 +370,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     rows = torch.tensor([ids for _, ids in texts], device=model.device)
     theirs = model(rows).logits.float().log_softmax(-1)  # (text, seq, vocab)
     likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
-    far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(-1)
+    far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(1)
     good = likely.topk(max(1, len(texts) // 2)).indices
     return texts[int(good[far[good].argmax()])][0]
 

@@ -69,6 +69,8 @@ def test_members_of_a_group_are_alike_and_of_one_cell():
 def test_the_opposite_is_not_alike():
     assert groups(np.array([[1.0, 0.0], [-1.0, 0.0], [2.0, 0.1]]), [(0, 0)] * 3) == [[0, 2], [1]]
     assert groups(np.zeros((0, 2)), []) == []
+    assert groups(np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 0.0]]), [(0, 0)] * 3) == [[0, 2], [1]], "nor is nothing"
+    assert groups(np.array([[1.0, 0.0], [2.0, 0.0]]), [(0, 0)] * 2, 1.0) == [[0, 1]]
 
 
 def test_a_profile_is_the_part_in_each_target_times_its_influence():
@@ -154,6 +156,8 @@ def test_links_of_a_group_add_up_to_its_activation():
     assert isinstance(said, NodeSum)
     assert said.value == pytest.approx(activation)
     assert said.kind == "activation"
+    every = int(np.count_nonzero(graph.edges[:, list(group)].sum(1)))
+    assert len(links_of(names, group, every)[1].rows) == every, "no others are left"
     token = [int(graph.of_kind(EMBEDDING)[0])]
     assert links_of(names, token)[0] == Links((), 0.0)
     assert node_sum(names, token, links_of(names, token)[0]) == Begins(f"token 't{IDS[0]}' (0)")

@@ -6,18 +6,23 @@ import torch
 
 from tests import small
 from tests.analysis.inside.attribution_graphs.graphs import IDS, OUTPUTS, WIRING, made, transcoders
+from tfcore.analysis.inside.attribution_graphs import graph as graph_module
 from tfcore.analysis.inside.attribution_graphs.graph import (
     EMBEDDING,
     ERROR,
     FEATURE,
     OUTPUT,
+    Output,
     attribution_graph,
+    check_graph_model,
     frozen_run,
     likely_outputs,
+    output_direction,
 )
 from tfcore.attention import AttentionMask
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
+from tfcore.part_configs import ExpertsConfig
 
 
 def test_contributions_add_up_to_activations_and_logits():
@@ -138,18 +143,52 @@ def test_likely_outputs_have_most_of_the_probability():
 
 
 @pytest.mark.parametrize(
-    "wiring",
+    "other",
     [
-        {"norm": "layernorm", "bias": True, "positions": "learned", "activation": "gelu"},
-        {"norm": "rmsnorm", "parallel": True},
-        {"norm": "rmsnorm", "d_ff": 0},
-        {"norm": "rmsnorm", "norm_placement": "sandwich"},
+        {"architecture": "encoder", "head": "none"},
+        {"head": "none", "tie_embeddings": False},
+        {"norm": "layernorm"},
+        {"norm_placement": "sandwich"},
+        {"parallel": True},
+        {"bias": True, "qkv_bias": False, "out_bias": False},
+        {"qkv_bias": True},
+        {"out_bias": True},
+        {"positions": "learned"},
+        {"embed_norm": True},
+        {"experts": ExpertsConfig(n_experts=4)},
+        {"d_ff": 0},
     ],
+    ids=str,
 )
-def test_other_wirings_are_refused(wiring):
-    model = small.model(**wiring)
+def test_other_wirings_are_refused(other):
+    check_graph_model(small.config(**WIRING))
     with pytest.raises(ValueError, match="needs a decoder with a language head, RMSNorm"):
-        frozen_run(model, [], IDS)
+        frozen_run(small.model(**{**WIRING, **other}), [], IDS)
+
+
+def test_the_fewest_outputs_that_have_95_percent(monkeypatch):
+    shares = torch.tensor([0.04, 0.5, 0.03, 0.42, 0.01])
+    monkeypatch.setattr(graph_module, "next_logits", lambda *_: shares.log())
+    found = likely_outputs(small.model(**WIRING), IDS)
+    assert [(one.token, round(one.weight, 4)) for one in found] == [(1, 0.5), (3, 0.42), (0, 0.04)]
+
+
+def test_the_direction_of_an_output_gives_its_logit():
+    model = small.model(**WIRING, logit_scale=0.5)
+    output = model(torch.tensor([IDS]))
+    logits, hidden = output.logits[0, -1], output.hidden[0, -1]
+    assert hidden @ output_direction(model, Output(7)) == pytest.approx(float(logits[7] - logits.mean()), abs=1e-5)
+    assert hidden @ output_direction(model, Output(7, 3)) == pytest.approx(float(logits[7] - logits[3]), abs=1e-5)
+
+
+def test_what_is_not_active_is_no_node():
+    """Of dictionaries that may have more active features than are above 0."""
+    model = small.model(**WIRING)
+    dictionaries = transcoders(model, top_k=40)
+    graph = attribution_graph(model, dictionaries, IDS, OUTPUTS)
+    features = graph.of_kind(FEATURE)
+    assert (graph.nodes.activation[features] > 0).all()
+    assert len(features) == int((frozen_run(model, dictionaries, IDS).activations > 0).sum())
 
 
 def test_a_transcoder_a_layer_is_needed():

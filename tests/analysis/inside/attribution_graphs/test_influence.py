@@ -1,5 +1,7 @@
 """Influence against a walk along all paths, and pruning against circuit-tracer's rule written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,16 +112,31 @@ def test_most_of_the_influence_is_kept_if_nothing_is_said():
     assert (prune(graph, found, 0.8, 0.5).edges != 0).sum() < (usual.edges != 0).sum()
 
 
-def test_a_share_is_between_nothing_and_all():
+@pytest.mark.parametrize(("nodes", "edges", "named"), [(0.5, 1.5, r"edges=1\.5"), (-0.5, 0.5, r"nodes=-0\.5")])
+def test_a_share_is_between_nothing_and_all(nodes, edges, named):
     graph = by_hand()
-    with pytest.raises(ValueError, match=r"edges=1\.5 must be between 0 and 1"):
-        prune(graph, measure_influence(graph), 0.5, 1.5)
+    with pytest.raises(ValueError, match=f"{named} must be between 0 and 1"):
+        prune(graph, measure_influence(graph), nodes, edges)
+
+
+def test_scores_are_those_of_shares():
+    """However little an output weighs; one that nothing adds to has no influence to share."""
+    graph = replace(by_hand(), outputs=(Output(6, None, 0.125),))
+    found, whole = measure_influence(graph), measure_influence(by_hand())
+    assert found.total == pytest.approx(whole.total / 8) == pytest.approx(found.nodes.sum())
+    assert (found.replacement, found.completeness) == pytest.approx((whole.replacement, whole.completeness))
+    found = measure_influence(replace(graph, edges=np.zeros((5, 5))))
+    assert (found.replacement, found.completeness) == (0, 1)
+    assert found.total > found.nodes.sum() == 0
 
 
 def test_nothing_that_counts_leaves_no_threshold():
     assert threshold(np.zeros(3), 0.8) == np.inf
     assert threshold(np.array([0.0, 2.0, 1.0, 1.0]), 0.5) == 2.0
     assert threshold(np.array([0.0, 2.0, 1.0, 1.0]), 1.0) == 1.0
+    tenths = np.array([0.1] * 10 + [0.0])
+    assert np.cumsum(tenths)[-1] < tenths.sum(), "rounding takes the sum beyond what the values come to one by one"
+    assert threshold(tenths, 1.0) == 0.1
 
 
 def test_what_is_said_of_a_graph():

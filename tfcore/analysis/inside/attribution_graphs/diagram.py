@@ -84,8 +84,8 @@ def groups(
     unit = profiles / np.maximum(np.linalg.norm(profiles, axis=1, keepdims=True), 1e-12)
     found: list[list[int]] = []
     for cell in dict.fromkeys(cells):
-        own = [[i] for i, other in enumerate(cells) if other == cell]
-        rows = unit[[group[0] for group in own]]
+        members = [i for i, other in enumerate(cells) if other == cell]
+        own, rows = [[i] for i in members], unit[members]
         least = rows @ rows.T  # the least cosine between members of two groups
         np.fill_diagonal(least, -np.inf)
         while len(own) > 1:
@@ -113,7 +113,7 @@ def promoted(
 ) -> Int[Tensor, "some count"]:
     """The tokens whose logits vectors in the stream raise most, read through the weights of the final norm and the
     unembedding, relative to the mean of all logits."""
-    return ((written * model.decoder.ln_final.weight) @ unembedding(model).T).topk(count, dim=-1).indices
+    return ((written * model.decoder.ln_final.weight) @ unembedding(model).T).topk(count).indices
 
 
 def written_by(transcoders: Sequence[Transcoder], graph: Graph, group: Sequence[int]) -> Float[Tensor, " d_model"]:
@@ -153,7 +153,7 @@ def draw(
         picks[row, [place[node] for node in group]] = 1
     first = [group[0] for group in members]
     naming = Naming(model, transcoders, tokenizer, graph, found)
-    naming.learn([group for group in members if nodes.kind[group[0]] == FEATURE])
+    naming.learn([group for group, node in zip(members, first, strict=True) if nodes.kind[node] == FEATURE])
     influence = picks @ found.nodes[kept]
     influence[nodes.kind[first] == OUTPUT] = graph.weights[[node for node in first if nodes.kind[node] == OUTPUT]]
     return Diagram(

@@ -11,9 +11,10 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Output, output_direction
 from tfcore.analysis.inside.attribution_graphs.influence import Influence
-from tfcore.analysis.inside.knock_outs import ROUNDING
+from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.shared_layers import BATCH, plain_run
 from tfcore.analysis.one_text import one_text, piece_of
+from tfcore.analysis.statistics import correlation
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
@@ -78,7 +79,7 @@ def take_off(
     """
     run, output = plain_run(model, graph.ids), graph.outputs[0]
     read = output_direction(model, output)
-    value = float(run.hidden[0, -1] @ read)
+    value = float(run.hidden[:, -1] @ read)
     nodes, seq = graph.nodes, len(graph.ids)
     names = [*(f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN), "ln_final.scale"]
     # a pass of its own: one that keeps patterns computes attention another way, which differs by rounding
@@ -167,13 +168,13 @@ def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:
     """As in "feature 2/517 at '·red' (12)": layer, number, token and position."""
     nodes = graph.nodes
     position = int(nodes.position[place])
-    token = visible(tokenizer.tokens([graph.ids[position]])[0])
+    token = visible(piece_of(tokenizer, graph.ids[position]))
     return f"feature {nodes.layer[place]}/{nodes.feature[place]} at '{token}' ({position})"
 
 
 def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> PredictedAgainstMeasured:
     """Compare both over all features that were taken off."""
-    measured, predicted = np.where(np.abs(found.measured) < ROUNDING, 0.0, found.measured), found.predicted
+    measured, predicted = without_rounding(found.measured), found.predicted
     least = float(np.abs(measured).max(initial=0.0)) / 10
     large = np.abs(measured) >= max(least, ROUNDING)
     worst = int(np.abs(measured - predicted).argmax()) if len(measured) else 0
@@ -192,10 +193,3 @@ def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokeniz
         predicted=float(predicted[worst]) if len(measured) else 0.0,
         measured=float(measured[worst]) if len(measured) else 0.0,
     )
-
-
-def correlation(one: Float[ndarray, " value"], other: Float[ndarray, " value"]) -> float | None:
-    """Pearson's; None where one of the two is the same everywhere."""
-    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
-        return None
-    return float(np.corrcoef(one, other)[0, 1])

@@ -131,10 +131,10 @@ def check_graph_model(config: ModelConfig) -> None:
 @torch.no_grad()
 def likely_outputs(model: Transformer, ids: Sequence[int]) -> tuple[Output, ...]:
     """The most probable next tokens, until they have 95 % of the probability together, and at most ten."""
-    probability = next_logits(model, ids).float().softmax(-1)
-    top = probability.topk(min(MOST, len(probability)))
-    count = min(int((top.values.cumsum(0) < COVERED).sum()) + 1, len(top.values))
-    kept = zip(top.indices[:count].tolist(), top.values[:count].tolist(), strict=True)
+    probability = next_logits(model, ids).float().softmax(0)
+    values, tokens = probability.topk(min(MOST, len(probability)))
+    count = int(np.searchsorted(np.cumsum(values.cpu().numpy()), COVERED)) + 1
+    kept = zip(tokens[:count].tolist(), values[:count].tolist(), strict=True)
     return tuple(Output(token, None, weight) for token, weight in kept)
 
 
@@ -184,10 +184,10 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
     names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
     wanted = ["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)]
     output = model(one_text(model, ids), capture=wanted, logits_to_keep=0)
-    found = output.activations
+    found = {name: value.squeeze(0) for name, value in output.activations.items()}
 
     def layers(name: str) -> Tensor:
-        return torch.stack([found[f"blocks.{i}.{name}"][0] for i in range(len(transcoders))])
+        return torch.stack([found[f"blocks.{i}.{name}"] for i in range(len(transcoders))])
 
     read, written = layers("ln2.normalized"), layers("mlp_out")
     active = [transcoder.top_features(x) for transcoder, x in zip(transcoders, read, strict=True)]
@@ -201,9 +201,9 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
         layers("attn.pattern"),
         layers("ln1.scale"),
         layers("ln2.scale"),
-        float(found["ln_final.scale"][0, -1, 0]),
-        output.hidden[0, -1],
-        found["embed"][0],
+        float(found["ln_final.scale"][-1]),
+        output.hidden.squeeze(0)[-1],
+        found["embed"],
         features,
         activations,
         written - torch.stack(predicted),
@@ -262,7 +262,7 @@ class _Tracer:
         gain: Tensor = model.decoder.ln_final.weight
         self.directions = self.read * gain / run.final_scale  # (output, d_model)
         # Where the nodes of a layer begin: embeddings first, then features and errors of each layer, then outputs.
-        self.active = [run.activations[i] > 0 for i in range(self.n_layers)]
+        self.active = list(run.activations > 0)
         self.starts = [self.seq]
         for active in self.active:
             self.starts.append(self.starts[-1] + int(active.sum()) + self.seq)
@@ -274,7 +274,7 @@ class _Tracer:
         for layer in range(self.n_layers):
             for start in range(0, self.seq, AT_ONCE):
                 self._features(layer, start, min(start + AT_ONCE, self.seq))
-        seed = torch.zeros(self.seq, len(self.outputs), self.directions.shape[-1])
+        seed = torch.zeros(self.seq, *self.directions.shape)
         seed[-1] = self.directions
         self._trace(seed, self.n_layers, slice(self.starts[-1], None), after_last=True)
         nodes = self._nodes(ids)

@@ -53,7 +53,7 @@ def measure_influence(graph: Graph) -> Influence:
     tokens, errors = (float(nodes[kind == one].sum()) for one in (EMBEDDING, ERROR))
     through = nodes + graph.weights
     explained = 1 - size[:, kind == ERROR].sum(1)
-    completeness = float(explained @ through / max(through.sum(), 1e-10))
+    completeness = float(explained @ through / through.sum())
     return Influence(nodes, through, inputs, tokens / max(tokens + errors, 1e-10), completeness)
 
 
