@@ -9,11 +9,13 @@ from tests.analysis.foundations.test_heads import wired
 from tfcore.analysis.inside.circuits import (
     KINDS,
     Composition,
+    DrawnPairs,
     PatchedRun,
     circuit_composition,
     compose,
     composition,
     decisive_input,
+    drawn_pairs,
     edits_of_receivers,
     frobenius,
     head_weights,
@@ -21,6 +23,7 @@ from tfcore.analysis.inside.circuits import (
     patch_paths,
     patched_losses,
     random_composition,
+    random_draws,
     theory,
 )
 from tfcore.analysis.inside.induction_heads import copying, random_rows, twice, zeroed_heads
@@ -64,6 +67,31 @@ def test_a_centred_norm_hides_what_all_directions_share():
 def test_frobenius_of_a_thin_product():
     a, b = torch.randn(3, 20, 4), torch.randn(3, 4, 30)
     torch.testing.assert_close(frobenius(a, b), torch.linalg.matrix_norm(a @ b))
+
+
+def test_rounding_leaves_no_square_below_zero():
+    """Of products that are 0 but for rounding, the squares sum up to less than 0 as often as to more."""
+    mixed = torch.randn(64, 3, 4, generator=torch.Generator().manual_seed(0))
+    a = torch.randn(64, 20, 3, generator=torch.Generator().manual_seed(1)) @ mixed
+    none = torch.linalg.svd(mixed)[2][:, -1:].mT  # what `mixed` maps to 0
+    b = none @ torch.randn(64, 1, 30, generator=torch.Generator().manual_seed(2))
+    assert (((a.mT @ a) * (b @ b.mT)).sum((1, 2)) < 0).any()
+    assert float(frobenius(a, b).max()) < 0.1
+    later, wrote = (a, torch.eye(4).expand(64, -1, -1)), none.expand(-1, -1, 4)
+    assert float(compose(later, (wrote, b)).max()) < 0.1
+    assert not compose(later, (0 * wrote, b)).any()
+
+
+def test_of_wide_models_fewer_random_circuits_are_drawn():
+    assert [random_draws(*shape) for shape in ((64, 16), (1024, 64), (1024, 65), (2048, 128), (8192, 512))] == [
+        *(64, 64, 63, 16, 4)
+    ]
+
+
+def test_all_pairs_are_drawn_up_to_a_number():
+    assert drawn_pairs(2_500) is None
+    assert drawn_pairs(2_501) == DrawnPairs(2_501, 800, 2)
+    assert drawn_pairs(4_201) == DrawnPairs(4_201, 800, 3)
 
 
 def test_what_is_not_read_scores_zero_and_what_is_read_whole_scores_most():
@@ -187,9 +215,10 @@ def test_the_composition_that_stands_out_is_counted_from_random_matrices():
         "From a previous-token head to an induction head of layer 1, K-composition stands out most from random "
         "matrices: Q 0.100 (+0 σ), K 0.400 (+30 σ), V 0.100 (+0 σ)."
     )
-    assert str(circuit_composition(result, 1, [(0, 1)], [(2, 0)])) == (
-        "No induction head of layer 1 has a previous-token head below it."
-    )
+    for sender, receiver in (((0, 1), (2, 0)), ((1, 0), (1, 1))):
+        assert str(circuit_composition(result, 1, [sender], [receiver])) == (
+            "No induction head of layer 1 has a previous-token head below it."
+        )
 
 
 def test_path_patching_names_the_input_that_matters_most():

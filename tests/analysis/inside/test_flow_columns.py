@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.analysis.inside.flow_columns import columns, strongest_layers
-from tfcore.analysis.inside.information_flow import trace
+from tfcore.analysis.inside.flow_columns import Column, Ribbon, columns, strongest_layers
+from tfcore.analysis.inside.information_flow import SMALLEST, Flow, Route, trace
 from tfcore.analysis.inside.passages import of_ids
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -34,6 +34,17 @@ def test_columns_open_and_folded():
     ]
     few = columns(found, [2], least=0.01, most=1)[1].ribbons
     assert [one.head is None for one in few] == [False, True]
+
+
+def test_the_smallest_shares_that_are_drawn():
+    nothing, moved = np.zeros((2, 2)), np.zeros((2, 2, 2))
+    moved[:, 1] = SMALLEST, 1 - SMALLEST
+    route = Route(1, 3, 1, 0, SMALLEST)
+    found = Flow(("0", "1"), 1, 0.0, np.ones((3, 2)), nothing, nothing, nothing, np.zeros(2), moved, (route,))
+    assert columns(found, [1], least=SMALLEST) == [
+        Column(0, 0, False, (Ribbon(1, 0, SMALLEST),)),
+        Column(1, 1, True, (Ribbon(1, 0, SMALLEST, 3),)),
+    ]
 
 
 def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():

@@ -9,9 +9,11 @@ from tests import small
 from tests.analysis.foundations.test_heads import wired
 from tests.real import real
 from tfcore.analysis.foundations import heads
+from tfcore.analysis.inside import induction_heads as module
 from tfcore.analysis.inside.induction_heads import (
     ROWS,
     ROWS_OF_LARGE,
+    Copying,
     ablate_each_head,
     copying,
     copying_ranks,
@@ -129,6 +131,7 @@ def test_other_changes_act_too():
 def test_too_little_and_other_models_are_refused():
     with pytest.raises(ValueError, match="two tokens"):
         copying(subject(), torch.tensor([[3]]))
+    assert len(copying(subject(), torch.tensor([[3, 4]])).losses) == 1
     with pytest.raises(ValueError, match="decoder"):
         copying(subject(architecture="encoder"), torch.tensor([[3, 4]]))
 
@@ -226,6 +229,40 @@ def test_a_large_model_is_measured_on_fewer_rows():
     assert rows_for(small.config(d_model=516, n_layers=12, d_ff=2048)) == ROWS  # 38 million
     assert rows_for(small.config(d_model=576, n_layers=30, d_ff=1536)) == ROWS_OF_LARGE  # SmolLM2's shape
     assert rows_for(small.config(d_model=256, n_heads=32, n_layers=32, d_ff=704, vocab_size=151_936)) == ROWS_OF_LARGE
+
+
+def planted(induction, previous):
+    """What a model of heads with these scores does."""
+    scores = {"induction": np.array(induction), "previous token": np.array(previous)}
+    nothing = np.zeros(0, dtype=bool)
+    return Copying(np.zeros(0, dtype=int), np.zeros((3, 2, 0, 0)), scores, np.zeros(0), nothing, nothing)
+
+
+def test_a_third_is_enough_and_a_previous_token_head_lies_below_an_induction_head(monkeypatch):
+    found = planted([[0, 0.3], [0, 0.2], [1 / 3, 0.1]], [[1 / 3, 0.3], [0.5, 0], [0, 0.9]])
+    assert found.strong("induction") == [(2, 0)]
+    assert found.strong("previous token") == [(2, 1), (1, 0), (0, 0)]
+    monkeypatch.setattr(module, "copying_of_random_rows", lambda _: found)
+    kinds = head_kinds(small.model())
+    assert (kinds.induction, kinds.previous, kinds.best) == ([(2, 0)], [(1, 0), (0, 0)], (2, 0))
+    assert kinds.others == [(2, 1)], "in the same layer"
+
+
+def test_a_model_is_large_from_so_many_weights_on(monkeypatch):
+    model = small.model(d_ff=40, activation="relu", n_layers=3)
+    config, weights = model.config, sum(one.numel() for name, one in model.named_parameters() if "ln" not in name)
+    monkeypatch.setattr(module, "LARGE", weights + 1)
+    assert rows_for(config) == ROWS
+    monkeypatch.setattr(module, "LARGE", weights)
+    assert rows_for(config) == ROWS_OF_LARGE
+
+
+def test_heads_are_tested_by_as_many_tokens_as_there_are():
+    assert [module.tested_length(small.config(**one)) for one in ({}, {"max_seq_len": 99}, {"vocab_size": 7})] == [
+        16,
+        32,
+        7,
+    ]
 
 
 @pytest.mark.usefixtures("real_models")

@@ -173,6 +173,27 @@ def test_with_no_threshold_every_layer_has_the_whole_state(values):
     np.testing.assert_allclose(found.carried, found.stream[1:].sum(1) - own, atol=1e-4)
 
 
+def test_shares_at_their_limits_are_followed():
+    """A head's share that is the threshold; a route of SMALLEST, which is told apart; a state of LEAST of the whole."""
+    config, every = small.config(n_heads=1, d_model=4), range(3)
+    kept = np.ones((3, 1))
+
+    def layer(*shares):
+        heads = np.zeros((3, 1, 3))
+        heads[2, 0] = shares
+        return flow_shares.LayerShares(every, every, heads, kept - heads.sum(2), None)
+
+    small_ones = [layer(0, 0, 0), layer(flows.LEAST, flows.SMALLEST, 0.5)]
+    found = flows.follow(config, of_ids([5, 6, 7], 2), small_ones)
+    np.testing.assert_allclose(found.stream, found.stream[[1, 1, 2]])
+    assert found.followed == pytest.approx(1)
+    assert [(one.layer, one.query, one.key, one.share) for one in found.routes] == [
+        (1, 2, 2, 0.5),
+        (1, 2, 1, flows.SMALLEST),
+    ]
+    assert flows.follow(config, of_ids([5, 6, 7], 2), small_ones, 0.5).routes == found.routes[:1]
+
+
 def test_a_threshold_loses_what_is_below_it():
     model = small.model()
     found = trace(model, of_ids(TEXT, 8), 0.05)
@@ -342,6 +363,7 @@ def test_factors_as_text():
     factors, exact = read_factors("1.3*-1.5 0.0*0 1.5*1", 2, 6)
     assert (factors, exact) == ({(0, 0): 0.0, (1, 3): -1.5}, True)
     assert written_factors(factors) == "0.0*0 1.3*-1.5"
+    assert written_factors({(0, 1): 2.0, (1, 2): 1.0}) == "0.1*2"
     assert read_factors("", 2, 6) == ({}, True)
     assert factors_of(small.model(), "1.3*2 9.9*0") == {(1, 3): 2.0}
     assert LARGEST == 2.0
@@ -392,9 +414,9 @@ def test_the_story_of_a_logit():
 
 
 def test_the_story_without_a_threshold_or_ribbons():
-    nothing = np.zeros((2, 1))
-    alone = Flow(("0", "1"), 0, 0.0, np.ones((3, 1)), nothing, nothing, nothing, np.zeros(2), np.ones((2, 1, 1)), ())
-    assert str(story(alone, ["a"], "b", 0.5, {})) == (
+    nothing, stream = np.zeros((2, 2)), np.array([[1.0, 0.0]] * 3)
+    alone = Flow(("0", "1"), 0, 0.0, stream, nothing, nothing, nothing, np.zeros(2), np.ones((2, 2, 2)), ())
+    assert str(story(alone, ["a", "c"], "b", 0.5, {})) == (
         "'b', 50%: no head brings anything from another token that is above the threshold. Traced back to the "
         "embeddings: 'a' 100%."
     )

@@ -19,6 +19,7 @@ from tfcore.analysis.inside.input_attribution import (
     method_agreement,
     most_named,
     removed,
+    without_rounding,
 )
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.analysis.statistics import rank_correlation
@@ -125,6 +126,10 @@ def test_what_cannot_be_attributed_is_refused(ids, other, message):
         attribute_inputs(small.model(), ids, QUANTITIES[0], other)
 
 
+def test_two_tokens_are_enough():
+    assert attribute_inputs(small.model(), [3, 4], QUANTITIES[0], steps=2).complete
+
+
 @pytest.mark.parametrize("kind", ["plain", "experts with a capacity"])
 def test_what_is_known_grows_step_by_step_to_the_whole(kind, monkeypatch):
     monkeypatch.setattr(input_attribution, "AT_ONCE", 2 * len(TEXT))  # two tokens, or two points, in a pass
@@ -167,6 +172,7 @@ def test_equal_values_share_their_rank():
 
 def test_rounding_errors_have_no_order():
     """Tokens that both texts share get none, whatever is left of them in float32."""
+    assert without_rounding(np.array([1.0, 1e-5, -1e-5, 9e-6, -9e-6])).tolist() == [1, 1e-5, -1e-5, 0, 0]
     one, other = np.array([3e-8, 2.0, -1e-8]), np.array([-2e-8, 5.0, 4e-8])
     assert method_agreement({"one": one, "other": other}, "abc").correlations["one", "other"] == pytest.approx(1)
 

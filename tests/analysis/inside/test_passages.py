@@ -42,6 +42,7 @@ def test_a_decoder_explains_its_last_token():
     found = read_passage(model, tokenizer, "Sam was a little boy", 4, 1)
     assert (found.ids, found.total) == (tuple(tokenizer.encode("Sam was a little boy")[:4]), 6)
     assert (found.target, found.choices, found.written, found.blank) == (3, (), (), None)
+    assert read_passage(model, tokenizer, "", 4).target == 0
 
 
 def test_an_encoder_explains_a_masked_token_or_the_one_asked_for():
@@ -51,7 +52,8 @@ def test_an_encoder_explains_a_masked_token_or_the_one_asked_for():
     assert (found.target, found.choice, found.choices) == (5, 5, found.tokens)
     assert [one == found.blank for one in found.ids] == [token == "___" for token in found.tokens]
     assert read_passage(model, tokenizer, DOG, 40, 10).target == 10
-    assert read_passage(model, tokenizer, DOG, 40, 99).target == 5
+    for none in (-1, len(found.ids), 99):
+        assert read_passage(model, tokenizer, DOG, 40, none).target == 5
     assert read_passage(model, tokenizer, "The dog was.", 40).target == 3  # the last word
     assert len(read_passage(model, tokenizer, DOG, 4).ids) == 4
     assert read_passage(model, tokenizer, "", 40).target == 0
@@ -75,9 +77,10 @@ def test_an_encoder_decoder_explains_a_token_of_its_translation():
     assert (found.target, found.choice) == (len(found.tokens) - 1, 5)
     best = int(found.run(model).logits[0, found.row].argmax())
     assert tokenizer.tokens([best]) == [" rouge"]
-    cut = read_passage(model, tokenizer, "She gave me a red book yesterday.", 10, 99)
-    assert (len(cut.ids), cut.ids[-1], len(cut.choices)) == (5, 0, 5)
-    assert cut.choice == 2
+    for none in (-1, 5, 99):
+        cut = read_passage(model, tokenizer, "She gave me a red book yesterday.", 10, none)
+        assert (len(cut.ids), cut.ids[-1], len(cut.choices)) == (5, 0, 5)
+        assert cut.choice == 2
 
 
 def test_ids_alone():

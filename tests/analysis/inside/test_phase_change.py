@@ -12,8 +12,10 @@ from tfcore.analysis.inside.phase_change import (
     Moment,
     best_heads,
     formed_yet,
+    heads_form,
     in_context,
     moment_losses,
+    places,
     uniform_loss_text,
 )
 
@@ -22,6 +24,33 @@ def moment(step: int, loss: float, score: float) -> Moment:
     heads = np.array([[0.05, score], [score / 2, 0.02]])
     by_place = np.linspace(5.0, loss, 19)
     return Moment(step, 5.5, loss, heads.T / 2, heads, 0.125, by_place, np.zeros((2, 2, 6, 6)))
+
+
+def planted(losses, induction, previous):
+    """A moment every ten steps."""
+    rows = zip(*(map(float, one) for one in (losses, induction, previous)), strict=True)
+    return [
+        Moment(
+            10 * i, 5.0, loss, np.full((1, 1), before), np.full((1, 1), score), i / 10, np.zeros(9), np.zeros((1,) * 4)
+        )
+        for i, (loss, score, before) in enumerate(rows)
+    ]
+
+
+def test_when_heads_form():
+    """From a third on, and where a tenth and nine tenths of the fall are done."""
+    found = heads_form(planted([10, 9, 1, 0], [0, 0.1, 1 / 3, 0.5], [0.1, 1 / 3, 0.4, 0.5]))
+    assert (found.previous, found.induction, found.fell) == (10, 20, (10, 20))
+    assert (found.early, found.highest, found.peak) == (10, 30, 0)
+    assert "rises" not in str(found), "the loss on the first copy is the same throughout"
+    assert heads_form(planted([10, 0], [0, 0.5], [0, 0.5])).fell == (10, 10)
+    assert heads_form(planted([10], [0.5], [0.5])) is None, "a fall has two ends"
+    assert heads_form(planted([10, 9, 0], [0, 0.5, 0.5], [0, 0.3, 0.3])) is None
+    assert heads_form(planted([10, 9, 0], [0, 0.3, 0.3], [0, 0.5, 0.5])) is None
+
+
+def test_the_early_token_has_one_before_it():
+    assert [places(length) for length in (9, 19, 20, 30, 500)] == [(2, 9), (2, 19), (2, 20), (3, 30), (50, 500)]
 
 
 MOMENTS = [moment(0, 5.0, 0.1), moment(1_000, 4.9, 0.1), moment(2_000, 1.0, 0.8), moment(3_000, 0.5, 0.9)]

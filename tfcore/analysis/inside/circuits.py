@@ -21,6 +21,9 @@ from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
 KINDS = ("query", "key", "value")
+DRAWS = 64  # pairs of random circuits
+FEWEST = 4  # of them
+NUMBERS = 2**22  # of one matrix in all draws; of wide models are drawn fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def head_weights(model: Transformer, layer: int) -> HeadWeights:
     if config.norm_placement != "post":
         reading = reading * block.ln1.weight.detach()
         if config.norm == "layernorm":  # which takes the mean away first
-            reading = reading - reading.mean(-1, keepdim=True)
+            reading = reading - reading.mean(1, keepdim=True)
     heads, shared, d_head = config.n_heads, config.kv_heads, config.head_size
     q, k, v = reading.unflatten(0, (-1, d_head)).split((heads, shared, shared))
     k, v = (part.repeat_interleave(heads // shared, dim=0) for part in (k, v))
@@ -108,13 +111,18 @@ def composition(model: Transformer, layer: int) -> Composition:
     return Composition(scores, *random_composition(config.d_model, config.head_size))
 
 
-def random_composition(d_model: int, d_head: int, draws: int = 64, seed: int = 0) -> tuple[float, float]:
+def random_draws(d_model: int, d_head: int) -> int:
+    """How many random circuits stand for all: DRAWS, or as few as NUMBERS allow, but FEWEST."""
+    return min(DRAWS, max(FEWEST, NUMBERS // (d_model * d_head)))
+
+
+def random_composition(d_model: int, d_head: int) -> tuple[float, float]:
     """Mean and standard deviation of the score of two circuits with random weights.
 
     In the mean of squares it is 1 / d_model, whatever d_head: one random direction in another's space.
     """
-    generator = torch.Generator().manual_seed(seed)
-    draws = min(draws, max(4, 2**22 // (d_model * d_head)))
+    generator = torch.Generator().manual_seed(0)
+    draws = random_draws(d_model, d_head)
     a, b = (torch.randn(2, draws, d_model, d_head, generator=generator) for _ in range(2))
     scores = compose((a[0], a[1].mT), (b[0], b[1].mT))
     return float(scores.mean()), float(scores.std())

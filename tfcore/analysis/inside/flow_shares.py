@@ -75,12 +75,14 @@ def record(
     names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
     if plain is None or not factors or config.architecture == "encoder-decoder":
         output = passage.run(model, names, edits)
-        return Recorded({name: value[0] for name, value in output.activations.items()}, output.hidden[0])
+        here = {name: value.squeeze(0) for name, value in output.activations.items()}
+        return Recorded(here, output.hidden.squeeze(0))
     first = first_changed(factors)
     names = [name for name in names if layer_of(name) >= first]
     recorder = ActivationRecorder.of(names, edits, config, None)
     hidden = model.stack(plain.here[f"blocks.{first}.resid_pre"][None], recorder, first=first)
-    return Recorded({**plain.here, **{name: value[0] for name, value in recorder.record.items()}}, hidden[0])
+    here = {name: value.squeeze(0) for name, value in recorder.record.items()}
+    return Recorded({**plain.here, **here}, hidden.squeeze(0))
 
 
 def first_changed(factors: Factors) -> int:
@@ -147,15 +149,15 @@ def logit_shares(
     check_model(model)
     factors, direction = factors or {}, stream_direction(model, *toward)
     here = (run or record(model, passage, factors)).here
-    changed = []
+    changed, at = [], [passage.row]
     for k, one in enumerate(found):
-        row = one_layer(model, passage, k, here, [passage.row], factors, direction)
+        row = one_layer(model, passage, k, here, at, factors, direction)
         heads, kept = one.heads.copy(), one.kept.copy()
-        heads[passage.row], kept[passage.row] = row.heads[0], row.kept[0]
+        heads[at], kept[at] = row.heads, row.kept
         forward = one.feedforward
         if forward is not None and row.feedforward is not None:
             forward = forward.copy()
-            forward[passage.row] = row.feedforward[0]
+            forward[at] = row.feedforward
         changed.append(one._replace(heads=heads, kept=kept, feedforward=forward))
     return tuple(changed)
 
@@ -250,9 +252,9 @@ def shares(
     """The share of each part in a sum: of max(0, |sum|_1 - |part - sum|_1), or of max(0, part . toward), over all
     parts. Where that is 0 of all parts, the last has all."""
     if toward is None:
-        apart = torch.cdist(parts.transpose(0, 1).contiguous(), summed[:, None], p=1)[..., 0]  # (row, part)
-        near = (summed.abs().sum(-1, keepdim=True) - apart).clamp_min(0).double()
+        apart = torch.cdist(parts.transpose(0, 1).contiguous(), summed[:, None], p=1).squeeze(2)  # (row, part)
+        near = (summed.abs().sum(1, keepdim=True) - apart).clamp_min(0).double()
     else:
         near = (parts.double() @ toward).T.clamp_min(0)
-    near[:, -1] += near.sum(-1) == 0
-    return (near / near.sum(-1, keepdim=True)).T.cpu().numpy()
+    near[:, -1] += near.sum(1) == 0
+    return (near / near.sum(1, keepdim=True)).T.cpu().numpy()

@@ -125,12 +125,13 @@ def copying(
     output = model(ids, capture=names, edits=[*zeroed_heads(off), *edits])
     losses = F.cross_entropy(output.logits[:, :-1].float().mT, ids[:, 1:], reduction="none").mean(0)
     patterns = torch.stack([output.activations[name] for name in names], dim=1).float().cpu().numpy()
-    rows = [scores_of(pattern, row) for pattern, row in zip(patterns, ids.cpu().numpy(), strict=True)]
+    texts = ids.cpu().numpy()
+    rows = [scores_of(pattern, row) for pattern, row in zip(patterns, texts, strict=True)]
     place = np.arange(seq - 1)
-    new = place < length - 1 if length else ~foreseeable(ids[0].cpu().numpy())
+    new = place < length - 1 if length else ~foreseeable(texts[0])
     repeated = place >= length if length else ~new
     scores = {kind: np.mean([row[kind] for row in rows], axis=0) for kind in MEASURED}
-    return Copying(ids[0].cpu().numpy(), patterns[0], scores, losses.cpu().numpy(), new, repeated)
+    return Copying(texts[0], patterns[0], scores, losses.cpu().numpy(), new, repeated)
 
 
 def scores_of(
@@ -213,9 +214,9 @@ def first_share(
     patterns: Float[ndarray, "layer head query key"], target: Bool[ndarray, "query key"]
 ) -> Float[ndarray, "layer head"]:
     """Of the queries that have a target, the share whose largest weight is on one."""
-    queries = target.any(-1)
+    queries = np.flatnonzero(target.any(1))
     largest = patterns.argmax(-1)[..., queries]  # (layer, head, query)
-    return np.take_along_axis(target[queries][None, None], largest[..., None], axis=-1)[..., 0].mean(-1)
+    return target[queries, largest].mean(-1)
 
 
 def copying_of_heads(model: Transformer, row: Int[Tensor, " key"]) -> Float[ndarray, "3 layer head"]:
@@ -248,7 +249,7 @@ def direct_logits(
     """
     config = model.config
     z = values.repeat_interleave(config.n_heads // config.kv_heads, dim=1)  # (1, head, key, d_head)
-    written = cast("Block", model.decoder.blocks[layer]).attn.results(z)[0]  # (key, head, d_model)
+    written = cast("Block", model.decoder.blocks[layer]).attn.results(z).squeeze(0)  # (key, head, d_model)
     if config.norm_placement != "post":
         written = written * model.decoder.ln_final.weight
     return F.linear(written, directions)
@@ -264,7 +265,7 @@ def copying_score(raised: Float[Tensor, "key head token"]) -> Float[Tensor, " he
     """Of all that a head adds to logits of the text's tokens, the share of the token it attends to, scaled from 0..1 to
     -1..1; mean over the tokens. Logits below the mean over the vocabulary count as 0."""
     own = raised.diagonal(dim1=0, dim2=2)  # (head, key)
-    return (2 * own / raised.sum(-1).T.clamp(min=1e-9) - 1).mean(-1)
+    return (2 * own / raised.sum(-1).T.clamp(min=1e-9) - 1).mean(1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def follow(
         if one.feedforward is not None:
             feedforward[k, reached] = here_now * one.feedforward[local]
         elif kept.shape[1] > 1:  # a parallel block: its feed-forward layer reads the same stream
-            feedforward[k, reached] = here_now * kept[:, -1]
+            feedforward[k, reached] = here_now * kept[:, 1]
         faint[k, reached] = (brought - followed).sum((1, 2))
         apart = [i for i in range(n) if i not in one.rows]  # tokens of the other stack: nothing happens to them
         straight[k, apart] = arrived[apart]
@@ -204,8 +204,8 @@ def layer_guesses(
     logits = cast("Tensor", model.to_logits(torch.cat([*states, found.hidden[passage.row, None]]))).float()
     if passage.blank is not None:
         logits[:, passage.blank] = -torch.inf
-    chances = logits.softmax(-1)  # (layer, vocab), then those of the model itself
-    probability, best = chances[:-1].max(-1)
+    chances = logits.softmax(1)  # (layer, vocab), then those of the model itself
+    probability, best = chances[:-1].max(1)
     said = dict(zip(last, zip(best.tolist(), probability.tolist(), strict=True), strict=True))
     if plain:
         said |= {k: (plain.best[k], plain.probability[k]) for k in range(first)}

@@ -90,12 +90,12 @@ def attribute_by_steps(
     text = embeddings(model, ids)
     baseline = torch.zeros_like(text) if other is None else embeddings(model, other)
     value, start = (float(of_embeddings(model, ids, quantity, one[None])) for one in (text, baseline))
-    slope = gradients(model, ids, quantity, text[None])[0]
+    (slope,) = gradients(model, ids, quantity, text[None])
     unknown = np.full(len(ids), np.nan, dtype=np.float32)
-    gradient = ((text - baseline) * slope).sum(-1).cpu().numpy()
+    gradient = ((text - baseline) * slope).sum(1).cpu().numpy()
     found = InputAttribution(unknown, unknown, unknown, gradient, value, start, steps)
     yield found
-    differs = (text != baseline).any(-1).tolist()
+    differs = (text != baseline).any(1).tolist()
     for places in _groups(model, len(ids)):
         replaced, left_out = found.replaced.copy(), found.left_out.copy()
         replaced[places] = 0.0  # of a token that is its own baseline
@@ -166,7 +166,7 @@ def integrals(
         weight = torch.as_tensor(weights[start : start + size] / 2).to(text)
         points = baseline + t[:, None, None] * (text - baseline)  # (point, seq, d_model)
         total += torch.einsum("p,psd->sd", weight, gradients(model, ids, quantity, points))
-        yield ((text - baseline) * total).sum(-1).cpu().numpy() if start + size >= steps else None
+        yield ((text - baseline) * total).sum(1).cpu().numpy() if start + size >= steps else None
 
 
 @torch.enable_grad()
@@ -177,7 +177,8 @@ def gradients(
     values alone."""
     points = points.detach().requires_grad_()
     found = measured(model, _hidden(model, ids, points), ids, quantity)
-    return torch.autograd.grad(found.sum(), points)[0]
+    (slope,) = torch.autograd.grad(found.sum(), points)
+    return slope
 
 
 @torch.no_grad()
@@ -203,7 +204,7 @@ def without_each(
 @torch.no_grad()
 def embeddings(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "seq d_model"]:
     """What the tokens of a text are embedded as, before positions."""
-    return model.activations(one_text(model, ids), "embed")["embed"][0]
+    return model.activations(one_text(model, ids), "embed")["embed"].squeeze(0)
 
 
 def _hidden(model: Transformer, ids: Sequence[int], points: Tensor) -> Float[Tensor, "point seq d_model"]:
@@ -274,9 +275,10 @@ class Agreement(Finding):
             f"{one} and {other} {'undefined' if value is None else f'{value:.2f}'}"
             for (one, other), value in self.correlations.items()
         )
-        places = list(self.first.values())
-        if len(set(places)) == 1:
-            named = f"All three name '{visible(places[0][0])}' ({places[0][1]}) first."
+        places = set(self.first.values())
+        if len(places) == 1:
+            ((token, at),) = places
+            named = f"All three name '{visible(token)}' ({at}) first."
         else:
             each = ", ".join(f"{name}: '{visible(token)}' ({at})" for name, (token, at) in self.first.items())
             named = f"They do not name the same token first: {each}."

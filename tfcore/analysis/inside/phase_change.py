@@ -160,12 +160,10 @@ class HeadsForm(Finding):
 def heads_form(moments: Sequence[Moment]) -> HeadsForm | None:
     """When the heads form; None while there is no induction head or no previous-token head."""
     fell = loss_fall(moments)
-    previous, induction = (
-        next((m.step for m in moments if float(getattr(m, kind).max()) >= STRONG), None)
-        for kind in ("previous", "induction")
-    )
-    if fell is None or previous is None or induction is None or len(moments) < 2:
+    there = [[m.step for m in moments if getattr(m, kind).max() >= STRONG] for kind in ("previous", "induction")]
+    if fell is None or not all(there) or len(moments) < 2:
         return None
+    (previous, *_), (induction, *_) = there
     peak = max(moments, key=lambda m: m.first_loss)
     before = next(m for m in moments if m.step == fell[0])
     highest = max(moments, key=lambda m: m.key_composition)

@@ -109,6 +109,16 @@ def test_where_it_collapses():
         steering.collapsed(replace(found, nats=None))
 
 
+def test_a_text_at_its_limits_has_not_collapsed():
+    """Two different runs of five, and four nats; at the factors next to 0 it has, which without steering is no side."""
+    rows, nats = [[1, 2] * 3 + [1]] * len(FACTORS), [4.0] * len(FACTORS)
+    assert not any(steering.collapsed(made(nats, rows)))
+    for factor in (-1.0, 0.0, 1.0):
+        nats[FACTORS.index(factor)] = 4.25
+    said = steering.collapse(made(nats, rows))
+    assert (said.below, said.above, said.repeated) == (-1.0, 1.0, pytest.approx(0.6))
+
+
 def test_what_is_said_of_the_next_token():
     found = made([1.0] * len(FACTORS), [[1] * 3] * len(FACTORS))
     assert str(steering.steered_next(found, 2.0, NAMES)) == (

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests import small
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.logistic import L2, fit_probe
 from tfcore.analysis.inside.probing.two_classes import METHODS, TwoClasses
@@ -31,6 +32,37 @@ def test_a_sentence_is_the_mean_of_its_tokens_but_the_first(stories, found):
     ids = torch.tensor([tokenizer.encode("He cried.")])
     x = model(ids, capture=("blocks.1.resid_post",)).activations["blocks.1.resid_post"][0]
     assert np.allclose(found.states[2, 3], x[1:].mean(0), atol=1e-4)
+
+
+def test_a_sentence_of_one_token_is_that_token(stories):
+    model, tokenizer = stories
+    (he,) = tokenizer.encode("He")
+    state = model(torch.tensor([[he]]), capture=("blocks.1.resid_post",)).activations["blocks.1.resid_post"]
+    np.testing.assert_allclose(two_classes.read_class(model, tokenizer, "He cried.\nHe")[2, 1], state[0, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_a_difference_there_is_no_direction_and_no_score(stories, method):
+    made = planted()
+    made.states[0] = 0
+    along = two_classes.class_direction(made, 0, method)
+    assert not along.vector.any()
+    assert along.half > 0
+    assert (made.states[0] @ along.vector - along.offset) / along.half == pytest.approx(np.zeros(10))
+    if method == "means":
+        assert two_classes.held_out_right(made, method)[0].tolist() == (~made.first).tolist(), "0 is not above 0"
+    said = two_classes.points_at(*stories, two_classes.Direction("x", 1, np.zeros(192, dtype=np.float32)))
+    assert set(said.cosines) == {0.0}
+
+
+def test_a_cosine_does_not_depend_on_lengths(stories):
+    model = small.model(vocab_size=2048)
+    along = two_classes.Direction("x", 1, np.linspace(-1, 1, 24, dtype=np.float32))
+    whole = two_classes.points_at(model, stories[1], along)
+    model.embed.weight.mul_(1e-3)
+    assert two_classes.points_at(model, stories[1], along).cosines == pytest.approx(whole.cosines, abs=1e-4)
+    model.embed.weight[:] = 1.7 * torch.linspace(-1, 1, 24)
+    assert np.isfinite(two_classes.points_at(model, stories[1], along).cosines).all(), "rows that are the mean row"
 
 
 def test_one_sentence_is_too_few(stories):

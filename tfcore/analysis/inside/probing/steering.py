@@ -92,13 +92,13 @@ def steer(model: Transformer, ids: Sequence[int], along: Direction, new_tokens: 
     prompt = one_text(model, ids).expand(rows, -1)
     written = prompt[:, :0]
     edits = [Edit(stream_names(model.config)[along.layer], lambda x: x + change.to(x))]
-    found = Steered(along.title, logits.softmax(-1).cpu().numpy(), written.cpu().numpy())
+    found = Steered(along.title, logits.softmax(1).cpu().numpy(), written.cpu().numpy())
     for _ in range(room):
-        written = torch.cat([written, logits.argmax(-1, keepdim=True)], 1)
+        written = torch.cat([written, logits.argmax(1, keepdim=True)], 1)
         found = replace(found, tokens=written.cpu().numpy())
         yield found
         if written.shape[1] < room:
-            logits = model(written[:, -1:], cache=cache, edits=edits).logits[:, -1].float()
+            logits = model(written[:, -1:], cache=cache, edits=edits).logits.squeeze(1).float()
     yield replace(found, nats=continuation_nats(model, prompt, written))
 
 

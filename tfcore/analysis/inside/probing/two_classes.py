@@ -159,7 +159,7 @@ def held_out_right(found: TwoClasses, method: Method) -> Bool[ndarray, "layer se
     gram, first, line = gram_matrix(found), torch.from_numpy(found.first), torch.from_numpy(found.line)
     right = torch.zeros(gram.shape[:2], dtype=torch.bool)
     for one in range(int(line.max()) + 1):
-        held, used = (line == one).nonzero()[:, 0], (line != one).nonzero()[:, 0]
+        held, used = line == one, line != one
         weights, offset = direction_weights(gram[:, used][:, :, used], first[used], method, found.states.shape[2])
         scores = torch.einsum("lhu,lu->lh", gram[:, held][:, :, used], weights) - offset[:, None]
         right[:, held] = (scores > 0) == first[held]
@@ -189,14 +189,14 @@ def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
     """The direction from the second class to the first, as long as the difference of their means."""
     x, first = found.states[layer].astype(np.float64), found.first
     gram = torch.from_numpy(x @ x.T)[None]
-    weights, offset = direction_weights(gram, torch.from_numpy(first), method, x.shape[1])
+    (weights,), (offset,) = direction_weights(gram, torch.from_numpy(first), method, x.shape[1])
     gap = x[first].mean(0) - x[~first].mean(0)
-    vector = weights[0].numpy() @ x
+    vector = weights.numpy() @ x
     stretch = float(np.linalg.norm(gap)) / max(float(np.linalg.norm(vector)), 1e-12)
     vector = vector * stretch
     half = max(float(vector @ gap) / 2, 1e-12)
     title = f"{METHODS[method]} at {layer_name(layer)}"
-    return Direction(title, layer, vector.astype(np.float32), float(offset[0]) * stretch, half)
+    return Direction(title, layer, vector.astype(np.float32), float(offset) * stretch, half)
 
 
 @dataclass(frozen=True, slots=True)
