@@ -95,7 +95,8 @@ def test_what_is_said_of_forecasts():
         graph, TakenOff(found.nodes[:0], empty, empty, empty, empty, Output(6), 3.0), ByteTokenizer()
     )
     assert none.correlation is None
-    tenth = TakenOff(found.nodes, *(np.array([1.0, -0.1, 0.09]) for _ in range(4)), Output(6), 3.0)
+    falls = np.array([1.0, -0.1, 0.09])
+    tenth = TakenOff(found.nodes, falls, falls, falls, falls, Output(6), 3.0)
     said = predicted_against_measured(graph, tenth, ByteTokenizer())
     assert (said.least, said.counted) == (0.1, 2), "a tenth of the largest counts"
 

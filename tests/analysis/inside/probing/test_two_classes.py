@@ -51,7 +51,8 @@ def test_without_a_difference_there_is_no_direction_and_no_score(stories, method
     assert (made.states[0] @ along.vector - along.offset) / along.half == pytest.approx(np.zeros(10))
     if method == "means":
         assert two_classes.held_out_right(made, method)[0].tolist() == (~made.first).tolist(), "0 is not above 0"
-    said = two_classes.points_at(*stories, two_classes.Direction("x", 1, np.zeros(192, dtype=np.float32)))
+    nowhere = two_classes.Direction("x", 1, np.zeros(192, dtype=np.float32))
+    said = two_classes.points_at(stories[0], stories[1], nowhere)
     assert set(said.cosines) == {0.0}
 
 
