@@ -7,7 +7,7 @@ import torch
 from tests import small
 from tests.analysis.foundations.test_heads import wired
 from tfcore.analysis.inside.circuits import (
-    KINDS,
+    INPUTS,
     Composition,
     DrawnPairs,
     PatchedRun,
@@ -56,7 +56,7 @@ def test_scores_equal_the_products_written_out(kv_heads):
     for head, earlier, other in ((0, 0, 0), (5, 1, 2), (3, 0, 4)):
         for kind, score in by_hand(model, 2, head, earlier, other).items():
             assert found.scores[kind][head, earlier, other] == pytest.approx(score, rel=1e-4)
-    assert all(found.scores[kind].shape == (6, 2, 6) for kind in KINDS)
+    assert all(found.scores[kind].shape == (6, 2, 6) for kind in INPUTS)
 
 
 def test_a_centred_norm_hides_what_all_directions_share():
@@ -115,7 +115,7 @@ def test_random_matrices_score_one_over_the_root_of_the_width(d_model, d_head):
 def test_an_untrained_model_scores_as_random_matrices():
     model = small.model(n_layers=2, d_model=96, n_heads=6)
     found = composition(model, 1)
-    for kind in KINDS:
+    for kind in INPUTS:
         assert np.mean(found.scores[kind]) == pytest.approx(found.random, rel=0.1)
 
 
@@ -188,14 +188,14 @@ def test_without_senders_or_receivers_nothing_changes():
 
 def test_the_highest_composition_of_each_kind_is_that_of_a_loop():
     rng = np.random.default_rng(0)
-    result = Composition({kind: rng.random((3, 2, 3)) for kind in KINDS}, 0.5, 0.25)
+    result = Composition({kind: rng.random((3, 2, 3)) for kind in INPUTS}, 0.5, 0.25)
     found = highest_composition(result, 2, 64)
-    for kind in KINDS:
+    for kind in INPUTS:
         scores = result.scores[kind]
         every = [(scores[h, b, e], (b, e), (2, h)) for h in range(3) for b in range(2) for e in range(3)]
         assert found.best[kind] == max(every)
-    result = Composition({kind: np.zeros((2, 1, 3)) for kind in KINDS}, 0.125, 0.0156)
-    for i, kind in enumerate(KINDS):
+    result = Composition({kind: np.zeros((2, 1, 3)) for kind in INPUTS}, 0.125, 0.0156)
+    for i, kind in enumerate(INPUTS):
         result.scores[kind][1, 0, i] = 0.25 * (i + 1)
     assert str(highest_composition(result, 1, 64)) == (
         "Composition scores of the heads of layer 1 with every head below. Highest: Q 0.250 (0.0 to 1.1); "
@@ -204,7 +204,7 @@ def test_the_highest_composition_of_each_kind_is_that_of_a_loop():
 
 
 def test_the_composition_that_stands_out_is_counted_from_random_matrices():
-    scores = {kind: np.full((2, 1, 2), 0.1) for kind in KINDS}
+    scores = {kind: np.full((2, 1, 2), 0.1) for kind in INPUTS}
     scores["key"][1, 0, 1] = 0.4
     scores["query"][0, 0, 1] = 0.9  # of a head that is no induction head
     result = Composition(scores, 0.1, 0.01)

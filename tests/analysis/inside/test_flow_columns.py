@@ -1,11 +1,13 @@
-"""Columns of the picture of a flow: what is folded carries what its layers carry, and nothing is counted twice."""
+"""Columns of the picture of a flow: what is folded carries what its layers carry, and nothing is counted twice; the
+smallest shares that are followed, told apart and drawn."""
 
 import numpy as np
 import pytest
 
 from tests import small
 from tfcore.analysis.inside.flow_columns import Column, Ribbon, columns, strongest_layers
-from tfcore.analysis.inside.information_flow import SMALLEST, Flow, Route, trace
+from tfcore.analysis.inside.flow_shares import LayerShares
+from tfcore.analysis.inside.information_flow import LEAST, SMALLEST, Flow, Route, follow, trace
 from tfcore.analysis.inside.passages import of_ids
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -45,6 +47,24 @@ def test_the_smallest_shares_that_are_drawn():
         Column(0, 0, False, (Ribbon(1, 0, SMALLEST),)),
         Column(1, 1, True, (Ribbon(1, 0, SMALLEST, 3),)),
     ]
+
+
+def test_shares_at_their_limits_are_followed():
+    """A head's share that is the threshold; a route of SMALLEST, which is told apart; a state of LEAST of the whole."""
+    config, every = small.config(n_heads=1, d_model=4), range(3)
+    kept = np.ones((3, 1))
+
+    def layer(*shares):
+        heads = np.zeros((3, 1, 3))
+        heads[2, 0] = shares
+        return LayerShares(every, every, heads, kept - heads.sum(2), None)
+
+    small_ones = [layer(0, 0, 0), layer(LEAST, SMALLEST, 0.5)]
+    found = follow(config, of_ids([5, 6, 7], 2), small_ones)
+    np.testing.assert_allclose(found.stream, found.stream[[1, 1, 2]])
+    assert found.followed == pytest.approx(1)
+    assert [(one.layer, one.query, one.key, one.share) for one in found.routes] == [(1, 2, 2, 0.5), (1, 2, 1, SMALLEST)]
+    assert follow(config, of_ids([5, 6, 7], 2), small_ones, 0.5).routes == found.routes[:1]
 
 
 def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():

@@ -173,27 +173,6 @@ def test_with_no_threshold_every_layer_has_the_whole_state(values):
     np.testing.assert_allclose(found.carried, found.stream[1:].sum(1) - own, atol=1e-4)
 
 
-def test_shares_at_their_limits_are_followed():
-    """A head's share that is the threshold; a route of SMALLEST, which is told apart; a state of LEAST of the whole."""
-    config, every = small.config(n_heads=1, d_model=4), range(3)
-    kept = np.ones((3, 1))
-
-    def layer(*shares):
-        heads = np.zeros((3, 1, 3))
-        heads[2, 0] = shares
-        return flow_shares.LayerShares(every, every, heads, kept - heads.sum(2), None)
-
-    small_ones = [layer(0, 0, 0), layer(flows.LEAST, flows.SMALLEST, 0.5)]
-    found = flows.follow(config, of_ids([5, 6, 7], 2), small_ones)
-    np.testing.assert_allclose(found.stream, found.stream[[1, 1, 2]])
-    assert found.followed == pytest.approx(1)
-    assert [(one.layer, one.query, one.key, one.share) for one in found.routes] == [
-        (1, 2, 2, 0.5),
-        (1, 2, 1, flows.SMALLEST),
-    ]
-    assert flows.follow(config, of_ids([5, 6, 7], 2), small_ones, 0.5).routes == found.routes[:1]
-
-
 def test_a_threshold_loses_what_is_below_it():
     model = small.model()
     found = trace(model, of_ids(TEXT, 8), 0.05)

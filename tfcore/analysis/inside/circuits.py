@@ -20,10 +20,9 @@ from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
-KINDS = ("query", "key", "value")
-DRAWS = 64  # pairs of random circuits
-FEWEST = 4  # of them
-NUMBERS = 2**22  # of one matrix in all draws; of wide models are drawn fewer
+INPUTS = {"query": "q", "key": "k", "value": "v"}  # of a head, with the ends of their activations' names
+DRAWS = 64  # pairs of random circuits; of wide models fewer
+NUMBERS = 2**22  # of one matrix in all draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +106,13 @@ def composition(model: Transformer, layer: int) -> Composition:
         raise ValueError(f"layer={layer} must be between 1 and {config.n_layers - 1}, of a decoder")
     own = head_weights(model, layer)
     found = [compositions(own, head_weights(model, below)) for below in range(layer)]
-    scores = {kind: torch.stack([one[kind] for one in found], dim=1).float().cpu().numpy() for kind in KINDS}
+    scores = {kind: torch.stack([one[kind] for one in found], dim=1).float().cpu().numpy() for kind in INPUTS}
     return Composition(scores, *random_composition(config.d_model, config.head_size))
 
 
 def random_draws(d_model: int, d_head: int) -> int:
-    """How many random circuits stand for all: DRAWS, or as few as NUMBERS allow, but FEWEST."""
-    return min(DRAWS, max(FEWEST, NUMBERS // (d_model * d_head)))
+    """How many pairs of random circuits stand for all."""
+    return min(DRAWS, max(4, NUMBERS // (d_model * d_head)))
 
 
 def random_composition(d_model: int, d_head: int) -> tuple[float, float]:
@@ -122,8 +121,8 @@ def random_composition(d_model: int, d_head: int) -> tuple[float, float]:
     In the mean of squares it is 1 / d_model, whatever d_head: one random direction in another's space.
     """
     generator = torch.Generator().manual_seed(0)
-    draws = random_draws(d_model, d_head)
-    a, b = (torch.randn(2, draws, d_model, d_head, generator=generator) for _ in range(2))
+    shape = (2, random_draws(d_model, d_head), d_model, d_head)
+    a, b = (torch.randn(shape, generator=generator) for _ in range(2))
     scores = compose((a[0], a[1].mT), (b[0], b[1].mT))
     return float(scores.mean()), float(scores.std())
 
@@ -131,9 +130,6 @@ def random_composition(d_model: int, d_head: int) -> tuple[float, float]:
 def theory(d_model: int) -> float:
     """The root mean square of the score of random circuits: 1 / sqrt(d_model)."""
     return 1 / math.sqrt(d_model)
-
-
-INPUTS = {"query": "q", "key": "k", "value": "v"}  # of a head, with the ends of their activations' names
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +334,7 @@ def circuit_composition(
     result: Composition, layer: int, senders: Sequence[Place], receivers: Sequence[Place]
 ) -> CircuitComposition:
     """The highest score of each kind over all pairs of a sender and a receiver in `layer`."""
-    own = [head for at, head in receivers if at == layer]
-    pairs = [(head, below, other) for head in own for below, other in senders if below < layer]
+    pairs = [(head, *one) for at, head in receivers if at == layer for one in senders if one[0] < layer]
     if not pairs:
         return CircuitComposition(layer, {}, {})
     best = {kind: max(float(scores[pair]) for pair in pairs) for kind, scores in result.scores.items()}
