@@ -1,12 +1,13 @@
-"""Columns of the picture of a flow: what is folded carries what its layers carry, and nothing is counted twice; the
-smallest shares that are followed, told apart and drawn."""
+"""Columns of the picture of a flow: what is folded carries what its layers carry, and nothing is counted twice; shares
+of a sum, and the smallest that are followed, told apart and drawn."""
 
 import numpy as np
 import pytest
+import torch
 
 from tests import small
 from tfcore.analysis.inside.flow_columns import Column, Ribbon, columns, strongest_layers
-from tfcore.analysis.inside.flow_shares import LayerShares
+from tfcore.analysis.inside.flow_shares import LayerShares, shares
 from tfcore.analysis.inside.information_flow import LEAST, SMALLEST, Flow, Route, follow, trace
 from tfcore.analysis.inside.passages import of_ids
 
@@ -47,6 +48,14 @@ def test_the_smallest_shares_that_are_drawn():
         Column(0, 0, False, (Ribbon(1, 0, SMALLEST),)),
         Column(1, 1, True, (Ribbon(1, 0, SMALLEST, 3),)),
     ]
+
+
+def test_shares_of_a_sum_by_hand():
+    parts = torch.tensor([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
+    # |sum| = 2 + 1; distances 1 + 1, 2 + 0, 3 + 1: near by 1, 1 and 0
+    np.testing.assert_allclose(shares(parts, torch.tensor([[2.0, 1.0]])), [[0.5], [0.5], [0.0]])
+    nothing = torch.tensor([[[1.0, 0.0]], [[-1.0, 0.0]]])
+    np.testing.assert_allclose(shares(nothing, torch.zeros(1, 2)), [[0.0], [1.0]])
 
 
 def test_shares_at_their_limits_are_followed():

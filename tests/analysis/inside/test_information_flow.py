@@ -7,7 +7,7 @@ import torch
 from tests import small
 from tfcore.analysis.inside import flow_shares
 from tfcore.analysis.inside import information_flow as flows
-from tfcore.analysis.inside.flow_shares import Factors, edits_of, shares
+from tfcore.analysis.inside.flow_shares import Factors, edits_of
 from tfcore.analysis.inside.information_flow import (
     LARGEST,
     Flow,
@@ -246,14 +246,6 @@ def test_an_encoder_decoder_is_traced_through_both(norm):
     assert {route.key < 9 for route in found.routes if route.layer in (4, 6)} == {True}
     edited = trace(model, of_ids(TEXT, 12, written), factors={(6, 2): 0.0})
     assert not [route for route in edited.routes if (route.layer, route.head) == (6, 2)]
-
-
-def test_shares_of_a_sum_by_hand():
-    parts = torch.tensor([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
-    # |sum| = 2 + 1; distances 1 + 1, 2 + 0, 3 + 1: near by 1, 1 and 0
-    np.testing.assert_allclose(shares(parts, torch.tensor([[2.0, 1.0]])), [[0.5], [0.5], [0.0]])
-    nothing = torch.tensor([[[1.0, 0.0]], [[-1.0, 0.0]]])
-    np.testing.assert_allclose(shares(nothing, torch.zeros(1, 2)), [[0.0], [1.0]])
 
 
 def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
