@@ -124,6 +124,15 @@ def test_the_mean_of_a_layer_is_over_its_heads(step):
 def test_a_source_of_its_end_alone():
     found = Translated(Writing([0], [5], np.zeros((1, 7)), np.ones((1, 1, 1, 1))), (END,), ("x",), ())
     assert strongest_source(found, 0, 0, 0).source == END
+    assert END not in str(strongest_source(found, 0, 0, 0)).partition(";")[2]
+
+
+def test_a_source_of_one_token_and_its_end():
+    patterns = np.array([0.5, 0.5]).reshape(1, 1, 1, 2)
+    found = Translated(Writing([3, 0], [5], np.zeros((1, 7)), patterns), ("a", END), ("x",), ())
+    said = strongest_source(found, 0, 0, 0)
+    assert (said.source, said.weight, said.end) == ("a", 0.5, 0.5)
+    assert "; <end> has" not in str(said), "no more than the token has"
 
 
 def test_largest_weights_are_those_of_the_layers():

@@ -81,6 +81,13 @@ def test_a_wrong_kind_of_pair_is_refused():
         inspect.unwrap(flops)(config(), 8, pairs="half")  # as it is outside of the tests, which check all types
 
 
+@pytest.mark.parametrize("seq", [0, 33])
+def test_a_length_that_is_none_is_refused(seq):
+    flops(config(), 1), flops(config(), 32)
+    with pytest.raises(ValueError, match=f"seq={seq} must be between 1 and max_seq_len=32"):
+        flops(config(), seq)
+
+
 def test_gpt2_small_by_hand():
     cost = length_cost(presets.gpt2_small(), [1024, 4096, 2**20])
     assert cost.cells[1] == 16_777_216

@@ -5,6 +5,7 @@ import torch
 
 from tests.small import model
 from tfcore.analysis.model.masked_tokens import SHARE, fill_masked, filled, guesses, mask_id, with_blanks
+from tfcore.analysis.model.translation import source_ids
 from tfcore.model import Output
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
@@ -36,6 +37,13 @@ def test_a_blank_takes_the_space_before_it_along():
     assert whole[:hole] == found[:hole]
     assert TOKENIZER.decode(found[hole + 1 :]) == " saw a cat"
     assert with_blanks(TOKENIZER, "______", "___") == [end, blank, blank]
+
+
+def test_a_text_begins_with_the_separator_whatever_its_id(monkeypatch):
+    monkeypatch.setattr(BPETokenizer, "separator_id", 7)
+    assert with_blanks(TOKENIZER, "___", "___") == [7, mask_id(TOKENIZER)]
+    assert filled(knowing(1), TOKENIZER, STORIES).top1 == 1
+    assert source_ids(TOKENIZER, "") == [7]
 
 
 def test_guesses_are_the_model_s_probabilities_in_the_blanks():

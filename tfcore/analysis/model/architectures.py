@@ -170,8 +170,7 @@ def strongest_source(found: Translated, layer: int, head: int | None, step: int)
     """What target token `step` attends to most; the end where nothing else was read."""
     weights = found.weights(layer, head)
     row = weights[step]
-    best = int(row[:-1].argmax()) if len(row) > 1 else 0
-    end = float(row[-1]) if len(row) > 1 else 0.0
+    best, end = (int(row[:-1].argmax()), float(row[-1])) if len(row) > 1 else (0, 0.0)
     n, across = weights.shape
     return StrongestSource(layer, head, found.target[step], found.source[best], float(row[best]), end, (n, across))
 

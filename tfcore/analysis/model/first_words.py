@@ -121,7 +121,7 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
         return _blank(model, tokenizer, text, ids)
     if config.architecture == "encoder-decoder":
         ids = ids[: config.max_seq_len]
-        scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits[0, -1]
+        scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits.flatten()
         ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
         return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
@@ -138,8 +138,8 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
     hidden = mask_of(tokenizer, model.config.vocab_size)
     if hidden is None:
         return FirstWords("nothing", text, "")
-    scores = model(one_text(model, [*ids[:place], hidden, *ids[place + 1 :]])).logits[0, place]
-    best, probabilities = _likeliest(tokenizer, scores)
+    (scores,) = model(one_text(model, [*ids[:place], hidden, *ids[place + 1 :]])).logits
+    best, probabilities = _likeliest(tokenizer, scores[place])
     shown = tokenizer.decode([*ids[:place], hidden]) or text
     return FirstWords("blank", shown, best[0], best, probabilities, place)
 

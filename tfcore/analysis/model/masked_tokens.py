@@ -43,8 +43,8 @@ def mask_of(tokenizer: Tokenizer, vocab_size: int) -> int | None:
     around = tokenizer.encode("")
     for mark in MASKS:
         inside = [i for i in tokenizer.encode(mark) if i not in around]
-        if len(inside) == 1 and tokenizer.token_bytes(inside[0]) == mark.encode():
-            return inside[0]
+        if [tokenizer.token_bytes(i) for i in inside] == [mark.encode()]:
+            return inside.pop()
     return None
 
 
@@ -65,7 +65,7 @@ def guesses(model: Transformer, tokenizer: BPETokenizer, ids: Sequence[int]) -> 
     """The probability of every token in each blank of a text, as an encoder fills it."""
     row = one_text(model, ids)
     hidden = row == mask_id(tokenizer)
-    return fill_masked(model, row, hidden, mask_id(tokenizer))[hidden].float().softmax(-1).cpu().numpy()
+    return fill_masked(model, row, hidden, mask_id(tokenizer))[hidden].float().softmax(1).cpu().numpy()
 
 
 @torch.no_grad()

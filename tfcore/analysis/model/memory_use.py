@@ -96,7 +96,7 @@ def memory(
     return MemoryUse(
         weights=n * size,
         gradients=n * size,
-        optimizer=n * 4 * (MOMENTS[optimizer] + (size < 4)),
+        optimizer=n * 4 * (MOMENTS[optimizer] + (dtype != "float32")),
         activations=activations(config, batch, n_encoder, n_decoder, size, kernel),
         kv_cache=kv_cache,
         cross_cache=cross_cache,
@@ -188,7 +188,8 @@ def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel
     normed = (heads * n + kv_heads * others) * (width * size + STATISTIC) if config.qk_norm else 0
     q = z = n * heads * width
     if kernel == "explicit":
-        return size * (q + z + 2 * others * heads * width + heads * n * others) + normed
+        alive = others * kv_heads * width if config.qk_norm else 0  # values, in a piece with the keys
+        return size * (q + z + 2 * others * heads * width + heads * n * others + alive) + normed
     return size * (q + z + 2 * others * kv_heads * width) + normed + n * heads * STATISTIC
 
 
@@ -223,7 +224,7 @@ def _mixture(config: ModelConfig, size: int) -> int:
 def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
     """Before and after the blocks of a stack: token ids, the norm of the embeddings, the final norm."""
     d = config.d_model * size
-    ids = INDEX * (1 + (config.n_segments > 0))
+    ids = INDEX * (1 + bool(config.n_segments))
     final = _norm(config, size) if config.norm_placement != "post" else 0
     embedded = _norm(config, size) if config.embed_norm else 0
     return {

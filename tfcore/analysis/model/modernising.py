@@ -311,7 +311,7 @@ def race(seed: int) -> Iterator[Speed]:
             begin = time.perf_counter()
             network(ids)
             middle = time.perf_counter()
-            generate(network, ids[0, :WRITTEN].tolist(), max_new_tokens=WRITTEN, temperature=0)
+            generate(network, ids.flatten().tolist()[:WRITTEN], max_new_tokens=WRITTEN, temperature=0)
             now = Speed(step, middle - begin, (time.perf_counter() - middle) / WRITTEN)
             last = best.get(step, now)
             best[step] = Speed(step, min(now.read, last.read), min(now.written, last.written))

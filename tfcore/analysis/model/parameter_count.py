@@ -121,7 +121,7 @@ def layers(config: ModelConfig) -> list[Layer]:
             encoder=encoder,
             cross=both and not encoder,
             mixture=(mixture := config.is_routed(i)),
-            plain=not mixture and config.ff_size > 0,
+            plain=not mixture and bool(config.ff_size),
         )
         for prefix, n_layers, encoder in stacks
         for i in range(n_layers)

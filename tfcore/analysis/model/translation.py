@@ -21,7 +21,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 ORDER = 6  # of chrF: the longest n-gram
-BETA = 2  # of chrF: how much more recall counts than precision
+RECALL = 4  # of chrF2, beta squared: how much more recall counts than precision
 LONGEST = 64  # ids of a translation
 
 
@@ -84,7 +84,7 @@ def chrf(translations: Sequence[str], references: Sequence[str]) -> float:
     if not precision:
         return 0.0
     p, r = sum(precision) / len(precision), sum(recall) / len(recall)
-    return 100 * (1 + BETA**2) * p * r / (BETA**2 * p + r) if p + r else 0.0
+    return 100 * (1 + RECALL) * p * r / (RECALL * p + r) if p + r else 0.0
 
 
 def ngrams(text: str, n: int) -> Counter[str]:
@@ -144,9 +144,9 @@ def writing(model: Transformer, read: Sequence[int], written: Sequence[int]) -> 
     names = [f"decoder.blocks.{layer}.cross_attn.pattern" for layer in range(model.config.decoder_layers)]
     decoder_ids = [model.config.start_id, *written[:-1]]
     output = model(one_text(model, read), decoder_ids=one_text(model, decoder_ids), capture=names)
-    patterns = torch.stack([output.activations[name][0] for name in names])
-    probabilities = output.logits[0].float().softmax(-1)
-    return Writing(list(read), list(written), probabilities.cpu().numpy(), patterns.float().cpu().numpy())
+    patterns = torch.cat([output.activations[name] for name in names])  # the text's batch of one makes way for layers
+    (logits,) = output.logits
+    return Writing(list(read), list(written), logits.float().softmax(1).cpu().numpy(), patterns.float().cpu().numpy())
 
 
 def tokens_of(text: str, word: str, tokenizer: BPETokenizer) -> list[int]:
@@ -174,6 +174,6 @@ def alignment_accuracy(
         for ours, theirs in sentence.links.items():
             row = weights[:, :, tokens_of(sentence.french, ours, tokenizer)].mean(2)
             wanted = tokens_of(sentence.english, theirs, tokenizer)
-            of_heads.append(np.isin(row.argmax(-1), wanted))
-            of_layers.append(np.isin(row.mean(1).argmax(-1), wanted))
+            of_heads.append(np.isin(row.argmax(2), wanted))
+            of_layers.append(np.isin(row.mean(1).argmax(1), wanted))
     return np.mean(of_heads, axis=0), np.mean(of_layers, axis=0)
