@@ -16,11 +16,13 @@ from tfcore.analysis.inference.conversation import (
     conversation_bits,
     converse,
     role_costs,
+    turn_tokens,
     turns,
 )
 from tfcore.analysis.inference.decoding import read_again
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import special_tokens
+from tfcore.tokenizers.chat import ChatError, Message
 
 GREEDY = Sampling(temperature=0)
 
@@ -66,6 +68,20 @@ def test_an_end_token_ends_an_answer(talker):
     found = turns(tokenizer, type(special)(ends=(token,)), steps[:2])
     assert (found[0].written, found[0].ended) == ((), token)
     assert answer_end(tokenizer, found[0]).sentence.startswith("The answer is empty, ended by ")
+
+
+def test_a_conversation_leaves_room_for_an_answer(talker):
+    model, tokenizer, special = talker
+    words, room = "a", model.config.max_seq_len
+
+    def read():
+        return len(turn_tokens(model, tokenizer, special, [Message("user", words)]))
+
+    while read() < room:
+        words += "a" if read() < room - 1 else "?"
+    assert read() == room
+    with pytest.raises(ChatError, match=f"has {room} tokens, more than the {room} that this model reads; say less"):
+        list(converse(model, tokenizer, special, plan(words)))
 
 
 def test_the_seed_counts(talker):

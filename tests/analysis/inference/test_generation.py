@@ -10,7 +10,7 @@ import torch
 
 from tests.small import model as small
 from tfcore.analysis.inference import beam_tree, decoding, next_token, speculation
-from tfcore.generation.beam import beam_search
+from tfcore.generation.beam import BeamStep, Candidate, beam_search
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling, distribution
@@ -138,6 +138,11 @@ def test_the_tree_holds_the_search(beams, stop):
     if beams == 1 and not stop:
         assert tree.results[0].ids == tree.greedy.ids
         assert tree.left_at == 0
+
+
+def test_a_score_that_rounding_raises_is_no_probability_above_one():
+    first, second = (BeamStep((Candidate(0, 7, score, "kept"),), ()) for score in (-1.0, -0.9999999))
+    assert [node.probability for node in beam_tree.tree_nodes([first, second], BYTES, 1)] == [math.exp(-1), 1.0]
 
 
 def test_ends_of_sentences_are_found():

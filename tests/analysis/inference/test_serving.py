@@ -94,6 +94,7 @@ def test_each_remedy_by_hand():
 def test_what_is_in_use_already_is_no_remedy():
     best = replace(ASKED, shape=shared(EIGHTY, "mqa"), cache="int4", weights="int8", block=16, parallel=8)
     assert list(remedies(best)) == ["asked"]
+    assert list(remedies(replace(best, cache="float16"))) == ["asked", "int8 cache"], "one is all of them"
     assert "gqa" not in remedies(replace(ASKED, shape=DEEPSEEK_V2))
 
 

@@ -75,7 +75,7 @@ def test_a_model_hears_what_the_pattern_lets_through_and_nothing_else(kind):
 
 @pytest.mark.parametrize("kind", length_cost.NAMES)
 def test_the_reach_of_a_pattern_is_that_of_paths(kind):
-    config, n, layers = MaskConfig(kind=kind, window=3, block=4, dilation=2), 12, 2
+    config, n, layers = MaskConfig(kind=kind, window=3, block=4, dilation=2), 12, 3
     allowed, known = build(config, n).numpy(), {n - 1}
     for _ in range(layers):
         known = {key for query in known for key in range(n) if allowed[query, key]}

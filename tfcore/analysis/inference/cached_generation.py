@@ -193,7 +193,8 @@ def both_ways(
 @torch.inference_mode()
 def next_scores(model: Transformer, new: Sequence[int], cache: KVCache | None = None) -> Float[Tensor, " vocab"]:
     """The scores of the token after `new`, which follow what the cache holds; the cache then holds them too."""
-    return model(one_text(model, new), cache=cache).logits[0, -1].cpu()
+    (logits,) = model(one_text(model, new), cache=cache).logits
+    return logits[-1].cpu()
 
 
 def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactness = "float32") -> CacheWork:

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.decoding import Written, written_token
-from tfcore.analysis.one_text import one_text, piece_of
+from tfcore.analysis.inference.decoding import Written, mean_log_probability, written_token
+from tfcore.analysis.one_text import piece_of
 from tfcore.analysis.quantities import counted
+from tfcore.analysis.training.text_loss import surprisal
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
@@ -148,15 +149,12 @@ class ConversationBits:
 
 @torch.inference_mode()
 def conversation_bits(model: Transformer, turn: Turn) -> ConversationBits:
-    """What every token cost up to the end of a turn, from one pass over all of them."""
+    """What every token cost up to the end of a turn."""
     answer = [ChatToken(one.token, "assistant") for one in turn.written]
     end = [] if turn.ended is None else [ChatToken(turn.ended, None)]
     tokens = (*turn.read, *answer, *end)
     ids = [token.id for token in tokens]
-    logits = model(one_text(model, ids)).logits[0, :-1].float()  # (seq - 1, vocab)
-    chosen = logits.gather(-1, torch.tensor(ids[1:], device=logits.device)[:, None])[:, 0]
-    nats = logits.logsumexp(-1) - chosen
-    return ConversationBits(tokens, (nats / np.log(2)).cpu().numpy())
+    return ConversationBits(tokens, (surprisal(model, ids) / np.log(2)).cpu().numpy())
 
 
 # ---- findings ----
@@ -220,6 +218,5 @@ class AnswerEnd(Finding):
 
 def answer_end(tokenizer: Tokenizer, turn: Turn) -> AnswerEnd:
     """The end of a turn's answer."""
-    logs = [np.log(max(one.probability, 1e-38)) for one in turn.written]
     ended = "" if turn.ended is None else piece_of(tokenizer, turn.ended)
-    return AnswerEnd(len(turn.written), ended, float(np.exp(np.mean(logs))) if logs else 1.0)
+    return AnswerEnd(len(turn.written), ended, float(np.exp(mean_log_probability(turn.written))))

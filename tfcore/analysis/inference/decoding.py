@@ -82,8 +82,9 @@ def read_again(model: Transformer, ids: Sequence[int], new: Sequence[int]) -> li
     """Probability and rank of every new token after the ids, from one pass over the whole text."""
     if not new:
         return []
-    logits = model(one_text(model, [*ids, *new])).logits[0, len(ids) - 1 : -1].float().cpu()  # (new, vocab)
-    return [written_token(row, token) for row, token in zip(logits.softmax(-1), new, strict=True)]
+    (logits,) = model(one_text(model, [*ids, *new])).logits
+    probabilities = logits[len(ids) - 1 : -1].float().cpu().softmax(1)  # (new, vocab)
+    return [written_token(row, token) for row, token in zip(probabilities, new, strict=True)]
 
 
 def mean_log_probability(tokens: Sequence[Written]) -> float:

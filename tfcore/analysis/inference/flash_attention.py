@@ -227,7 +227,7 @@ def tile_at(run: FlashRun, query: int | float, key: int | float) -> int | None:
     """The tile that holds a cell of the score matrix, counted from 0; None where it is skipped."""
     top, bottom, left, right = run.tiles.T
     found = np.flatnonzero((top <= query) & (query < bottom) & (left <= key) & (key < right))
-    return int(found[0]) if len(found) else None
+    return next(iter(found.tolist()), None)
 
 
 @dataclass(frozen=True, slots=True)

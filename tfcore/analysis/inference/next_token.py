@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import visible
+from tfcore.analysis.training.entropy import weighted_logs
 from tfcore.generation.generate import Reader, Step, one_step, stream
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
@@ -60,20 +61,18 @@ class NextToken:
     @property
     def left(self) -> Int[ndarray, " filter"]:
         """How many tokens can still be drawn after each filter."""
-        return (self.probabilities > 0).sum(-1)
+        return (self.probabilities > 0).sum(1)
 
     @property
     def entropy(self) -> Float[ndarray, " filter"]:
         """Of each distribution, in bits."""
-        p = self.probabilities
-        logs = np.log2(p, out=np.zeros_like(p), where=p > 0)
-        return -(p * logs).sum(-1) + 0.0  # no minus zero
+        return 0.0 - weighted_logs(self.probabilities, self.probabilities).sum(1)  # no minus zero
 
 
 def _unfiltered(probabilities: Float[ndarray, " vocab"], u: float) -> int:
     own = np.argsort(-probabilities, kind="stable")
     ends = probabilities[own].astype(float).cumsum()
-    return int(own[min(np.searchsorted(ends, u * ends[-1], side="right"), len(own) - 1)])
+    return int(own[np.searchsorted(ends[:-1], u * ends[-1], side="right")])
 
 
 class Continuation:
@@ -128,7 +127,8 @@ def logits_after(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " voca
         ValueError: as tfcore.generate.
     """
     reader = Reader(model, ids, max_new_tokens=1)
-    return reader.read(torch.tensor([reader.prompt]))[0, -1].clone()  # of the last token alone
+    (logits,) = reader.read(torch.tensor([reader.prompt]))
+    return logits[-1].clone()  # of the last token alone
 
 
 def first_token(
@@ -147,7 +147,7 @@ def _told(tokenizer: Tokenizer, sampling: Sampling, before: Sequence[int], last:
         rows.append(found.get(name, rows[-1]))
     order = np.argsort(-rows[1], kind="stable")
     probabilities = np.stack(rows)[:, order]
-    place = int(np.flatnonzero(order == last.token)[0])
+    place = int((order == last.token).argmax())
     places = sorted({*range(min(NAMED, len(order))), place, _unfiltered(probabilities[0], last.u)})
     return NextToken(
         sampling=sampling,

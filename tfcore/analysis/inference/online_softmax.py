@@ -74,7 +74,7 @@ def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) 
     turned = "rot_" if config.positions == "rope" else ""
     names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
     found = model.activations(one_text(model, ids), chain(*names))
-    q, k, v = (torch.stack([found[name][0].float().cpu() for name in of_all]) for of_all in names)
+    q, k, v = (torch.cat([found[name].float().cpu() for name in of_all]) for of_all in names)
     scales = torch.tensor([config.scale_of(layer) for layer in layers])
     return TextVectors(q * scales[:, None, None, None], k, v)
 
@@ -122,9 +122,9 @@ def of_tile(
     """
     if seen is not None:
         scores = scores.masked_fill(~seen, -math.inf)
-    m = scores.amax(dim=-1)  # (query,)
+    m = scores.amax(1)  # (query,)
     p = torch.exp(scores - _finite(m)[:, None])  # (query, key), largest entry 1
-    return State(m, p.sum(dim=-1), p @ v)
+    return State(m, p.sum(1), p @ v)
 
 
 def merge(a: State, b: State) -> State:
@@ -145,8 +145,9 @@ def rescale(old: Float[Tensor, " query"], new: Float[Tensor, " query"]) -> Float
 
 
 def result(state: State) -> Float[Tensor, "query d_head"]:
-    """Attention's output, out / l; zeros for a query that saw no key at all."""
-    return state.out / torch.where(state.l > 0, state.l, 1.0)[:, None]
+    """Attention's output, out / l; zeros for a query that saw no key at all. With one, l is 1 or more: the largest
+    score adds e^0."""
+    return state.out / state.l.clamp(min=1)[:, None]
 
 
 def _finite(m: Float[Tensor, " query"]) -> Float[Tensor, " query"]:
@@ -222,8 +223,8 @@ def row_step(
     return RowStep(
         at=at,
         keys=keys.numpy(),
-        scores=scores[0].numpy(),
-        weights=weights[0].numpy(),
+        scores=scores.flatten().numpy(),
+        weights=weights.flatten().numpy(),
         tile_m=float(alone.m),
         tile_l=float(alone.l),
         old_m=float(before.m),
@@ -232,7 +233,7 @@ def row_step(
         scale_tile=float(rescale(alone.m, now.m)),
         old_l=float(before.l),
         l=float(now.l),
-        out=now.out[0].numpy(),
+        out=now.out.flatten().numpy(),
     )
 
 

@@ -168,7 +168,7 @@ def _after_each_step(
     for step, states in enumerate(trace):
         worst = 0.0
         for device, (place, state) in enumerate(zip(places, states, strict=True)):
-            seen[place] += weights[place][:, places[held[step, device]]].sum(-1)
+            seen[place] += weights[place][:, places[held[step, device]]].sum(1)
             worst = max(worst, float((result(state) - naive[place]).abs().max()))
         missing.append(max(0.0, 1 - float(seen.mean())))
         off.append(worst)

@@ -112,7 +112,7 @@ def budget(service: Service) -> Budget:
     weights, spared = _weights(service), int(service.memory * service.spared)
     groups = service.gpus // service.parallel
     room, one = service.memory - weights - spared, user_bytes(service)
-    most_users = groups * (room // one) if room >= 0 else 0
+    most_users = groups * max(0, room // one)
     here = -(-service.users // groups)  # users of the fullest group
     return Budget(weights, here * one, spared, service.memory, most_users, _longest(service, room // here))
 
@@ -191,9 +191,9 @@ def _with(service: Service, name: str, block: int) -> Service:
         fewer = regrouped(service.parameters, service.shape, grouped, service.kv_head)
         return replace(service, shape=grouped, parameters=fewer)
     if name == "int8 cache":
-        return replace(service, cache="int8") if BITS[service.cache] > 8 else service
+        return replace(service, cache="int8") if BITS[service.cache] > BITS["int8"] else service
     if name == "int8 weights":
-        return replace(service, weights="int8") if BITS[service.weights] > 8 else service
+        return replace(service, weights="int8") if BITS[service.weights] > BITS["int8"] else service
     if name == "paging":
         return service if service.block else replace(service, block=block)
     return replace(service, parallel=service.gpus)

@@ -119,8 +119,8 @@ def watch(
 def checked_pass(checked: Checked) -> Pass:
     """A pass with the two distributions of each guess, cut to the SHOWN most likely tokens."""
     made, q, p = checked.round, checked.q, checked.p[:-1]
-    overlap, error = torch.minimum(p, q).sum(-1), (outcome(p, q) - p).abs().amax(-1)  # (guess)
-    top = torch.maximum(p, q).topk(min(SHOWN, p.shape[-1])).indices  # (guess, shown)
+    overlap, error = torch.minimum(p, q).sum(1), (outcome(p, q) - p).abs().amax(1)  # (guess)
+    top = torch.maximum(p, q).topk(min(SHOWN, p.shape[1])).indices  # (guess, shown)
     guesses = [
         Guess(
             token,

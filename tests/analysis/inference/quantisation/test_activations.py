@@ -47,6 +47,11 @@ def test_rounding_is_a_loop_over_tokens(bits, scale, apart):
             assert found[token, channel] == pytest.approx(expected, abs=1e-3 * abs(value) + 1e-3)
 
 
+def test_a_channel_at_the_limit_is_an_outlier_and_nothing_has_no_error():
+    assert outlier_channels(torch.tensor([[6.0, -6.0, 5.9], [0.0, 1.0, 5.9]]), 6.0).tolist() == [True, True, False]
+    assert token_error(torch.zeros(1, 2), torch.zeros(1, 2)) == 0
+
+
 def test_one_outlier_costs_the_other_tokens_everything():
     x = inputs(400.0)
     after = rounded_activations(x, ActivationScheme(bits=8, scale="tensor"))

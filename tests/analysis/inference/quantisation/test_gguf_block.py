@@ -40,8 +40,10 @@ def test_a_block_of_a_model_without_a_file():
     assert {0, 15} <= set(found.codes.tolist())
     assert bytes.fromhex(found.hexadecimal.replace(" ", "").replace("|", "")) == found.content
     assert "W_down of layer 1 of small, row 3, block 1: 20 bytes for 32 weights, 5 bits per weight." in str(found)
-    with pytest.raises(ValueError, match="row=3, place=2 must be below 64 and 2"):
-        block_of_weights(of, "small", 1, "down", 3, 2)
+    block_of_weights(of, "small", 1, "down", 0, 0)
+    for row, place in ((3, 2), (3, -1), (64, 0), (-1, 0)):
+        with pytest.raises(ValueError, match=f"row={row}, place={place} must be below 64 and 2"):
+            block_of_weights(of, "small", 1, "down", row, place)
 
 
 @pytest.fixture(scope="module")

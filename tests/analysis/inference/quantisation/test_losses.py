@@ -6,7 +6,15 @@ import torch
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import ActivationScheme, activation_edits
 from tfcore.analysis.inference.quantisation.formats import Scheme
-from tfcore.analysis.inference.quantisation.losses import HOW, PARTS, fewest_bits, loss_table, same_type, types_of
+from tfcore.analysis.inference.quantisation.losses import (
+    HOW,
+    PARTS,
+    SMALL,
+    fewest_bits,
+    loss_table,
+    same_type,
+    types_of,
+)
 from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
 from tfcore.analysis.inference.quantisation.written import written
 from tfcore.loading.checkpoints import load
@@ -58,6 +66,8 @@ def test_what_is_said_of_it():
         "with which rounded weights raise it by at most 1%: one scale per row: int3 (2.019); one scale per matrix: "
         "none."
     )
+    limit = [row("float32", "none", 2.0, 32), row("int8", "row", 2.0 * (1 + SMALL), 8.1)]
+    assert fewest_bits(loss_table(limit, "m", "weights")).found["row"] is not None
     assert str(same_type(table, "int8")) == ("The loss with int8: one scale per row 2.01; one scale per matrix 3.00.")
 
 

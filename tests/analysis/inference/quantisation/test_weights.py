@@ -1,5 +1,7 @@
 """A row on its grid and the errors of all matrices, beside loops over the matrices by name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,7 @@ from tfcore.analysis.inference.quantisation.weights import (
     matrix_errors,
     matrix_memory,
     outlying,
+    outlying_row,
     percent,
     relative_error,
     row_on_grid,
@@ -116,6 +119,7 @@ def test_what_is_said_of_a_row():
         of.decoder.blocks[0].mlp.down.weight[3, 7] = 7.0
     found = row_on_grid(of, "small", 0, "down", 3, Scheme(format="int4", per="row"))
     assert found.zeros == 63 / 64
+    assert replace(found, values=np.array([0.0, 0.1, 1.0]), rounded=np.array([0.0, 0.0, 1.0])).zeros == 1 / 3
     assert found.distinct == 2
     assert found.largest == pytest.approx(0.1)
     assert found.error == pytest.approx((63 * 0.01 / (63 * 0.01 + 49)) ** 0.5, rel=1e-3)
@@ -137,6 +141,12 @@ def test_a_row_with_an_outlier_of_six_times_its_rms():
         of.decoder.blocks[0].mlp.down.weight[9, 40] = 0.1 * 7.9  # 6.0 times the RMS of that row
     row, column = outlying(of, 0, "down")
     assert (row, column) == (9, 40)
+
+
+def test_a_row_of_zeros_has_no_outlier():
+    weight = torch.zeros(2, 36)
+    weight[1, 3] = 1.0
+    assert outlying_row(weight) == (1, 3)
 
 
 def test_errors_are_those_of_the_matrices(grouped):

@@ -16,6 +16,7 @@ from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_
 from tfcore.analysis.inference.quantisation.weights import percent, relative_error
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.quantities import both
+from tfcore.analysis.statistics import ratio
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -137,8 +138,8 @@ class CacheEffect(Finding):
         return ChannelSpread(
             what,
             int(by_channel.argmax()),
-            float(by_channel.max() / max(np.median(by_channel), 1e-12)),
-            float(by_token.max() / max(np.median(by_token), 1e-12)),
+            ratio(float(by_channel.max()), float(np.median(by_channel))),
+            ratio(float(by_token.max()), float(np.median(by_token))),
         )
 
     @property

@@ -120,7 +120,7 @@ def quantise_absmax(x: Float[Tensor, "block size"], bits: int) -> Quantised:
     symmetric.
     """
     largest = 2 ** (bits - 1) - 1
-    scale = x.abs().amax(-1, keepdim=True) / largest
+    scale = x.abs().amax(1, keepdim=True) / largest
     codes = (x / _no_zero(scale)).round().clamp(-largest, largest)
     return Quantised(codes, _stored(scale), torch.zeros_like(scale))
 
@@ -131,15 +131,15 @@ def quantise_minmax(x: Float[Tensor, "block size"], bits: int) -> Quantised:
     With 4 bits and blocks of 32 this is Q4_1 of a GGUF file.
     """
     most = 2**bits - 1
-    least = x.amin(-1, keepdim=True)
-    scale = (x.amax(-1, keepdim=True) - least) / most
-    codes = ((x - least) / _no_zero(scale)).round().clamp(0, most)
+    least = x.amin(1, keepdim=True)
+    scale = (x.amax(1, keepdim=True) - least) / most
+    codes = ((x - least) / _no_zero(scale)).round().clamp(max=most)
     return Quantised(codes, _stored(scale), _stored(least))
 
 
 def quantise_float8(x: Float[Tensor, "block size"]) -> Quantised:
     """Scaled so that the largest of a block is the largest of float8 (e4m3), then rounded by torch."""
-    scale = x.abs().amax(-1, keepdim=True) / FLOAT8_MAX
+    scale = x.abs().amax(1, keepdim=True) / FLOAT8_MAX
     codes = (x / _no_zero(scale)).clamp(-FLOAT8_MAX, FLOAT8_MAX).to(FLOAT8).to(x.dtype)
     return Quantised(codes, _stored(scale), torch.zeros_like(scale))
 
