@@ -46,5 +46,6 @@ def test_models_without_such_a_number_are_not_compared():
     assert held_out_bits("smollm2") is held_out_bits("induction") is None
     model, tokenizer = tfcore.load("stories")
     assert familiarity(model, tokenizer, "stories", [5]) is None
+    assert familiarity(model, tokenizer, "stories", [5, 6]) is not None
     model, tokenizer = tfcore.load("fill")
     assert familiarity(model, tokenizer, "fill", tokenizer.encode(NEWS)) is None

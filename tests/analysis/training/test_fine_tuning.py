@@ -32,6 +32,11 @@ def test_what_a_run_learned_and_forgot():
     assert "stays at 2.40." in str(learned(run("full", (0, 4.6, 2.4), (10, 4.1, 2.401))))
 
 
+@pytest.mark.parametrize(("layers", "name"), [(1, "the last layer"), (2, "the last 2 layers")])
+def test_the_name_counts_layers(layers, name):
+    assert FineTuneConfig(method="last", layers=layers).name == name
+
+
 def test_the_methods_compared():
     full, last = run("full", (0, 4.0, 2.0), (9, 3.0, 2.9)), run("last", (0, 4.0, 2.0), (9, 3.5, 2.1))
     found = compare_methods([full, last])

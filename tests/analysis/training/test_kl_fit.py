@@ -44,6 +44,13 @@ def test_the_picking_bump_is_the_larger_one_of_two():
     assert result.covering.forward < best.forward
 
 
+def test_where_one_has_no_probability_the_other_costs_much_and_no_error():
+    p = np.where(X < 0, 0.0, 1.0) / (X >= 0).sum()
+    forward, reverse = divergences(p, X, np.array([0.0]), np.array([1.0]))
+    assert np.isfinite(forward).all()
+    assert 100 < reverse.item() < np.inf
+
+
 def test_one_bump_is_its_own_fit():
     result = fit_bumps(0.0, 0.5, 1.0)
     assert len(result.picking) == 1

@@ -58,6 +58,8 @@ def test_the_cheapest_life_moves_with_use():
 def test_a_loss_below_the_floor_is_refused():
     with pytest.raises(ValueError, match="not above the floor"):
         for_loss(LAW, 1.8, 20.0)
+    with pytest.raises(ValueError, match="not above the floor"):
+        for_loss(LAW, LAW.floor, 20.0)
 
 
 def test_every_model_of_a_lifetime_reaches_the_loss():

@@ -59,6 +59,22 @@ def test_what_a_tokenizer_puts_around_a_text_is_left_out_and_a_changed_text_is_n
     assert not read.whole
 
 
+class Announced(ByteTokenizer):
+    """Puts two tokens before every text."""
+
+    def encode(self, text):
+        return [1, 2, *super().encode(text)]
+
+
+def test_of_two_signs_at_the_start_the_second_is_no_part_of_the_text():
+    subject = model(vocab_size=256)
+    found = text_bits.text_bits(subject, Announced(), "abc")
+    p = subject(torch.tensor([[1, 2]])).logits[0, -1].softmax(-1)[ord("a")]
+    assert (len(found.bits), found.bits[0]) == (3, pytest.approx(-math.log2(p), abs=1e-4))
+    with pytest.raises(ValueError, match="token -1 has nothing before it"):
+        text_bits.predict_token(subject, Announced(), "abc", -1, 5)
+
+
 @pytest.mark.parametrize("context", [4, 7, 32])
 def test_expectations_belong_to_the_very_bits(context):
     subject = model(vocab_size=264, max_seq_len=context)
@@ -94,6 +110,12 @@ def test_a_long_context_is_read_in_windows():
     assert torch.equal(short, surprisal(subject, ids, 8))
     assert torch.allclose(short[:8], surprisal(subject, ids)[:8], atol=1e-5)
     assert not torch.allclose(short, surprisal(subject, ids), atol=1e-3)
+
+
+def test_who_needs_as_much_as_a_uniform_guess_knows_no_text(monkeypatch):
+    monkeypatch.setattr(text_bits, "SENTENCE", "a")
+    assert text_bits.text_bits(model(vocab_size=256), ByteTokenizer(), "a").per_byte == text_bits.UNIFORM
+    assert not text_bits.knows_text(model(vocab_size=256), ByteTokenizer())
 
 
 def test_a_model_of_bare_numbers_knows_no_text():

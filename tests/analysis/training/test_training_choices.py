@@ -64,6 +64,7 @@ def test_the_spread_of_updates_is_the_largest_over_the_smallest():
         [Updates(kind, ("a", "b"), np.ones(2), np.array(v) * 1e-3) for kind, v in moved.items()], 8, 0.01
     )
     assert found.spreads == pytest.approx({"adamw": 4, "adam": 3, "sgd": 2_500, "sgd without momentum": 30})
+    assert Updates("sgd", ("a", "b"), np.ones(2), np.array([0.0, 2.0])).spread == pytest.approx(2e30)
     assert (found.adam_least, found.adam_most) == (pytest.approx(0.3), pytest.approx(0.9))
     assert (found.sgd, found.adam) == ("2,500.0 times", "3.0 times")
     assert str(found) == (

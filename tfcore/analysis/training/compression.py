@@ -60,7 +60,7 @@ def peers(text: str) -> list[Coder]:
 def unigram(data: bytes) -> float:
     """Entropy in bits of the bytes of a text as they are distributed in it: -sum n_b / n log2 (n_b / n)."""
     n = len(data)
-    return -sum(count / n * math.log2(count / n) for count in Counter(data).values()) + 0.0
+    return 0.0 - sum(count / n * math.log2(count / n) for count in Counter(data).values())
 
 
 def adaptive(data: bytes) -> float:

@@ -213,7 +213,7 @@ class RuleRatios(Finding):
 
 def rule_ratios(flops: float) -> RuleRatios:
     """What every rule in RULES asks for at this budget."""
-    return RuleRatios(flops, tuple((rule.name, float(rule.ratio[0])) for rule in splits([flops])))
+    return RuleRatios(flops, tuple((rule.name, rule.ratio.item()) for rule in splits([flops])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ def weighted_logs(weight: Float[ndarray, "..."], value: Float[ndarray, "..."]) -
 
 def entropy(p: Float[ndarray, "..."]) -> float:
     """H(P) = -sum p log2 p: bits that the best code for P needs on average (Shannon 1948, section 6)."""
-    return float(-weighted_logs(p, p).sum()) + 0.0  # no minus zero
+    return 0.0 - float(weighted_logs(p, p).sum())  # no minus zero
 
 
 def cross_entropy(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
     """H(P, Q) = -sum p log2 q: mean bits per outcome of P with the code of Q. Infinite where q is 0 and p is not."""
-    return float(-weighted_logs(p, q).sum()) + 0.0
+    return 0.0 - float(weighted_logs(p, q).sum())
 
 
 def divergence_terms(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> Float[ndarray, "..."]:
@@ -213,7 +213,7 @@ def token_loss(p: float) -> float:
     """
     if not 0 < p <= 1:
         raise ValueError(f"p={p} must be above 0 and at most 1: what was ruled out costs infinitely many bits")
-    return -math.log2(p) + 0.0
+    return 0.0 - math.log2(p)
 
 
 def mixed_loss(p: float, share: float, others: float) -> float:

@@ -140,7 +140,7 @@ def select(kind: Kind | Literal["all"], until: int, least: float) -> list[KnownM
     return [
         model
         for model in MODELS
-        if kind in ("all", model.kind) and model.year < until + 1 and (not least or (model.ratio or 0) >= least)
+        if kind in ("all", model.kind) and int(model.year) <= until and (not least or (model.ratio or 0) >= least)
     ]
 
 

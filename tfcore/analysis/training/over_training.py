@@ -85,7 +85,7 @@ def for_loss(law: Law, loss: float, ratio: float) -> Training:
     Raises:
         ValueError: a loss that no size reaches.
     """
-    n = float(_sizes_for_loss(law, loss, np.array([ratio]))[0])
+    n = _sizes_for_loss(law, loss, np.array([ratio])).item()
     return Training(PER_TOKEN * n * ratio * n, n, ratio * n, law.loss(n, ratio * n))
 
 

@@ -155,17 +155,17 @@ def predict_window(
     prediction."""
     read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
     ids = [*read.before, *read.ids][start : start + context + 1]
-    hidden = model(one_text(model, ids[:-1]), logits_to_keep=0).hidden[0]
-    found: dict[int, Prediction] = {}
-    for first in range(0, len(hidden), ROWS):  # the logits of 1,024 tokens would take 200 MB
-        logits = model.to_logits(hidden[first : first + ROWS])
+    (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=0).hidden
+    actual = torch.tensor(ids[1:], device=hidden.device)
+    found: list[Prediction] = []
+    for some, tokens in zip(hidden.split(ROWS), actual.split(ROWS), strict=True):  # all logits would take 200 MB
+        logits = model.to_logits(some)
         assert logits is not None
-        actual = torch.tensor(ids[first + 1 : first + 1 + len(logits)], device=logits.device)
-        ranks = (logits > logits.gather(-1, actual[:, None])).sum(-1) + 1
-        for i, (row, rank) in enumerate(zip(logits, ranks.tolist(), strict=True), start + first + 1 - len(read.before)):
+        ranks = (logits > logits.gather(1, tokens[:, None])).sum(1) + 1
+        for row, rank in zip(logits, ranks.tolist(), strict=True):
             best = likeliest(row, count)
-            found[i] = Prediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank)
-    return found
+            found.append(Prediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
+    return dict(enumerate(found, start + 1 - len(read.before)))
 
 
 def window_start(place: int, context: int) -> int:

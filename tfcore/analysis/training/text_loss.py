@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
@@ -33,9 +34,8 @@ def surprisal(model: Transformer, ids: Sequence[int], most: int | None = None) -
     losses, start, done = [], 0, 1  # ids[:done] are predicted (or, the first, given)
     while done < len(ids):
         window = torch.tensor(ids[start : start + context + 1], device=device)
-        log_p = model(window[None, :-1]).logits[0].float().log_softmax(-1)  # (window - 1, vocab)
-        loss = -log_p.gather(1, window[1:, None])[:, 0]
-        losses.append(loss[done - start - 1 :])
+        (logits,) = model(window[None, :-1]).logits  # (window - 1, vocab)
+        losses.append(F.cross_entropy(logits.float(), window[1:], reduction="none")[done - start - 1 :])
         done = start + len(window)
         start += max(1, context // 2)
     return torch.cat(losses) if losses else torch.zeros(0)
@@ -65,7 +65,7 @@ def position_losses(model: Transformer, windows: Int[Tensor, "rows seq"], rows: 
     losses = []
     for some in windows.split(rows):
         log_p = model(some[:, :-1].to(device)).logits.float().log_softmax(-1)
-        losses.append(-log_p.gather(2, some[:, 1:, None].to(device))[..., 0].cpu())
+        losses.append(-log_p.gather(2, some[:, 1:, None].to(device)).squeeze(2).cpu())
     return torch.cat(losses).mean(0)
 
 
@@ -112,6 +112,7 @@ def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest
 @torch.no_grad()
 def every_next(model: Transformer, ids: Sequence[int], count: int) -> list[Likeliest]:
     """The `count` most probable tokens after each token of a text, which a decoder predicts in one run."""
-    probabilities = model(one_text(model, ids)).logits[0].float().softmax(-1)  # (seq, vocab)
-    found = probabilities.topk(min(count, probabilities.shape[-1]))
+    (logits,) = model(one_text(model, ids)).logits
+    probabilities = logits.float().softmax(1)  # (seq, vocab)
+    found = probabilities.topk(min(count, probabilities.shape[1]))
     return [Likeliest(*row) for row in zip(found.indices.cpu().numpy(), found.values.cpu().numpy(), strict=True)]

@@ -1,5 +1,6 @@
 """What schedule, optimiser, weight decay, clipping and label smoothing change in a training: results and findings."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.training.entropy import entropy
 from tfcore.analysis.training.training_runs import Curves
 
 PLAIN = "sgd without momentum"
@@ -99,8 +101,8 @@ def smoothing(epsilon: float, vocab: int) -> Smoothing:
     p = np.append(np.linspace(0.005, 0.99, 160), 1 - np.geomspace(9e-3, 1e-5, 60))
     wrong = (1 - p) / (vocab - 1)
     loss = -q[0] * np.log(p) - (1 - q[0]) * np.log(wrong)
-    floor = -float((q[q > 0] * np.log(q[q > 0])).sum())
-    return Smoothing(epsilon, vocab, float(q[0]), float(q[-1]), p, -np.log(p), loss, float(q[0]), abs(floor))
+    right, other = q[:2].tolist()
+    return Smoothing(epsilon, vocab, right, other, p, -np.log(p), loss, right, entropy(q) * math.log(2))
 
 
 # ---- findings ----

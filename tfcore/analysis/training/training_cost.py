@@ -167,7 +167,7 @@ def duration(days: float) -> str:
     for size, unit in ((365.25, "years"), (1.0, "days"), (1 / 24, "hours")):
         if days >= 2 * size:
             return f"{days / size:,.0f} {unit}" if days >= 10 * size else f"{days / size:.1f} {unit}"
-    return f"{days * 1440:,.0f} minutes"
+    return f"{days * 24 * 60:,.0f} minutes"
 
 
 def energy(kwh: float) -> str:

@@ -48,8 +48,8 @@ class Curves:
     @classmethod
     def of(cls, steps: Sequence[tuple[float | int, ...]], checks: Sequence[tuple[float | int, ...]]) -> "Curves":
         """From rows of (step, loss, norm, lr), and of (step, the four measures of a check)."""
-        step, loss, norm, lr = np.array(steps, dtype=np.float32).reshape(-1, 4).T
-        at, *measures = np.array(checks, dtype=np.float32).reshape(-1, 5).T
+        step, loss, norm, lr = np.array(steps, dtype=np.float32).reshape(len(steps), 4).T
+        at, *measures = np.array(checks, dtype=np.float32).reshape(len(checks), 5).T
         train_loss, train_accuracy, held_loss, held_accuracy = measures
         return cls(
             step.astype(np.int32),
@@ -121,16 +121,16 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
     """
     wanted, asked = ids[:, start:], ids[:, :-1]
     output = model(asked[:1], capture="blocks.*.attn.pattern")
-    patterns = [output.activations[f"blocks.{layer}.attn.pattern"][0] for layer in range(model.config.n_layers)]
+    patterns = [output.activations[f"blocks.{layer}.attn.pattern"] for layer in range(model.config.n_layers)]
     probabilities = model(asked).logits[:, start - 1 :].softmax(-1)
     forced, free = probabilities.argmax(-1), free_running(model, ids[:, :start], wanted.shape[1])
     return Look(
         step,
         ids[0].numpy(),
         start,
-        torch.stack(patterns).nan_to_num().numpy(),
+        torch.cat(patterns).nan_to_num().numpy(),
         forced[0].numpy(),
-        probabilities[0].gather(-1, wanted[0, :, None])[:, 0].nan_to_num().numpy(),
+        probabilities[0].gather(1, wanted[0, :, None]).flatten().nan_to_num().numpy(),
         free[0].numpy(),
         by_place(forced == wanted),
         by_place(free == wanted),
