@@ -107,6 +107,11 @@ def test_labels_of_a_row_never_overlap(labels):
         assert all(a + length <= b for (a, length), (b, _) in pairwise(inside))
 
 
+def test_a_label_may_begin_where_another_ends():
+    assert history.rows_without_overlap([(0.0, 1.0), (0.5, 1.0), (1.0, 1.0)]) == [0, 1, 0]
+    assert list(history.shown_years({2001: 0.0, 2002: 0.5, 2003: 0.9, 2004: 1.0}, apart=0.5)) == [2001, 2002]
+
+
 @pytest.mark.parametrize("by", ["field", "family"])
 def test_every_entry_has_its_place_in_its_lane(by):
     layout, entries = history.timeline(by), milestones()

@@ -186,6 +186,13 @@ def test_a_mistake_too_near_to_the_answer_is_left_out():
     assert not near.is_right(101.1)
 
 
+def test_a_mistake_at_the_limit_is_left_out_and_rounding_is_none():
+    assert Problem(given={}, answer=1.0, mistakes={"near": 4.0, "far": 4.1}, tolerance=0.25).mistakes == {"far": 4.1}
+    assert Problem(given={}, answer=0.0, tolerance=0).is_right(0.0)
+    assert Problem(given={}, answer=1e6 * (0.1 + 0.2), tolerance=0).is_right(3e5)
+    assert not Problem(given={}, answer=3e5, tolerance=0).is_right(300_001.0)
+
+
 def test_an_answer_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="draw other values"):
         Problem(given={}, answer=math.nan)

@@ -46,7 +46,7 @@ def test_what_a_head_computes(values):
 
 
 def test_what_each_token_attends_to_most():
-    found = walk(small.model(), IDS, 1)
+    found = walk(small.model(positions="alibi"), IDS, 1)
     walked, steps = WalkedText(found, tuple(f" {letter}" for letter in "abcdefg"), ()), head_steps(found, 2)
     told = strongest_keys(walked, steps)
     assert (told[0].query, told[0].key, told[0].weight, told[0].others) == (" a", " a", 1.0, 0)

@@ -134,6 +134,11 @@ def test_what_is_said_of_an_activation(walked):
     )
 
 
+def test_an_activation_of_nothing_is_nothing():
+    found = findings.activity(np.zeros(3), np.zeros(3))
+    assert (found.positive, found.near_zero, found.large) == (0, 0, 0)
+
+
 def test_the_expert_of_the_last_token(walked):
     shares = np.array([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.25, 0.55]])
     found = said(walked, "router", tensor(np.ones((4, 5))), tensor(shares))

@@ -171,7 +171,7 @@ def timeline(lane_by: str) -> Timeline:
         inside = sorted((key for key in entries if getattr(entries[key], lane_by) == lane), key=x.__getitem__)
         placed = rows_without_overlap([(x[key] * ROOM, len(entries[key].name) + GAP) for key in inside])
         row |= {key: first + at for key, at in zip(inside, placed, strict=True)}
-        lanes[lane] = (first, max(placed, default=0) + 1)
+        lanes[lane] = (first, max(placed) + 1)
         first += lanes[lane][1]
     return Timeline(x, row, lanes, shown_years(start))
 
@@ -334,8 +334,7 @@ def sequence_length(kind: str, values: dict[str, float]) -> SequenceLength:
     tokens = one.count(**values)
     cost = sequence_cost((tokens,))
     usual = all(values[knob.name] == knob.default for knob in one.knobs)
-    share = float(cost.share[0])
-    return SequenceLength(one.name, one.model, one.published(), usual, tokens, int(cost.cells[0]), share)
+    return SequenceLength(one.name, one.model, one.published(), usual, tokens, cost.cells.item(), cost.share.item())
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,17 +51,17 @@ def head_steps(walk: Walk, head: int) -> HeadSteps:
     """
     there = {stage.name for stage in walk_stages(walk.config, walk.layer)}
     steps = tuple(step for step in STEPS if step in there)
-    after = {step: stage_tensors(walk, step, head).after for step in steps}
-    vectors, scores = ([after[step] for step in steps if step in group] for group in (VECTORS, SCORES))
+    stages = {step: stage_tensors(walk, step, head) for step in steps}
+    vectors, scores = ([stages[step] for step in steps if step in group] for group in (VECTORS, SCORES))
     return HeadSteps(
         steps,
-        tuple(pieces[0].values for pieces in vectors),
-        tuple(pieces[1].values for pieces in vectors),
-        vectors[0][2].values,
-        tuple(pieces[0].values for pieces in scores),
+        tuple(stage.made.values for stage in vectors),
+        tuple(stage.after[1].values for stage in vectors),
+        vectors[0].after[2].values,
+        tuple(stage.made.values for stage in scores),
         walk.tensors["allowed"],
-        after["softmax"][0].values,
-        after["values"][0].values,
+        stages["softmax"].made.values,
+        stages["values"].made.values,
     )
 
 

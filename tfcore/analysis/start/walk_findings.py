@@ -259,7 +259,7 @@ class LargestScore(Finding):
 
 def _largest(stage: _Stage) -> LargestScore:
     values, tokens = stage.tensors.made.values, stage.tokens
-    query, key = divmod(int(values.argmax()), values.shape[1])
+    query, key = (int(place) for place in np.unravel_index(values.argmax(), values.shape))
     return LargestScore(values.size, tokens[query], query, tokens[key], key, float(values[query, key]))
 
 

@@ -67,7 +67,7 @@ def _read(config: ModelConfig) -> list[WalkStage]:
     always = dict.fromkeys(("characters", "tokens", "ids", "embedding"), True)
     sometimes = {
         "scaling": config.scale_embeddings,
-        "segments": config.n_segments > 0,
+        "segments": bool(config.n_segments),
         "positions": config.positions in ("learned", "sinusoidal"),
         "embedding-norm": config.embed_norm,
     }
@@ -171,8 +171,7 @@ def walk_text(
         hidden: position of a token to mask, whose prediction is looked at; None looks at the token after the last.
     """
     ids, tokens, _ = last_tokens(model, tokenizer, text, limit)
-    blank = None if hidden is None else mask_of(tokenizer, model.config.vocab_size)
-    if blank is not None and hidden is not None:
+    if hidden is not None and (blank := mask_of(tokenizer, model.config.vocab_size)) is not None:
         ids[hidden], tokens[hidden] = blank, "[hidden]"
     walked = walk(model, ids, layer, hidden)
     return WalkedText(walked, tuple(tokens), tuple(tokenizer.tokens(walked.candidates.tolist())))
@@ -207,8 +206,8 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
     if config.head == "mlm":
         found["mlm"] = model.mlm(output.hidden)
     place = len(ids) - 1 if position is None else position
-    scores = output.logits.float() if hasattr(output, "logits") else torch.zeros(1, len(ids), 0)
-    best = scores[0, place].topk(min(CANDIDATES, scores.shape[-1])).indices  # (candidate)
+    (scores,) = output.logits.float() if hasattr(output, "logits") else torch.zeros(1, len(ids), 0)
+    best = scores[place].topk(min(CANDIDATES, scores.shape[1])).indices  # (candidate)
     return Walk(
         config=config,
         layer=layer,
@@ -216,8 +215,8 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
         position=place,
         tensors={name: value.cpu().numpy() for name, value in _unbatched(found).items()},
         candidates=best.cpu().numpy(),
-        logits=scores[0, :, best].cpu().numpy(),
-        probabilities=scores.softmax(-1)[0, :, best].cpu().numpy(),
+        logits=scores[:, best].cpu().numpy(),
+        probabilities=scores.softmax(1)[:, best].cpu().numpy(),
     )
 
 
@@ -232,7 +231,7 @@ def _names(config: ModelConfig, layer: int) -> tuple[str, ...]:
 
 def _unbatched(found: Found) -> Found:
     """Tensors of the one text, in float32 where they are numbers."""
-    one = {name: value if SHAPES.get(name) == "seq d_model" else value[0] for name, value in found.items()}
+    one = {name: value if SHAPES.get(name) == "seq d_model" else value.squeeze(0) for name, value in found.items()}
     return {name: value.float() if value.is_floating_point() else value for name, value in one.items()}
 
 

@@ -37,14 +37,14 @@ WORDS = ("the", "little", "dog", "lost", "the", "red", "ball", "in", "the", "par
 
 def softmax_wide() -> Checked:
     """softmax(8, 0.1, -0.3), of which 0.9997, 0.0002, 0.0001 is printed: the two small weights against these."""
-    weights = attention_weights(torch.tensor([[8.0, 0.1, -0.3]], dtype=torch.float64))[0].tolist()
+    weights = attention_weights(torch.tensor([[8.0, 0.1, -0.3]], dtype=torch.float64)).flatten().tolist()
     off = {"second weight": weights[1] / 0.0002, "third weight": weights[2] / 0.0001}
     return compare(1, off, ", ".join(f"{w:.4f}" for w in weights))
 
 
 def softmax_small() -> Checked:
     """softmax(1, 0.0125, -0.0375), the same scores divided by 8."""
-    weights = attention_weights(torch.tensor([[1.0, 0.0125, -0.0375]], dtype=torch.float64))[0].tolist()
+    weights = attention_weights(torch.tensor([[1.0, 0.0125, -0.0375]], dtype=torch.float64)).flatten().tolist()
     off = {f"weight {i + 1}": w / said for i, (w, said) in enumerate(zip(weights, (0.579, 0.216, 0.205), strict=True))}
     return compare(1, off, ", ".join(f"{w:.4f}" for w in weights))
 

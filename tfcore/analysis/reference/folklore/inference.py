@@ -64,7 +64,7 @@ def gb_is_gib() -> Checked:
 
 def scores_of_4096() -> Checked:
     """n^2 at n = 4,096."""
-    pairs = int(sequence_cost((4_096,)).cells[0])
+    pairs = sequence_cost((4_096,)).cells.item()
     return compare(16.8e6, {"scores": pairs}, f"{pairs:,}")
 
 
@@ -139,7 +139,7 @@ def scores_after(model: Transformer, tokenizer: Any, prompt: str) -> torch.Tenso
 def zero_is_greedy(model: Transformer, tokenizer: Any) -> Checked:
     """Probability of the likeliest token at temperature 0 and at small ones, on average over some prompts."""
     scores = torch.stack([scores_after(model, tokenizer, prompt) for prompt in PROMPTS])  # (prompt, vocab)
-    cases = {f"T = {t:g}": float(distribution(scores, temperature=t).amax(-1).mean()) for t in (0.0, 0.05, 0.5)}
+    cases = {f"T = {t:g}": float(distribution(scores, temperature=t).amax(1).mean()) for t in (0.0, 0.05, 0.5)}
     exact = compare(1, {"T = 0": cases["T = 0"]}, "")
     words = ", ".join(f"{value:.1%} ({name})" for name, value in cases.items())
     return Checked(words, exact.verdict, exact.ratios)

@@ -27,7 +27,7 @@ def gate(rng: Random) -> Problem:
     scores = torch.tensor([rng.sample(range(-4, 7), 4)], dtype=torch.float64)[None] / 2
     probs = scores.softmax(-1)
     chosen = choose_experts(probs, 2)
-    answer = float(expert_weights(probs, chosen, sum_to_one=True)[0, 0, 0])
+    answer, _ = expert_weights(probs, chosen, sum_to_one=True).flatten().tolist()
     mistakes = {"of all four": float(probs.max()), "equal": 0.5, "the other": 1 - answer}
     return Problem(
         given={"scores": ", ".join(f"{s:.1f}" for s in scores.flatten().tolist())},

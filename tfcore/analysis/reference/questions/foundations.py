@@ -22,7 +22,7 @@ def softmax_weight(rng: Random) -> Problem:
     raw = torch.tensor([dots], dtype=torch.float64)
 
     def weight(scores: torch.Tensor) -> float:
-        return float(attention_weights(scores)[0, 0])
+        return attention_weights(scores).flatten().tolist()[0]
 
     return Problem(
         given={"d_k": d_k, "a": dots[0], "b": dots[1], "c": dots[2]},
@@ -35,7 +35,7 @@ def softmax_weight(rng: Random) -> Problem:
 def causal_pairs(rng: Random) -> Problem:
     """How many pairs a causal mask allows: n (n + 1) / 2."""
     n = rng.randint(8, 120)
-    pairs = int(pairs_kept(MaskConfig(kind="causal"), [n])[0])
+    pairs = pairs_kept(MaskConfig(kind="causal"), [n]).item()
     return Problem(
         given={"n": n},
         answer=pairs,
@@ -48,7 +48,7 @@ def window_pairs(rng: Random) -> Problem:
     """The pairs of a causal window: w for each query, fewer for the first ones."""
     window = rng.randint(3, 12)
     n = window * rng.randint(3, 8)
-    pairs = int(pairs_kept(MaskConfig(kind="window", window=window), [n])[0])
+    pairs = pairs_kept(MaskConfig(kind="window", window=window), [n]).item()
     mistakes = {"full rows": n * window, "causal": n * (n + 1) / 2, "bidirectional": n * (2 * window - 1)}
     return Problem(given={"n": n, "window": window}, answer=pairs, mistakes=mistakes, tolerance=0)
 

@@ -4,6 +4,7 @@ from random import Random
 
 from tfcore import presets
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.quantities import round_count
 from tfcore.analysis.reference.questions.problem import Problem
 
 QUOTED = {  # preset: (name, millions that are often quoted, and where the count differs by one per cent and more)
@@ -44,7 +45,7 @@ def quoted_count(rng: Random) -> Problem:
     blocks = parameters(config).total - parameters(config).by_component["token embedding"]
     given = {
         "name": name,
-        "quoted": f"{quoted / 1000:g} B" if quoted >= 1000 else f"{quoted} M",
+        "quoted": round_count(quoted * 1e6),
         "layers": config.n_layers,
         "d_model": config.d_model,
         "d_ff": config.ff_size,

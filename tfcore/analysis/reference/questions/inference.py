@@ -68,7 +68,7 @@ def score_bytes(rng: Random) -> Problem:
     config, n = presets.gpt3_175b(), 1024 * rng.choice((2, 4, 8, 16, 32))
     heads = rng.choice((12, 16, 32, 64))
     cost = length_cost(replace(config, n_heads=heads, d_head=64), [n])
-    size, cells = int(cost.matrices[0]), int(cost.cells[0])
+    size, cells = cost.matrices.item(), cost.cells.item()
     mistakes = {"one head": size / heads, "four bytes": 2 * size, "numbers": size / 2, "bits": 8 * size}
     return Problem(given={"n": n, "heads": heads, "cells": cells}, answer=size, mistakes=mistakes)
 

@@ -19,8 +19,7 @@ def copied_from(rng: Random) -> Problem:
     text = once + once[: at + 1]
     ids = np.array([LETTERS.index(letter) for letter in text])
     where = targets(ids)
-    answer = int(where["induction"][-1].nonzero()[0][0])
-    same = int(where["duplicate"][-1].nonzero()[0][0])
+    (answer,), (same,) = (np.flatnonzero(where[kind][-1]).tolist() for kind in ("induction", "duplicate"))
     mistakes = {"same token": same, "token before": len(text) - 2, "itself": len(text) - 1, "from one": answer + 1}
     return Problem(given={"text": " ".join(text)}, answer=answer, mistakes=mistakes, tolerance=0)
 
@@ -56,7 +55,7 @@ def share_of_a_logit(rng: Random) -> Problem:
     given = {"logit": f"{logit:.1f}", "embedding": parts[0], "attention": parts[1], "feed_forward": parts[2]}
     return Problem(
         given=given,
-        answer=round(missing, 1),
+        answer=missing,
         tolerance=0.01,
         mistakes={"sign": -missing, "no embedding": missing + parts[0], "the logit": logit},
     )
@@ -77,10 +76,10 @@ def recovered(rng: Random) -> Problem:
 def stream_length(rng: Random) -> Problem:
     """The length of a sum of n updates of length 1 at right angles to each other: sqrt(n)."""
     root = rng.choice((4, 5, 6, 7, 8, 9))
-    updates = torch.eye(root**2, dtype=torch.float64)
+    total = torch.ones(root**2, dtype=torch.float64)  # each of them along an axis of its own
     return Problem(
         given={"n": root**2},
-        answer=float(updates.sum(0).norm()),
+        answer=float(total.norm()),
         tolerance=0.01,
         mistakes={"in a line": root**2, "one": 1.0, "cancelled": 0.0},
     )
