@@ -44,6 +44,11 @@ def test_one_that_stands_before_every_text_can_be_left_out():
     assert encoded(model, tokenizer, "a bb", False) == [11, 12]
 
 
+def test_of_two_the_first_begins():
+    begin = begin_of(small(vocab_size=40, bos_id=3), Words(before=[1, 5]))
+    assert (begin.id, begin.usual) == (1, True)
+
+
 def test_one_that_stands_behind_begins_nothing():
     model, tokenizer = small(vocab_size=40, bos_id=3), Words(behind=[2])
     assert begin_of(model, tokenizer).id == 3

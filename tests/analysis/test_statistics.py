@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.statistics import correlation, ratio, t_quantile, wilson
+from tfcore.analysis.statistics import colour_end, correlation, ratio, t_quantile, wilson
 
 
 def test_a_part_by_nothing_is_none_of_it():
@@ -22,6 +22,14 @@ def test_an_interval_of_wilson():
         assert abs(0.8 - share) == pytest.approx(1.959964 * (share * (1 - share) / 10) ** 0.5)
     assert wilson(8, 10)[0] < 0.8 < wilson(8, 10)[1]
     assert wilson(0, 5)[0] == pytest.approx(0, abs=1e-12)
+    assert min(wilson(0, of)[0] for of in range(1, 99)) >= 0
+    assert max(wilson(of, of)[1] for of in range(1, 99)) <= 1
+
+
+@pytest.mark.parametrize(("largest", "end"), [(2.0, 2.0), (2.1, 1.0)])
+def test_a_colour_scale_ends_at_the_largest_or_where_most_values_end(largest, end):
+    assert colour_end(np.array([*[-1.0] * 99, largest, np.nan])) == end
+    assert colour_end(np.array([np.nan])) == 0
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from tfcore.analysis.foundations.recurrence.passes import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
+from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
+from tfcore.analysis.inference.quantisation.weights import percent
 from tfcore.analysis.inside.in_context.accuracy import LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
@@ -53,11 +55,12 @@ def told(kind: type, name: str, **values: Any) -> Any:
 @pytest.mark.parametrize(
     ("words", "values", "expected"),
     [
-        (amount, (999.5, 9_995, 99_950), ["1.00 kB", "10.0 kB", "100 kB"]),
+        (amount, (999.5, 9_995, 99_900, 99_950), ["1.00 kB", "10.0 kB", "99.9 kB", "100 kB"]),
         (partial(counted, what="layer"), (0, 1, 2, 1024), ["0 layers", "1 layer", "2 layers", "1,024 layers"]),
         (gigabytes, (1e9, 1e11), ["1.0 GB", "100 GB"]),
         (power, (0, inf, 0.5), ["0", "inf", "5.0 × 10⁻¹"]),
         (in_ten, (99_999.99, 100_000, 999_999.5), ["99,999.99", "100,000", "10⁶"]),
+        (percent, (0.099, 0.0995), ["9.9 %", "10 %"]),
         (compact, (0.01, 999.5, 1000), ["0.010", "999.500", "1.0e+03"]),
         (few_digits, (0.001, 99, 100, 99_999, 100_000), ["0.001", "99", "100", "99,999", "1.0e+05"]),
         (partial(_times, small=1), (9.9, 10, 99_999, 1e5), ["9.9 times", "10 times", "99,999 times", "1e+05 times"]),
@@ -84,6 +87,7 @@ def test_an_axis_has_the_largest_unit_of_which_there_are_one_and_a_half():
     ("value", "answer", "words"),
     [
         (0, 5, "That is not it."),
+        (5, 0, "That is not it."),
         (0.9, 1, "That is too small by 11%."),
         (0.5, 1, "That is too small by a factor of 2."),
         (2.5, 1, "That is too large by a factor of 2.5."),
@@ -97,6 +101,7 @@ def test_equal_times_are_once_as_quick():
     assert "fused attention is 1.0 times quicker" in str(FusedSpeed(8, 1.0, 1.0, None, 0.0))
     times = (("rnn", 1.0), ("lstm", 2.0), ("transformer", 1.0))
     assert "1.0 times as quick" in str(ParallelGain(8, times, times))
+    assert "1.0 times as fast" in str(FormatSpeeds(8, 1.0, {"float16": (1.0, 0.5)}))
 
 
 def test_equal_amounts_are_no_more():
@@ -139,7 +144,7 @@ def test_shares_of_nearly_all():
 
 
 def test_one_in_so_many_tokens():
-    for bits, like in ((6.0, "64.0"), (29.9, "1,000,000,000"), (30.0, "2^30")):
+    for bits, like in ((6.0, "64.0"), (6.5, "90"), (29.9, "1,000,000,000"), (30.0, "2^30")):
         assert f"one of {like} equally" in str(TokenSurprisal(1, "a", bits, 1, 0.1))
     assert "perplexity of 1,000 is" in str(PerplexityLandmarks(1000.0, 1.0, 64))
     assert "perplexity of 999.0 is" in str(PerplexityLandmarks(999.0, 1.0, 64))

@@ -84,9 +84,9 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int)
     """At most `limit` tokens of a text, the last ones, with the token that its tokenizer puts before every text where
     there is one; never more than the context of the model."""
     ids = tokenizer.encode(text)
-    most = min(limit, model.config.max_seq_len)
+    cut = max(0, len(ids) - min(limit, model.config.max_seq_len))
     before = [one for one, other in zip(ids[:1], tokenizer.encode("")[:1], strict=False) if one == other]
-    kept = ids if len(ids) <= most else [*before, *ids[len(ids) - most + len(before) :]]
+    kept = [*before, *ids[cut + len(before) :]]
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 
 
@@ -127,7 +127,7 @@ def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:
 
 def next_logits(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
     """The logits of the token that follows a text."""
-    return model(one_text(model, ids), logits_to_keep=1).logits[0, -1]
+    return model(one_text(model, ids), logits_to_keep=1).logits.flatten()
 
 
 def piece_of(tokenizer: Tokenizer, token: int) -> str:

@@ -104,7 +104,7 @@ def prefixed(count: float, unit: str = "B") -> str:
 def compact(value: float, digits: int = 3) -> str:
     """1.250, −∞, 3.1e−03: a number of any size in few signs; `digits` after the point if neither large nor tiny."""
     if math.isinf(value):
-        return "−∞" if value < 0 else "∞"
+        return f"{value}".replace("-", "−").replace("inf", "∞")
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.{digits}f}".replace("-", "−")
     return f"{value:.1e}".replace("-", "−")
