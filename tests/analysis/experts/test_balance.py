@@ -23,7 +23,10 @@ from tfcore.analysis.experts.balance import (
     train_together,
 )
 from tfcore.analysis.experts.balance_findings import (
+    IDLE,
+    NAMED,
     InputCosines,
+    LastLoad,
     RemedyEffect,
     ending,
     last_load,
@@ -263,10 +266,29 @@ def test_verdicts(plain, cured, verdict):
     assert RemedyEffect(end(plain), end(cured), "with it").verdict == verdict
 
 
+def test_what_is_exactly_at_a_limit_is_not_named():
+    def end(written, lost=NAMED, held_out=0.0):
+        load = np.array([IDLE, 0.9 * IDLE, *6 * [0.1635]])
+        return ending([BalanceLook(10, load, 0 * load, lost, 0.0, 1.0, held_out, written)])
+
+    assert end(None).idle == 1
+    assert "no expert" not in str(LastLoad("it", end(None)))
+    assert "1% of the characters reach no expert" in str(LastLoad("it", end(None, 1.1 * NAMED)))
+    for written, named in ((0.01, False), (0.02, True), (-0.02, True)):
+        assert ("in generation" in str(RemedyEffect(end(None), end(written), "with it"))) == named
+    said = str(RemedyEffect(end(None), end(0.7, held_out=0.7), "with it"))
+    assert said.endswith("little to cure. Held-out loss: 0.00 without, 0.70 with.")
+
+
+def test_experts_choose_for_one_to_four_of_them_a_token():
+    assert [BalanceConfig(remedy="experts", strength=k).experts.top_k for k in (1.0, 2.0, 3.0, 4.0)] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(
     ("values", "word"),
     [
         ({"steps": 3_000}, "steps=3000"),
+        ({"remedy": "experts", "strength": 5.0}, "must be 1, 2, 3 or 4 experts"),
         ({"strength": 0.1}, "strength=0.1"),
         ({"remedy": "experts", "strength": 1.5}, "1.5"),
         ({"remedy": "loss", "importance": 0.1}, "importance=0.1"),

@@ -83,13 +83,13 @@ def test_an_expert_has_no_excerpt_of_a_token_it_never_took(model):
 
 
 def test_orders_of_liking():
-    ids, sent, seen = np.array([5, 6, 7, 8]), np.array([10, 90, 20, 0]), np.array([10, 100, 20, 50])
+    ids, sent, seen = np.array([5, 6, 7, 8, 9]), np.array([10, 90, 20, 0, 1]), np.array([10, 100, 20, 50, 50])
     by_share = preferred(ids, sent, seen, 200, "share", 2)
     assert by_share.ids.tolist() == [7, 5]
     by_work = preferred(ids, sent, seen, 200, "work", 9)
-    assert by_work.ids.tolist() == [6, 7, 5]
-    assert by_work.work == pytest.approx([0.45, 0.1, 0.05])
-    assert by_work.share == pytest.approx([0.9, 1, 1])
+    assert by_work.ids.tolist() == [6, 7, 5, 9]
+    assert by_work.work == pytest.approx([0.45, 0.1, 0.05, 0.005])
+    assert by_work.share == pytest.approx([0.9, 1, 1, 0.02])
 
 
 def test_a_text_counted_alone(model):

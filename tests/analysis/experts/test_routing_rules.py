@@ -18,7 +18,8 @@ from tfcore.analysis.experts.routing_rules import (
     sweep,
     sweep_ends,
 )
-from tfcore.analysis.experts.text_routing import RouterChange, route
+from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, route
+from tfcore.analysis.one_text import FirstTokens
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(batch=1, seq=19).flatten().tolist()
@@ -54,6 +55,14 @@ def test_the_token_that_a_change_costs_most():
     assert str(LossChanges(" a", 3, 1.5, -0.25)) == (
         "Change of the loss by token: worst is '·a' (3) with +1.50 nats; the mean is -0.25."
     )
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_mean_change_is_that_of_the_tokens_that_are_predicted(n):
+    read, model = FirstTokens(TEXT[:n], TOKENS[:n], n), mixture()
+    before, after = (RoutedText(read, route(model, read.ids, change)) for change in (None, RouterChange(top_k=1)))
+    wanted = 0.0 if n == 1 else after.routing.loss - before.routing.loss
+    assert largest_loss_change(before, after).mean == pytest.approx(wanted)
 
 
 def test_the_effect_of_a_change_of_rules():

@@ -262,6 +262,7 @@ def train_run(config: BalanceConfig) -> Iterator[BalanceLook | None]:
     model = Transformer(config.model, config.seed).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
     generator = torch.Generator().manual_seed(config.seed)
+    (group,) = optimizer.param_groups
     layer = next(module for module in model.modules() if isinstance(module, Experts))
     layer.generator = torch.Generator().manual_seed(config.seed)
     data = texts(generator)
@@ -272,7 +273,7 @@ def train_run(config: BalanceConfig) -> Iterator[BalanceLook | None]:
         optimizer.zero_grad()
         (loss + _auxiliary_loss(config, output)).backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.param_groups[0]["lr"] = RATE * min(1.0, step / WARMUP)
+        group["lr"] = RATE * min(1.0, step / WARMUP)
         optimizer.step()
         layer.even_out_()
         last = step == config.steps
@@ -344,7 +345,7 @@ def written_loss(model: Transformer, batch: Batch) -> float:
     losses = []
     for ids, targets in zip(batch.ids, batch.targets, strict=True):
         cache = KVCache(model.config)
-        scores = torch.cat([model(ids[None, i : i + 1], cache=cache).logits[0] for i in range(len(ids))])
+        (scores,) = torch.cat([model(ids[None, i : i + 1], cache=cache).logits for i in range(len(ids))], dim=1)
         losses.append(F.cross_entropy(scores, targets))
     return float(torch.stack(losses).mean())
 

@@ -12,7 +12,7 @@ LAST = 0.1  # share of the steps until now that the numbers at the end are means
 IDLE = 0.01  # share of the choices below which an expert counts as idle
 CROWDED = 0.6  # share of the choices from which on one expert does nearly all
 EVEN = 0.95  # entropy over ln(experts) above which a load counts as even
-NAMED = 0.005  # share of characters without an expert from which on it is stated
+NAMED = 0.005  # share of characters without an expert above which it is stated: less is 0 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class LastLoad(Finding):
     @property
     def sentence(self) -> str:
         end = self.end
-        lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost >= NAMED else ""
+        lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost > NAMED else ""
         return (
             f"Load of {N_EXPERTS} experts, {self.name}: after {end.step} steps expert {end.expert + 1} takes "
             f"{end.largest:.0%} of the characters, {end.idle} experts get less than 1 %{lost}."
@@ -144,7 +144,7 @@ class RemedyEffect(Finding):
         plain, cured = self.plain, self.cured
         crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the characters without a remedy"
         idle = f", and {plain.idle} of the others get next to nothing" if plain.idle else ""
-        lost = f" {cured.lost:.0%} of its characters reach no expert." if cured.lost >= NAMED else ""
+        lost = f" {cured.lost:.0%} of its characters reach no expert." if cured.lost > NAMED else ""
         losses = f" Held-out loss: {plain.held_out:.2f} without, {cured.held_out:.2f} with"
         written = ""
         if cured.written is not None and abs(cured.written - cured.held_out) > 0.01:

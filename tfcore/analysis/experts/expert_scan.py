@@ -61,7 +61,7 @@ class ExpertScan:
     @property
     def choices(self) -> Float[ndarray, "layer expert"]:
         """Which part of all choices falls on the expert; a layer sums to 1."""
-        return self.load / self.load.sum(-1, keepdims=True)
+        return self.load / self.load.sum(1, keepdims=True)
 
     def excerpt(self, layer: int, expert: int, rank: int) -> list[int]:
         """The tokens of an excerpt."""
@@ -70,8 +70,7 @@ class ExpertScan:
 
     def share_of(self, layer: int, token: int) -> Float[ndarray, " expert"] | None:
         """Which part of the occurrences of one token goes to each expert; None for a token seen too rarely."""
-        rows = (self.ids == token).nonzero()[0]
-        return np.asarray(self.share[layer, rows[0]]) if len(rows) else None
+        return next(iter(self.share[layer, self.ids == token]), None)
 
 
 @torch.no_grad()
@@ -99,7 +98,7 @@ def scan(model: Transformer, texts: Sequence[Sequence[int]], kept: int, least: i
     for number, ids in enumerate(rows):
         found = model(one_text(model, ids.tolist()), capture=("blocks.*.mlp.router.*",)).activations
         for at, layer in enumerate(layers):
-            indices, probs = (found[f"blocks.{layer}.mlp.router.{name}"][0].cpu() for name in ("indices", "probs"))
+            (indices,), (probs,) = (found[f"blocks.{layer}.mlp.router.{name}"].cpu() for name in ("indices", "probs"))
             chosen = np.zeros((len(ids), n), dtype=bool)
             np.put_along_axis(chosen, indices.numpy(), True, axis=-1)
             np.add.at(sent[at], ids, chosen)
@@ -196,7 +195,7 @@ def count_text(
 ) -> tuple[Int[ndarray, " token"], Int[ndarray, " token"], Int[ndarray, "token expert"]]:
     """The same counts from one text: its different tokens, how often each is there, and who took it how often."""
     different, which, seen = np.unique(np.asarray(ids), return_inverse=True, return_counts=True)
-    sent = np.zeros((len(different), taken.shape[-1]), np.int64)
+    sent = np.zeros((len(different), taken.shape[1]), np.int64)
     np.add.at(sent, which, taken)
     return different, seen, sent
 
@@ -216,10 +215,10 @@ class RoutingAccuracy:
 
 def routing_accuracy(scan: ExpertScan) -> RoutingAccuracy:
     """How far a token alone, without the text before it, decides which experts it goes to; of the frequent tokens."""
-    top_k = round(float(scan.load[0].sum()) / scan.tokens)
+    top_k = round(scan.load.sum() / (len(scan.load) * scan.tokens))
     total = top_k * scan.seen.sum()
-    by_token = np.sort(scan.sent, axis=-1)[..., -top_k:].sum((1, 2)) / total
-    by_load = np.sort(scan.sent.sum(1), axis=-1)[..., -top_k:].sum(-1) / total
+    by_token = np.sort(scan.sent)[..., -top_k:].sum((1, 2)) / total
+    by_load = np.sort(scan.sent.sum(1))[:, -top_k:].sum(1) / total
     return RoutingAccuracy(by_token, by_load)
 
 
@@ -350,7 +349,7 @@ def save_scan(folder: Path, scan: ExpertScan, licence: str) -> None:
     arrays: dict[str, Any] = {}
     for name, kind in small.items():
         values = getattr(scan, name)
-        if kind is np.uint16 and values.max(initial=0) > PADDING:
+        if kind is np.uint16 and (values > PADDING).any():
             kind = np.uint32
         arrays[name] = np.ascontiguousarray(values.astype(kind))
     folder.mkdir(parents=True, exist_ok=True)
@@ -369,6 +368,6 @@ def load_scan(model_name: str) -> ExpertScan:
         wide: dict[str, Any] = {
             key: values.astype(np.float32 if key == "prob" else np.int64) for key, values in arrays.items()
         }
-        return ExpertScan(**wide | {"tokens": int(wide["tokens"][0])})
-    except (OSError, SafetensorError, KeyError, IndexError, TypeError) as error:
+        return ExpertScan(**wide | {"tokens": wide["tokens"].item()})
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}; `{MAKE}` makes it") from error

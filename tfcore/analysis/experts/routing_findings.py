@@ -1,6 +1,9 @@
 """Findings of a routed text: the experts of a token, the load of a layer, and whether equal tokens agree."""
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from tfcore.analysis.experts.text_routing import RoutedText, TextRouting, agreement
 from tfcore.analysis.finding import Finding
@@ -137,14 +140,14 @@ def token_experts(text: RoutedText, at: int, position: int) -> TokenExperts:
     """The router's choice for the token at a position."""
     routing = text.routing
     probs, weights = routing.probs[at, position], routing.weights[at, position]
-    chosen = sorted(routing.chosen[at, position].nonzero()[0].tolist(), key=lambda expert: -probs[expert])
+    chosen = sorted(np.flatnonzero(routing.chosen[at, position]).tolist(), key=lambda expert: -probs[expert])
     return TokenExperts(
         routing.layers[at],
         position,
         text.read.tokens[position],
         len(probs),
         tuple((expert, float(probs[expert]), float(weights[expert])) for expert in chosen),
-        abs(float(weights.sum()) - 1) < 1e-3,
+        math.isclose(weights.sum(), 1, abs_tol=1e-3),
     )
 
 
@@ -154,7 +157,7 @@ def token_titles(text: RoutedText, at: int) -> list[str]:
     for token, chosen, dropped, weights in zip(
         text.read.tokens, routing.chosen[at], routing.dropped[at], routing.weights[at], strict=True
     ):
-        experts = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -weights[i])
+        experts = sorted(np.flatnonzero(chosen).tolist(), key=lambda i: -weights[i])
         words = [f"expert {i + 1} " + ("has no room" if dropped[i] else f"weighs {weights[i]:.2f}") for i in experts]
         titles.append(f"{visible(token)}: {', '.join(words) or 'no expert takes it'}")
     return titles

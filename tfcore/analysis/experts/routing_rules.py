@@ -24,7 +24,7 @@ def loss_changes(
         predicted, is left without an expert in the layer at that place.
     """
     change = np.concatenate(([0.0], after.losses - before.losses))
-    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+    return change, np.concatenate(([False], ~after.taken[at, :-1].any(1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,7 @@ def shared_work(model: Transformer, ids: Sequence[int]) -> SharedWork:
         raise ValueError("this model has no shared experts; take one with config.experts.n_shared of 1 or more")
     layers, output = model.config.routed_layers, model(one_text(model, ids), capture=(SHARED, ROUTED))
     shared, routed = (
-        torch.stack([output.activations[name.replace("*", str(i))][0].float() for i in layers])
-        for name in (SHARED, ROUTED)
+        torch.cat([output.activations[name.replace("*", str(i))].float() for i in layers]) for name in (SHARED, ROUTED)
     )
     total = shared + routed  # (layer, seq, d_model)
     share = (shared * total).sum(-1) / total.square().sum(-1).clamp_min(1e-12)

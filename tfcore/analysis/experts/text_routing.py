@@ -87,14 +87,12 @@ class TextRouting:
     @property
     def first(self) -> Int[ndarray, "layer seq"]:
         """The expert with the largest weight for each token; -1 where no expert takes it."""
-        best = np.where(self.taken, self.probs, -1.0).argmax(-1)
-        return np.where(self.taken.any(-1), best, -1)
+        return np.where(self.taken.any(-1), self.weights.argmax(-1), -1)
 
     @property
     def first_weight(self) -> Float[ndarray, "layer seq"]:
         """That expert's weight; 0 where no expert takes the token."""
-        found = np.take_along_axis(self.weights, np.maximum(self.first, 0)[..., None], -1)[..., 0]
-        return np.where(self.first >= 0, found, 0.0)
+        return self.weights.max(-1)
 
     @property
     def loss(self) -> float:
@@ -125,13 +123,15 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
     edits = [noisy_scores(change.noise, change.seed)] if change is not None and change.noise else []
     output = model(tokens, capture=("blocks.*.mlp.router.*",), edits=edits)
     kept = {
-        name: torch.stack([output.activations[f"blocks.{i}.mlp.router.{name}"][0].cpu() for i in layers])
+        name: torch.cat([output.activations[f"blocks.{i}.mlp.router.{name}"].cpu() for i in layers])
         for name in ("logits", "probs", "indices", "weights", "dropped")
     }
     experts = config.experts
     assert experts is not None
-    by_slot = (kept["weights"] > 0) | kept["dropped"] if experts.routing == "experts" else kept["weights"] >= 0
-    losses = next_losses(output.logits.float(), ids)[0]
+    by_slot = (
+        kept["dropped"] | (kept["weights"] > 0) if experts.routing == "experts" else torch.ones_like(kept["dropped"])
+    )
+    (losses,) = next_losses(output.logits.float(), ids)
     factor = experts.capacity_factor
     room = None if factor is None else expert_capacity(len(ids), experts.n_experts, experts.top_k, factor)
     chosen, dropped, weights = (
@@ -211,7 +211,7 @@ def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement
     same = (first[:, :, None] == first[:, None, :]) & (first[:, :, None] >= 0)
     same = same[:, *upper]  # (layer, pair)
     equal, any_two = (
-        part.mean(-1) if part.shape[-1] else np.full(len(first), np.nan) for part in (same[:, same_token], same)
+        part.mean(1) if part.size else np.full(len(first), np.nan) for part in (same[:, same_token], same)
     )
     return Agreement(equal, any_two, int(same_token.sum()))
 
@@ -241,7 +241,7 @@ class ExpertLoad:
 
     @property
     def choices(self) -> Float[ndarray, "layer expert"]:
-        return self.tokens / self.tokens.sum(-1, keepdims=True)
+        return self.tokens / self.tokens.sum(1, keepdims=True)
 
 
 @torch.no_grad()
