@@ -149,6 +149,7 @@ def test_a_rollout_ends_on_the_first_token_because_nothing_leaves_it():
     assert str(found).startswith("Rollout of 'd' over 12 layers: 93% on 'a' (0), the first token that is seen.")
     assert "comes there stays: 20% a layer is enough." in str(found)
     assert "99.99% or more" in str(RolloutOnFirst("d", "a", 0, 0.99997, 30))
+    assert RolloutOnFirst("d", "a", 0, 1 + 1e-7, 30).moved == 1, "rows sum to 1 up to rounding"
     assert "in one layer: 99.50% on" in str(RolloutOnFirst("d", "a", 0, 0.995, 1))
 
 
@@ -166,5 +167,5 @@ def test_without_the_sink_a_rollout_still_sums_to_one_and_the_next_token_is_the_
 
 def test_nothing_is_said_of_a_model_that_sees_later_tokens():
     rolled = rollout(random_patterns(2, 2, 4))[-1]
-    later = rolled + np.triu(np.full((4, 4), 0.1), 1)
+    later = rolled + 0.1 * np.eye(4, k=1)
     assert rollout_on_first(later, 2, list("abcd"), np.zeros(4, dtype=bool), 2) is None

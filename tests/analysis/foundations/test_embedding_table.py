@@ -46,7 +46,9 @@ def test_norms_alone_are_the_same():
 
 
 def test_of_a_large_table_the_first_tokens_of_two_letters_or_more_are_drawn(monkeypatch):
-    assert tables.most_used(MODEL, TOKENIZER) == list(range(2048))
+    for most in (tables.MOST_ROWS, 2048):
+        monkeypatch.setattr(tables, "MOST_ROWS", most)
+        assert tables.most_used(MODEL, TOKENIZER) == tables.evenly(MODEL, TOKENIZER) == list(range(2048))
     monkeypatch.setattr(tables, "MOST_ROWS", 1_000)
     monkeypatch.setattr(tables, "DRAWN", 50)
     assert tables.evenly(MODEL, TOKENIZER) == list(range(0, 2048, 41))
@@ -106,6 +108,20 @@ def test_scale_effect_by_hand():
 def test_a_small_model_works():
     model = small.model()
     assert tables.table_map(model, range(small.BASE["vocab_size"])).points.shape == (small.BASE["vocab_size"], 2)
+
+
+def test_short_rows_besides_stand_where_the_components_put_them():
+    model = small.model(init_std=0.01)
+    found = tables.table_map(model, range(60), (60,))
+    table = model.embed.weight.numpy()
+    centred = table - table[:60].mean(0)
+    _, _, directions = np.linalg.svd(centred[:60])
+    np.testing.assert_allclose(np.abs(found.points), np.abs(centred @ directions[:2].T), atol=1e-5)
+
+
+def test_a_row_of_zeros_has_a_cosine_of_zero_and_a_short_one_its_own():
+    table, vector = torch.tensor([[0.03, 0.04], [0.0, 0.0]]), torch.tensor([0.05, 0.0])
+    assert tables.cosine_with(table, vector).tolist() == pytest.approx([0.6, 0.0])
 
 
 def test_kinds():

@@ -50,6 +50,8 @@ def test_heads_are_ranked_by_what_was_asked(by):
     ranked = [found.values[place] for place in found.order]
     assert ranked == sorted(ranked, reverse=True)
     assert found.values.max() <= found.most
+    near = replace(SCORES, distance=SCORES.distance / 100)
+    assert rank_heads(PATTERNS, near, kinds, DISTANCE).most == 1
     assert found.label((1, 2)) == f"{expected[1, 2]:.{1 if by in (ENTROPY, DISTANCE) else 2}f}"
 
 
@@ -78,6 +80,8 @@ def test_the_strongest_pair_is_neither_neighbours_nor_hidden():
     assert every[found.query, found.key] == max(every.values())
     short = strongest_pair(random_patterns(1, 1, 2), np.array([True, False]))
     assert (short.query, short.key) == (1, 0)
+    across = strongest_pair(random_patterns(1, 1, 5)[:, :, :3], np.ones(5, bool))
+    assert (across.query, across.key) == (2, 0)
 
 
 def test_the_strongest_look_is_from_one_word_at_another():
@@ -149,6 +153,15 @@ def test_the_kinds_of_a_model_are_those_of_the_texts_without_their_first_token()
 def test_a_model_of_symbols_has_no_standard_kinds():
     names = [chr(97 + i) for i in range(LEAST)]
     assert standard_kinds(model(vocab_size=len(names) - 1 + 1), NamedTokenizer([name * 3 for name in names])) is None
+
+
+@pytest.mark.parametrize(("tokens", "enough"), [(LEAST - 1, False), (LEAST, True)])
+def test_a_text_of_eight_tokens_says_something(tokens, enough):
+    class Short(NamedTokenizer):
+        def encode(self, _):
+            return list(range(tokens))
+
+    assert (standard_kinds(model(), Short([str(i) for i in range(61)])) is not None) == enough
 
 
 def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sink_is_hidden(real_models):

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
+from tfcore.analysis.foundations import head_splits
 from tfcore.analysis.foundations.head_splits import (
     HeadSplit,
     SharedKV,
@@ -91,11 +92,13 @@ def test_the_largest_weight_is_averaged_over_heads_and_queries_but_the_first():
     patterns = np.array([[[1, 0, 0], [0.25, 0.75, 0], [0.5, 0.3, 0.2]], [[1, 0, 0], [0.5, 0.5, 0], [0.1, 0.1, 0.8]]])
     found = HeadSplit(0, 6, np.zeros((3, 6)), (2, 2, 2), patterns)
     assert found.largest == pytest.approx(sum(max(row) for head in patterns for row in head[1:]) / 4) == 2.55 / 4
+    fewer = [HeadSplit(0, 6, np.zeros((n, 6)), (2, 2, 2), patterns[:, :n, :n]).largest for n in (1, 2)]
+    assert fewer == [1, pytest.approx((0.75 + 0.5) / 2)]
 
 
 def test_the_maps_of_a_split_say_how_it_was_trained():
     patterns = np.array([[[1, 0], [0.25, 0.75]], [[1, 0], [0.5, 0.5]], [[1, 0], [0.9, 0.1]]])
-    found = split_maps(HeadSplit(2, 6, np.zeros((2, 36)), (12, 12, 12), patterns))
+    found = split_maps(HeadSplit(2, 6, np.zeros((2, 24)), (12, 6, 6), patterns))
     assert (found.layer, found.n_heads, found.d_head, found.trained_heads) == (2, 3, 4, 6)
     assert found.largest == pytest.approx((0.75 + 0.5 + 0.9) / 3)
     assert str(found) == (
@@ -133,11 +136,13 @@ def test_the_loss_goes_from_the_own_kv_heads_to_the_fewest():
     )
 
 
-def test_sharing_is_refused_where_there_is_no_loss_or_too_much_to_copy():
+def test_sharing_is_refused_where_there_is_no_loss_or_too_much_to_copy(monkeypatch):
     assert sharing_refusal(model().config) is None
     assert "predicts no tokens" in str(sharing_refusal(model(architecture="encoder", head="none").config))
     large = config(d_model=768, n_heads=12, n_layers=12, vocab_size=50_257, d_ff=3_072)
     assert f"{parameters(large).total:,} parameters" in str(sharing_refusal(large))
+    monkeypatch.setattr(head_splits, "LARGEST_SHARED", parameters(large).total)
+    assert sharing_refusal(large) is None
 
 
 def test_a_model_says_how_its_own_query_heads_share():

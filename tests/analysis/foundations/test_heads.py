@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
+from tfcore.analysis.foundations import heads
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import (
     CROSS_KINDS,
     KINDS,
     NEAR,
+    THRESHOLD,
     HeadKind,
     HeadScores,
     head_kind,
@@ -20,6 +22,7 @@ from tfcore.analysis.foundations.heads import (
     head_table,
     heads_of_models,
     induction_scores,
+    mean_scores,
     order,
     repeated_tokens,
     repeated_tokens_measure,
@@ -123,6 +126,8 @@ def test_cross_attention_is_scored_by_place():
     uniform = score_cross(np.full((1, 1, 5, 9), 1 / 9, dtype=np.float32))
     assert (uniform.kind[0, 0], uniform.score[0, 0]) == ("broad", pytest.approx(1))
     assert tuple(uniform.scores) == CROSS_KINDS
+    assert score_cross(last[:, :, :1]).distance[0, 0] == 8  # a single query is at the beginning
+    assert score_cross(last[:, :, :2]).distance[0, 0] == pytest.approx(np.mean([8, 0]))
 
 
 def test_distance_and_entropy_are_in_tokens_and_bits():
@@ -269,10 +274,18 @@ def test_a_mean_weight_of_four_tenths_names_a_head(weight, kind):
     assert found.kind[0, 0] == kind
 
 
-@pytest.mark.parametrize(("inducing", "kind"), [(0.39, "self"), (0.41, "induction")])
+@pytest.mark.parametrize(("inducing", "kind"), [(0.39, "self"), (THRESHOLD, "induction")])
 def test_a_score_of_four_tenths_names_an_induction_head(inducing, kind):
     found = score_heads(looking_at(HANDMADE["self"]), TWICE, np.array([[inducing]], dtype=np.float32))
     assert found.kind[0, 0] == kind
+
+
+def test_a_score_of_exactly_four_tenths_is_definite():
+    def kind(score):
+        scores = {kind: np.full((1, 1), 0.9 if kind == "broad" else 0.1) for kind in KINDS} | {"self": score}
+        return mean_scores([HeadScores(scores, score, score, score, score)], None).kind.item()
+
+    assert [kind(np.full((1, 1), score)) for score in (0.39, THRESHOLD)] == ["broad", "self"]
 
 
 def scores_of(kinds, values):
@@ -308,3 +321,11 @@ def test_only_a_decoder_that_predicts_has_induction_scores():
     np.testing.assert_array_equal(found, repeated_tokens(subject, rows=8).induction)
     assert induction_scores(model(architecture="encoder", head="mlm")) is None
     assert induction_scores(model(max_seq_len=3)) is None
+    assert induction_scores(model(max_seq_len=4)) is not None
+
+
+def test_of_a_large_vocabulary_one_row_of_random_tokens_is_read(monkeypatch):
+    subject = model()
+    for largest, rows in ((61, 8), (60, 1)):
+        monkeypatch.setattr(heads, "SMALL_VOCABULARY", largest)
+        np.testing.assert_array_equal(induction_scores(subject), repeated_tokens(subject, rows=rows).induction)

@@ -87,6 +87,11 @@ def test_one_token_has_no_token_before():
     assert all((effect.previous, effect.distance) == (0, 0) for effect in found.values())
 
 
+def test_of_two_tokens_the_second_has_one_before():
+    for effect in position_effects(model(), [7, 8], 0).values():
+        assert effect.previous == effect.distance == pytest.approx(effect.weights[1, 0]) != 0
+
+
 WORDS = ("the", "dog", "bites", "the", "man", "and", "runs", "away")
 
 
@@ -122,6 +127,7 @@ def test_nothing_to_shuffle(words):
 
 
 def test_too_many_words_are_refused():
+    assert len(shuffle_experiment(("word",) * MOST_WORDS, 1).permutation) == 64
     with pytest.raises(ValueError, match="65 words are more than 64"):
         shuffle_experiment(("word",) * (MOST_WORDS + 1), 1)
 

@@ -78,11 +78,12 @@ def test_whispers_half_minute():
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.0])
-@pytest.mark.parametrize(("window", "hop"), [(25.0, 10.0), (5.0, 2.5), (60.0, 30.0), (5.0, 30.0)])
+@pytest.mark.parametrize(("window", "hop"), [(25.0, 10.0), (5.0, 2.5), (60.0, 30.0), (5.0, 40.0)])
 def test_as_many_frames_as_counted(seconds, window, hop):
     sound = melody("notes", seconds)
     found = cut_frames(sound, window, hop)
     assert found.frames == frame_count(len(sound), found.hop)
+    assert (found.window, found.hop) == (16 * window, 16 * hop), "16 samples a millisecond"
     assert np.isfinite(found.mel).all()
 
 
@@ -170,6 +171,10 @@ def test_the_loudest_band_is_that_of_the_frame():
         "Frame 2: 400 samples under a Hann window, the next one 160 samples on; neighbours share 60%."
     )
     assert str(FrameOverlap(2, 80, 480)).endswith("the next one 480 samples on; a gap of 400 samples.")
+    assert [str(FrameOverlap(2, 80, hop)).partition("on; ")[2] for hop in (80, 100)] == [
+        "a gap of 0 samples.",
+        "a gap of 20 samples.",
+    ]
 
 
 def test_the_tokens_of_half_a_minute_of_speech():

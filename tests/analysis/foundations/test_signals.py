@@ -46,6 +46,13 @@ def wav(samples, rate=16_000, channels=1, width=2):
     return file.getvalue()
 
 
+def of_bits(bits):
+    """A sound whose head says that a sample has so many bits."""
+    data = bytearray(wav(bytes(9_600)))
+    data[34] = bits
+    return bytes(data)
+
+
 def tone(rate, hertz=440.0, seconds=0.5):
     return np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate)
 
@@ -102,6 +109,8 @@ def test_a_decompression_bomb_is_refused_by_its_head(size):
         (encoded(Image.new("RGB", (9, 9)), "GIF"), "no PNG or JPEG"),
         (encoded(Image.new("RGB", (9, 9)), "TIFF"), "no PNG or JPEG"),
         (bomb(50, 50), "damaged"),
+        (bomb(5_000, 5_000), "damaged"),
+        (b"\0" * 8_000_000, "no PNG or JPEG"),
         (encoded(Image.new("RGB", (99, 99), RED), "JPEG")[:-200], "damaged"),
         (b"\0" * 8_000_001, "8.0 MB"),
     ],
@@ -163,6 +172,16 @@ def test_another_rate_keeps_pitch_and_loudness(rate):
     assert np.abs(found[500:-500]).max() == pytest.approx(32_000 / 2**15, abs=0.02)
 
 
+def test_a_file_that_ends_within_a_sample_is_read_up_to_there():
+    whole = wav((tone(16_000) * 9_000).astype("<i2").tobytes(), channels=2)
+    assert len(signals.read_sound(whole[:-1])) == len(signals.read_sound(whole)) - 1 == 3_999
+
+
+@pytest.mark.parametrize("rate", [4_000, 16_000, 192_000])
+def test_a_tenth_of_a_second_is_enough_at_any_rate(rate):
+    assert len(signals.read_sound(wav(bytes(2 * rate // 10), rate))) == 1_600
+
+
 def test_thirty_seconds_are_enough():
     assert len(signals.read_sound(wav(bytes(2 * 8_000 * 40), 8_000))) == 30 * 16_000
 
@@ -173,7 +192,11 @@ def test_thirty_seconds_are_enough():
         (b"", "no uncompressed"),
         (b"RIFF0000WAVEfmt ", "no uncompressed"),
         (wav(b"\0\0" * 100), "0.006 seconds"),
-        (wav(b"\0\0" * 1000, rate=100), "100 samples per second"),
+        (wav(b"\0\0" * 1599), "0.100 seconds"),
+        (wav(b"\0\0" * 1000, rate=3_999), "3,999 samples per second"),
+        (wav(b"\0\0" * 1000, rate=192_001), "192,001 samples per second"),
+        (of_bits(40), "40 bits per sample"),
+        (b"\0" * 8_000_000, "no uncompressed"),
         (b"\0" * 8_000_001, "8.0 MB"),
     ],
 )
@@ -230,6 +253,11 @@ def test_what_is_no_number(cell):
     assert parse_number(cell) is None
 
 
+@pytest.mark.parametrize("cell", ["1e15", "-1e15"])
+def test_the_largest_number(cell):
+    assert parse_number(cell) == float(cell)
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_in_a_sentence(text):
     refusal = ""
@@ -268,6 +296,8 @@ def test_a_column_is_reported_with_the_rows_it_lacks():
     )
     many = tuple((line, "?") for line in range(1, 8))
     assert str(ColumnReport("v", 2, many, 2)).endswith("line 1 (?), line 2 (?), line 3 (?), line 4 (?) and 3 more.")
+    assert str(ColumnReport("v", 2, many[:5], 2)).endswith("line 4 (?) and 1 more.")
+    assert str(ColumnReport("v", 2, many[:4], 2)).endswith("line 3 (?), line 4 (?).")
     assert str(ColumnReport("v", 2, (), 2)) == "2 numbers in “v”."
 
 

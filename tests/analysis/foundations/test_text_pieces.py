@@ -10,6 +10,7 @@ from tfcore.analysis.foundations.text_pieces import (
     ChangedText,
     Density,
     SeveralTokens,
+    TextPieces,
     TextSizes,
     changed_text,
     characters_per_token,
@@ -45,6 +46,26 @@ def test_a_cat_falls_back_on_four_bytes():
     found = cut_text("a 🐱", TOKENIZER)
     assert found.part.sum() == 4
     assert found.split.tolist() == [False, False, True]
+
+
+def test_a_character_without_a_token_is_not_split():
+    found = TextPieces(
+        " é", b" \xc3\xa9", (1,), (b"\xc3",), (), np.array([True]), np.array([-1, 0, -1]), np.array([0, 1])
+    )
+    assert found.split.tolist() == [False, True]
+
+
+def test_bytes_that_are_not_the_text_belong_to_no_token_unless_the_tokenizer_says():
+    class Marked(ByteTokenizer):
+        def encode(self, text):
+            return [1, *super().encode(text)]
+
+    class Aligned(Marked):
+        def offsets(self, text):
+            return [(0, 0), *((place, place + 1) for place, one in enumerate(text) for _ in one.encode())]
+
+    assert cut_text("aé", Marked()).token_of_byte.tolist() == [-1, -1, -1]
+    assert cut_text("aé", Aligned()).token_of_byte.tolist() == [1, 2, 3]
 
 
 def test_every_story_word_is_whole():

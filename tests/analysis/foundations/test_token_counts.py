@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations.token_counts import SEQUENCES, SequenceCost, cost_at
+from tfcore.analysis.foundations.token_counts import SEQUENCES, SequenceCost, cost_at, sound
 from tfcore.analysis.model.flop_count import flops, sequence_cost
 
 PUBLISHED = {
@@ -43,6 +43,7 @@ def test_a_length_at_every_end_of_every_slider(key):
 
 def test_half_the_patch_is_four_times_the_tokens():
     image, video = SEQUENCES["image"].count, SEQUENCES["video"].count
+    assert sound(30, 40.0) == 375, "half as many as frames, one every 640 samples"
     assert image(224, 8) - 1 == 4 * (image(224, 16) - 1)
     assert video(32, 2, 224, 8) == 4 * video(32, 2, 224, 16)
 

@@ -72,7 +72,7 @@ def attention_maps(
         kept = model.activations(one_text(model, ids), names)
     patterns = np.empty((n_layers, *kept[names[0]].shape[1:]), dtype=np.float32)
     for layer, name in enumerate(names):  # one after another: together they may be hundreds of megabytes
-        patterns[layer] = kept.pop(name)[0].float().cpu().numpy()
+        (patterns[layer],) = kept.pop(name).float().cpu().numpy()
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
         return AttentionMaps(read, own, patterns, score_cross(patterns))
@@ -239,7 +239,8 @@ def map_range(pattern: Float[ndarray, "query key"], window: tuple[int, int] | No
     if stop - start >= max(shape):
         return MapRange(shape)
     drawn = pattern[start:stop]
-    outside = 1 - float(drawn[:, start:stop].sum() / max(1e-9, drawn.sum()))
+    total = float(drawn.sum())  # without their sink rows may be empty
+    outside = 1 - float(drawn[:, start:stop].sum()) / total if total else 0.0
     return MapRange(shape, start, stop - 1, outside)
 
 
@@ -273,7 +274,8 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
     are multiplied (arXiv:2005.00928, section 3, attention rollout). Rows sum to 1, also those of maps without their
     sink, in which a row may be empty.
     """
-    mixed = head_mean(patterns) + np.eye(patterns.shape[-1], dtype=patterns.dtype)
+    *_, n = patterns.shape
+    mixed = head_mean(patterns) + np.eye(n, dtype=patterns.dtype)
     mixed = mixed / mixed.sum(-1, keepdims=True)
     reached = [mixed[0]]
     for layer in mixed[1:]:
@@ -284,7 +286,7 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
 def overlap(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> float:
     """Share of the weight that two maps of the same tokens have in common: the mean over the queries of
     sum_k min(a, b), which is 1 for equal maps and 0 for heads that never attend to the same token."""
-    return float(np.minimum(one, other).sum(-1).mean())
+    return float(np.minimum(one, other).sum() / len(one))
 
 
 @dataclass(frozen=True, slots=True)

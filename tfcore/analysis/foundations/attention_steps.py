@@ -154,7 +154,7 @@ def temperature_sweep(
     row = torch.tensor([list(scores)], dtype=torch.float64)  # (1, key)
     temperatures = torch.logspace(torch.tensor(low).log10(), torch.tensor(high).log10(), points, dtype=torch.float64)
     curves = torch.cat([softmax_at(row, float(t)) for t in temperatures])
-    weights = softmax_at(row, temperature)[0]
+    (weights,) = softmax_at(row, temperature)
     entropy = float(entropy_bits(weights))
     return TemperatureSweep(tuple(scores), temperature, weights.numpy(), entropy, temperatures.numpy(), curves.numpy())
 
@@ -350,7 +350,7 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     before, so they depend on the position and, above the first layer, on the other tokens.
     """
     found = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
-    embedded = found["embed"][0].float().cpu()  # (seq, d_model)
+    (embedded,) = found["embed"].float().cpu()  # (seq, d_model)
     directions = F.normalize(embedded, dim=-1)
     scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
     return TokenSimilarity(

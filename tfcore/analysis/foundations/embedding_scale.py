@@ -51,13 +51,13 @@ def scale_effect(model: Transformer, position: int, scales: Sequence[float], eve
     Source of the scale: arXiv:1706.03762, section 3.4 ("we multiply those weights by sqrt(d_model)").
     """
     table = rows(model)
-    vector = sinusoidal(torch.tensor([position]), table.shape[1])[0]  # (d_model,)
+    (vector,) = sinusoidal(torch.tensor([position]), table.shape[1])  # (d_model,)
     asked = torch.arange(0, len(table), every)
     found = [float((nearest_rows(table, s * table[asked] + vector) == asked).float().mean()) for s in scales]
-    squares, position_square = (table**2).sum(-1), float((vector**2).sum())
+    squares, position_square = (table**2).sum(1), float((vector**2).sum())
     share = [float((s**2 * squares / (s**2 * squares + position_square)).mean()) for s in scales]
     factors, recognised, shares = (torch.tensor(values).numpy() for values in (list(scales), found, share))
-    norms = table.norm(dim=-1).numpy()
+    norms = table.norm(dim=1).numpy()
     return ScaleEffect(table.shape[1], position, norms, math.sqrt(position_square), factors, recognised, shares)
 
 
@@ -142,4 +142,4 @@ def recognised(found: ScaleEffect, at: int) -> Recognised:
 
 def nearest_rows(table: Float[Tensor, "vocab d_model"], sums: Float[Tensor, "n d_model"]) -> Int[Tensor, " n"]:
     """For each vector, the row of the table with the largest cosine."""
-    return (sums @ torch.nn.functional.normalize(table, dim=-1).T).argmax(dim=-1)
+    return (sums @ torch.nn.functional.normalize(table, dim=1).T).argmax(dim=1)

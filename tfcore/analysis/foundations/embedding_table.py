@@ -59,7 +59,7 @@ def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = (), 
     points, explained = chosen.new_zeros(len(chosen), 2), chosen.new_zeros(0)
     if components:
         points, explained = principal_components(chosen)
-    norms, shown = chosen.norm(dim=-1), np.array(ids, dtype=np.int32)
+    norms, shown = chosen.norm(dim=1), np.array(ids, dtype=np.int32)
     found = TableMap(shown, norms.numpy(), points.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
     return with_rows(model, found, more)
 
@@ -75,7 +75,7 @@ def with_rows(model: Transformer, found: TableMap, more: Sequence[int]) -> Table
     return replace(
         found,
         ids=np.concatenate((found.ids, np.array(new, dtype=np.int32))),
-        norms=np.concatenate((found.norms, added.norm(dim=-1).numpy())),
+        norms=np.concatenate((found.norms, added.norm(dim=1).numpy())),
         points=np.concatenate((found.points, ((added - chosen.mean(0)) @ axes).numpy())),
     )
 
@@ -110,8 +110,8 @@ def principal_components(
     """
     centred = table - table.mean(dim=0)
     u, s, v = torch.linalg.svd(centred, full_matrices=False)
-    sign = torch.sign(v.gather(1, v.abs().argmax(dim=1, keepdim=True)))[:, 0]  # SVD leaves the signs open
-    return u[:, :kept] * (s * sign)[:kept], s**2 / (s**2).sum()
+    largest = v.gather(1, v.abs().argmax(dim=1, keepdim=True)).flatten()  # SVD leaves the signs open: it is positive
+    return u[:, :kept] * torch.copysign(s, largest)[:kept], s**2 / (s**2).sum()
 
 
 KINDS = ("starts a word", "goes on or starts a line", "signs and digits", "part of a character")
@@ -290,7 +290,7 @@ def row_lengths(found: TableMap, pieces: Sequence[bytes], token: int) -> RowLeng
 
 def cosine_with(table: Float[Tensor, "vocab d_model"], vector: Float[Tensor, " d_model"]) -> Float[Tensor, " vocab"]:
     """a . b / (|a| |b|) of every row with one vector."""
-    return table @ vector / (table.norm(dim=-1) * vector.norm()).clamp(min=1e-12)
+    return table @ vector / (table.norm(dim=1) * vector.norm()).clamp(min=1e-12)
 
 
 @dataclass(frozen=True, slots=True)

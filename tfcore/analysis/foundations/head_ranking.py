@@ -45,7 +45,7 @@ def standard_kinds(model: Transformer, tokenizer: Tokenizer, part: Part | None =
         None for a tokenizer that makes too little of the texts, as one for symbols does.
     """
     read = (read_attention(model, tokenizer, text, part, hide_sink=True, most=TOKENS) for text in TEXTS)
-    found = [one.found.heads for one in read if one is not None and min(one.found.patterns.shape[2:]) >= LEAST]
+    found = [one.found.heads for one in read if one is not None and min(len(one.queries), len(one.keys)) >= LEAST]
     return mean_scores(found, induction_scores(model)) if len(found) == len(TEXTS) else None
 
 
@@ -168,11 +168,10 @@ class Pair:
 def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: ndarray) -> Pair:
     """The two tokens with the largest weight of any head between them, neighbours, the tokens themselves and hidden
     keys apart; where there are no others, the last token and the first."""
-    far = np.where(_apart(patterns, hidden), patterns.max(axis=(0, 1)), -1.0)  # (query, key)
-    best = int(far.argmax())
-    if far.ravel()[best] <= 0:
-        return Pair(far.shape[0] - 1, 0)
-    return Pair(*divmod(best, far.shape[1]))
+    far = np.where(_apart(patterns, hidden), patterns.max(axis=(0, 1)), 0)  # (query, key)
+    if not far.any():
+        return Pair(len(far) - 1, 0)
+    return Pair(*divmod(int(far.argmax()), far.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ class HeadSplit:
     @property
     def largest(self) -> float:
         """The largest weight of a query token, averaged over all heads and queries but the first, which is always 1."""
-        return float(self.patterns[:, 1:].max(-1).mean()) if self.patterns.shape[1] > 1 else 1.0
+        largest = self.patterns[:, 1:].max(-1)
+        return float(largest.mean()) if largest.size else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,8 @@ def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
         shared = with_kv_heads(model, kv_heads)
         output = shared(tokens, capture=("blocks.*.attn.pattern",))
         patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
-        loss = float(F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:]))  # nan where nothing follows
+        (logits,), (text,) = output.logits.float(), tokens
+        loss = float(F.cross_entropy(logits[:-1], text[1:]))  # nan where nothing follows
         found.append(
             SharedKV(
                 kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(cache_shape(shared.config), 1)

@@ -112,7 +112,7 @@ def targets(ids: Int[ndarray, " key"], ahead: bool = False) -> dict[str, Bool[nd
 
 def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
     """Scores of every head of cross-attention, where queries and keys are tokens of two texts."""
-    n_query, n_key = patterns.shape[-2:]
+    _, _, n_query, n_key = patterns.shape
     key = np.arange(n_key)[None, :]
     place = np.round(np.arange(n_query) * (n_key - 1) / max(1, n_query - 1))  # as far along the keys
     found = {
@@ -130,7 +130,7 @@ def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> He
     seen = np.zeros(patterns.shape[2:], dtype=bool)
     for layer in patterns:
         seen |= (layer > 0).any(0)
-    visible, away = np.maximum(seen.sum(-1), 2), np.abs(place[:, None] - np.arange(patterns.shape[-1]))
+    visible, away = np.maximum(seen.sum(1), 2), np.abs(place[:, None] - np.arange(patterns.shape[-1]))
     found: dict[str, list[ndarray]] = {kind: [] for kind in (*target, "broad", "entropy", "distance")}
     for layer in patterns:
         one = layer[None]
@@ -151,7 +151,7 @@ def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer h
 
 def mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:
     """Mean over the queries that have a target of the weight on it; 0 where no query has one."""
-    queries = target.any(-1)
+    queries = target.any(1)
     if not queries.any():
         return np.zeros(patterns.shape[:2])
     return np.einsum("lhqk,qk->lhq", patterns, target.astype(patterns.dtype))[..., queries].mean(-1)
@@ -163,7 +163,8 @@ def _name(scores: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
     definite = stacked[:-2].argmax(0)
     spread = len(stacked) - 2 + stacked[-2:].argmax(0)
     best = np.where(stacked[:-2].max(0) >= THRESHOLD, definite, spread)
-    return np.array(list(scores), dtype=object)[best], np.take_along_axis(stacked, best[None], 0)[0]
+    (score,) = np.take_along_axis(stacked, best[None], 0)
+    return np.array(list(scores), dtype=object)[best], score
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def repeated_tokens(
     ids = torch.cat((once, once), dim=1).to(next(model.parameters()).device)
     output = model(ids, capture=("blocks.*.attn.pattern",))
     log_p = output.logits[:, :-1].float().log_softmax(-1)
-    loss = -log_p.gather(-1, ids[:, 1:, None])[..., 0].mean(0)  # (2 length - 1,)
+    loss = -log_p.gather(2, ids[:, 1:, None]).mean((0, 2))  # (2 length - 1,)
     patterns = torch.stack([output.activations[f"blocks.{i}.attn.pattern"] for i in range(config.n_layers)])
     previous = patterns.diagonal(-1, -2, -1).mean((1, 3))  # (layer, head)
     induction = patterns.diagonal(1 - length, -2, -1)[..., 1:].mean((1, 3))

@@ -73,17 +73,18 @@ def learn_positions(task: Task, seed: int = 0) -> LearnedPositions:
     )
     model, generator = Transformer(config, seed), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    (group,) = optimizer.param_groups
     ids, targets = draw_batch(task, 64, generator)
     looks = []
     for step in range(STEPS + 1):
         if step % EVERY == 0:
             looks.append(_look(model, ids, targets))
-        optimizer.param_groups[0]["lr"] = LR * (1 - step / (STEPS + 1))
+        group["lr"] = LR * (1 - step / (STEPS + 1))
         optimizer.zero_grad()
         _loss(model, *draw_batch(task, ROWS, generator)).backward()
         optimizer.step()
     tables, similarity, patterns, losses = (np.stack(part) for part in zip(*looks, strict=True))
-    steps = np.arange(0, STEPS + 1, EVERY)
+    steps = EVERY * np.arange(len(looks))
     return LearnedPositions(steps, tables, similarity, patterns, losses, best_loss(task, ids, targets))
 
 
@@ -270,7 +271,8 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
 def _first_pattern(model: Transformer, ids: Tensor) -> Float[Tensor, "head n n"]:
     """Attention of the first layer on one row."""
     name = "blocks.0.attn.pattern"
-    return model.activations(ids, name)[name][0].float().cpu()
+    (pattern,) = model.activations(ids, name)[name].float().cpu()
+    return pattern
 
 
 @dataclass(frozen=True, slots=True)

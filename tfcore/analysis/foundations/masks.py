@@ -161,7 +161,8 @@ class Leak:
 def masked_outputs(model: Transformer, ids: Sequence[int], config: MaskConfig) -> Float[Tensor, "seq output"]:
     """All logits of a model under a mask; of a model without a head, all hidden states."""
     output = model(one_text(model, ids), mask=build(config, len(ids)))
-    return (output.logits if hasattr(output, "logits") else output.hidden)[0].float().cpu()
+    (outputs,) = output.logits if hasattr(output, "logits") else output.hidden
+    return outputs.float().cpu()
 
 
 def leak_test(
@@ -194,8 +195,8 @@ def leak_test(
     changed = [*ids[:position], replacement, *ids[position + 1 :]]
     first = masked_outputs(model, ids, config) if unchanged is None else unchanged
     second = masked_outputs(model, changed, config)
-    difference = (first - second).abs().amax(-1)  # (seq,)
-    same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
+    difference = (first - second).abs().amax(1)  # (seq,)
+    same = (first.view(torch.int32) == second.view(torch.int32)).all(1)[:position]  # bit by bit
     before = float(difference[:position].max())
     return Leak(position, difference.numpy(), before, bool(same.all()), int((~same).sum()))
 
@@ -261,6 +262,6 @@ def replacement_for(encode: Callable[[str], list[int]], token_id: int) -> int:
     """A token to put in the place of another: the same one each time, readable, and never the same as it."""
     around = set(encode(""))  # what some tokenizers put around every text
     inside = [[i for i in encode(word) if i not in around] for word in _WORDS]
-    whole = [ids[0] for ids in inside if len(ids) == 1]
+    whole = [i for ids in inside if len(ids) == 1 for i in ids]
     candidates = [*whole, *(i for ids in inside for i in ids), 0, 1]
     return next(candidate for candidate in candidates if candidate != token_id)

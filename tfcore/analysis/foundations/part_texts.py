@@ -28,7 +28,7 @@ def longest_text(config: ModelConfig) -> int:
     allow."""
     heads = max(config.encoder_layers, config.decoder_layers) * config.n_heads
     fits = math.isqrt(parameters(config).total // 3 // heads)
-    return max(1, min(config.max_seq_len, max(math.isqrt(MOST_WEIGHTS // heads), min(LONG, fits))))
+    return min(config.max_seq_len, max(math.isqrt(MOST_WEIGHTS // heads), min(LONG, fits)))
 
 
 @dataclass(frozen=True, slots=True)

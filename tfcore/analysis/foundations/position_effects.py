@@ -75,7 +75,8 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
         scores[name] = attention_scores(moved_q, moved_k, scale)
     scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles), scale)
-    scores["alibi"] = plain + alibi_bias(slope, places, places)[0]
+    (bias,) = alibi_bias(slope, places, places)
+    scores["alibi"] = plain + bias
     return {name: _effect(value, plain) for name, value in scores.items()}
 
 
@@ -86,7 +87,7 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     edits = [Edit.add("embed", added.to(tokens.device))]
     found = model.activations(tokens, names, edits=edits)
     group = model.config.n_heads // model.config.kv_heads
-    q, k, embedded = (found[name][0].float().cpu() for name in names)
+    (q,), (k,), (embedded,) = (found[name].float().cpu() for name in names)
     return q[head], k[head // group], embedded
 
 
@@ -95,7 +96,7 @@ def _effect(scores: Tensor, plain: Tensor) -> SchemeEffect:
     weights = attention_weights(scores, causal(n)).numpy()
     back = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     previous = float(np.diagonal(weights, -1).mean()) if n > 1 else 0.0
-    distance = float((weights * back)[1:].sum(-1).mean()) if n > 1 else 0.0
+    distance = float((weights * back)[1:].sum(1).mean()) if n > 1 else 0.0
     return SchemeEffect((scores - plain).numpy(), weights, previous, distance)
 
 

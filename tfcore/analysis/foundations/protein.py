@@ -90,7 +90,7 @@ def composition(found: Protein) -> Composition:
     """Count the residues of a protein."""
     counts = Counter(found.residues)
     letters = tuple(sorted(counts, key=lambda letter: (_GROUP[letter], -counts[letter])))
-    most = counts.most_common(1)[0][0]
+    most = max(counts, key=counts.__getitem__)
     return Composition(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)
 
 

@@ -78,7 +78,7 @@ def rotary_scores(
         pairs.numpy(),
         query.numpy(),
         key.numpy(),
-        (query * key).sum(-1).numpy(),
+        (query * key).sum(1).numpy(),
         wavelengths(d_head, base),
     )
 
@@ -169,7 +169,7 @@ def _scores(q: Tensor, k: Tensor, distances: Tensor, start: int, base: float) ->
     """q . k with the key at position `start` and the query at each distance after it."""
     queries = rotate(q.expand(len(distances), -1), rope_angles(start + distances, len(q), base))
     key = rotate(k[None], rope_angles(torch.tensor([start]), len(k), base))  # (1, d_head)
-    return (queries * key).sum(-1)
+    return (queries * key).sum(1)
 
 
 def similar_vectors(d: int, cosine: float, seed: int) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
@@ -177,7 +177,7 @@ def similar_vectors(d: int, cosine: float, seed: int) -> tuple[Float[Tensor, " d
     q, other = torch.randn(2, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     q = q / q.norm()
     other = other - (other @ q) * q
-    k = cosine * q + math.sqrt(max(0.0, 1 - cosine**2)) * other / other.norm()
+    k = cosine * q + math.sqrt(1 - cosine**2) * other / other.norm()
     return (q * math.sqrt(d)).float(), (k * math.sqrt(d)).float()
 
 
@@ -203,7 +203,7 @@ def linear_biases(n_heads: int, head: int, seq: int) -> LinearBiases:
     positions = torch.arange(seq)
     slopes = alibi_slopes(n_heads)
     bias = alibi_bias(slopes, positions, positions)  # (head, query, key)
-    weights = attention_weights(bias[:, -1]).flip(-1)  # (head, distance): the last query sees every key
+    weights = attention_weights(bias[:, -1]).flip(1)  # (head, distance): the last query sees every key
     reach = weights @ positions.to(weights.dtype)
     one = bias[head].masked_fill(positions[None, :] > positions[:, None], math.nan)
     return LinearBiases(slopes.numpy(), np.ascontiguousarray(one.numpy()), weights.numpy(), reach.numpy())

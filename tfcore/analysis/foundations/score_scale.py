@@ -242,7 +242,7 @@ class SaturationMeans(Finding):
 def saturation_means(result: Saturation, quantity: Quantity, at: int) -> SaturationMeans:
     """The means of one quantity at one of the widths."""
     values: Float[ndarray, "2 width query"] = getattr(result, quantity)
-    without, divided = values[:, at].mean(-1).tolist()
+    without, divided = values[:, at].mean(1).tolist()
     return SaturationMeans(quantity, without, divided, int(result.widths[at]), result.n_keys, values.shape[-1])
 
 

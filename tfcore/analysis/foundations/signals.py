@@ -103,7 +103,7 @@ def _samples(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]
         parts = np.frombuffer(raw, np.uint8).reshape(-1, width)
         padded = np.zeros((len(parts), 4), np.uint8)
         padded[:, 4 - width :] = parts  # little endian: the high bytes come last
-        values = (padded.view("<i4")[:, 0] / 2.0**31).astype(np.float32)
+        values = (padded.view("<i4").ravel() / 2.0**31).astype(np.float32)
     return values.reshape(-1, channels).mean(axis=1)
 
 
@@ -246,8 +246,8 @@ Melody = Literal["notes", "sweep", "vowel"]
 def scene(side: int) -> UInt8[ndarray, "side side 3"]:
     """A house between a tree and the sea at evening, drawn at any size by comparing coordinates."""
     y, x = np.mgrid[0:side, 0:side] / side  # 0 at the top and at the left
-    sky = np.array([250, 214, 165]) + (np.array([92, 138, 196]) - np.array([250, 214, 165])) * (1 - y / 0.62)[..., None]
-    picture = np.clip(sky, 0, 255)
+    low, high = np.array([250, 214, 165]), np.array([92, 138, 196])  # the sky, at the sea and at the top
+    picture = low + (high - low) * (1 - y / 0.62)[..., None]
 
     def paint(where: ndarray, *colour: int) -> None:
         picture[where] = colour
@@ -287,7 +287,9 @@ def _notes(time: ndarray, _: float) -> ndarray:
     scale = np.array([261.63, 329.63, 392.00, 523.25, 659.26, 523.25, 392.00, 329.63])  # C E G C' E' C' G E
     note = (time / 0.25).astype(int)
     since = time - 0.25 * note
-    tones = sum(np.sin(2 * np.pi * k * scale[note % 8] * since) * np.exp(-since * 5 * k) / k for k in range(1, 7))
+    tones = sum(
+        np.sin(2 * np.pi * k * scale[note % len(scale)] * since) * np.exp(-since * 5 * k) / k for k in range(1, 7)
+    )
     return tones * np.minimum(since / 0.005, 1) / 2
 
 
@@ -301,9 +303,9 @@ def _vowel(time: ndarray, seconds: float) -> ndarray:
     pitch = 120 + 15 * np.sin(2 * np.pi * 2.5 * time)
     phase = 2 * np.pi * np.cumsum(pitch) / RATE
     voice = np.zeros_like(time)
-    for k in range(1, 40):  # overtones, louder near a resonance
+    for k in range(1, 40):  # overtones up to 5,265 hertz, louder near a resonance
         loud = (1 / (1 + ((k * pitch[:, None] - resonances) / 90) ** 2)).sum(axis=1)
-        voice += loud * np.sin(k * phase) * (k * pitch < RATE / 2)
+        voice += loud * np.sin(k * phase)
     return voice / np.abs(voice).max()
 
 

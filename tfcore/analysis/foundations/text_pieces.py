@@ -74,13 +74,12 @@ def cut_text(text: str, tokenizer: Tokenizer) -> TextPieces:
     part = np.array([not is_text(token) for token in tokens], dtype=bool)
     ends = np.cumsum([0, *(len(c) for c in characters)], dtype=np.int64)
     inside, owner = list(range(len(ids))), np.full(len(data), -1)
-    exact = b"".join(tokens) == data
-    if not exact and isinstance(tokenizer, Aligned):
+    if b"".join(tokens) != data and isinstance(tokenizer, Aligned):
         spans = tokenizer.offsets(text)
         inside = [i for i, (first, last) in enumerate(spans[: len(ids)]) if first < last]
         for i in reversed(inside):  # a character of several tokens belongs to the first
             owner[ends[spans[i][0]] : ends[spans[i][1]]] = i
-    if exact or b"".join(tokens[i] for i in inside) == data:
+    if b"".join(tokens[i] for i in inside) == data:
         owner = np.repeat(np.array(inside, dtype=np.int64), [len(tokens[i]) for i in inside])
     names = tuple(tokenizer.tokens(ids))
     return TextPieces(text, data, tuple(ids), tuple(tokens), names, part, owner, ends[:-1])
