@@ -85,6 +85,14 @@ def test_a_training_goes_down_and_looks_come(monkeypatch):
     assert np.abs(back.alignment - looks[-1].alignment).max() < 1e-4
 
 
+@pytest.mark.parametrize(("steps", "looks", "expected"), [(3, 4, [1, 2, 3]), (5, 2, [1, 2, 4, 5])])
+def test_looks_come_at_the_first_step_every_few_and_at_the_last(steps, looks, expected, monkeypatch):
+    for name, value in {"LENGTHS": (2,), "TRAINED": (2, 2), "ROWS": 1, "TESTED": 1, "LOOKS": looks}.items():
+        monkeypatch.setattr(alignment, name, value)
+    found = list(alignment.align(AlignmentConfig(width=4, steps=steps)))
+    assert [look and look.step for look in found] == [i if i in expected else None for i in range(1, steps + 1)]
+
+
 def made(read=(5, 6, 7), wrote=(7, 6, 0), **changes):
     weights = np.array([[0.0, 0.1, 0.9], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]])
     side = Side(loss=1.0, by_length=tuple(n / 100 for n in LENGTHS), seconds=1.0)
@@ -115,6 +123,8 @@ def test_findings_are_read_off_a_look():
     assert (place.trained, place.letters, place.first, place.rest) == (10, 20, (1.0, 1.0), (0.5, pytest.approx(0.9)))
     assert str(place).startswith("The alignment loses its place with 1 of 2 seeds. In rows of 20 letters")
     assert "for 100% of the first 10 written, and for 50% to 90% of those after (over 2 seeds)" in str(place)
+    limit = alignment_findings.LOST
+    assert [replace(place, first=(share,), rest=(0.0,)).lost for share in (limit, 2 * limit)] == [0, 1]
     every = alignment_findings.place_kept(replace(repeats, followed=followed[:1]))
     assert str(every).startswith("The alignment loses its place, with each of 1 seeds.")
     assert alignment_findings.alignment_spread(repeats).sentence == (

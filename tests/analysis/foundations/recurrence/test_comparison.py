@@ -98,7 +98,7 @@ def test_the_spread_over_seeds():
 
 def test_recall_over_seeds_is_counted():
     places = (((0.9, 0.5), (1.0, 1.0), (0.9, 1.0)), ((0.5, 0.5), (1.0, 0.9), (0.1, 0.3)))
-    repeats = comparison.Repeats((0, 4), ((0.7, 1.0, 0.95), (0.5, 0.95, 0.2)), places)
+    repeats = comparison.Repeats((0, 4), ((0.7, 1.0, 0.8), (0.5, 0.95, 0.2)), places)
     found = comparison_findings.recall_over_seeds(repeats)
     assert (found.seeds, found.whole, found.nearer, found.learned, found.least) == (2, 1, 1, 1, 0.2)
     kept = comparison_findings.recall_over_seeds(comparison.kept_repeats("recall"))
@@ -135,6 +135,10 @@ def test_what_the_page_says_of_one_letter():
     assert found.last.seconds[2] > max(found.last.seconds[:2])  # a step of the Transformer takes longer
 
 
+def test_the_most_tokens_are_allowed():
+    assert ComparisonConfig(steps=100, length=25, rows=180).tokens == comparison.MOST_TOKENS
+
+
 def test_tokens_that_a_network_reads_are_those_of_a_row():
     for task in TASKS:
         config = replace(BEGIN[task], rows=2)
@@ -145,6 +149,7 @@ def test_tokens_that_a_network_reads_are_those_of_a_row():
     ("values", "problem"),
     [
         ({"length": 100}, "length=100 must be between 4 and 48"),
+        ({"steps": 101, "length": 25, "rows": 180}, "take 100 steps at most"),
         ({"steps": 1_500, "length": 24}, "would take more than about a minute; take 585"),
     ],
 )

@@ -1,5 +1,7 @@
 """Gradients in recurrent networks: by hand, by finite differences, and beside autograd on torch's own cells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -101,6 +103,7 @@ def test_rows_ask_for_the_marked_letter():
         assert row[row.index(recall.MARK) + 1] == letter
         assert row[len(row) - 1 - back] == letter
     assert set(distance.tolist()) == set(range(1, 11))
+    assert recall.recall_rows(1, 4, torch.Generator())[0].shape == (1, 4)
     with pytest.raises(ValueError, match="seq=3 is too short for a mark, a letter and a question; take 4 or more"):
         recall.recall_rows(1, 3, torch.Generator())
 
@@ -147,6 +150,11 @@ def test_findings_are_read_off_the_curves():
     assert "above 1" in str(
         gradient_findings.jacobian_products((Arriving("rnn", falling, falling, largest=1.2), *found[1:]))
     )
+
+    assert "above 1" in str(replace(products, largest=1.0)), "no step has to shrink it"
+    for lacking in ((replace(found[0], largest=None), found[1]), (found[0], replace(found[1], cell=None))):
+        with pytest.raises(ValueError, match="are missing"):
+            gradient_findings.jacobian_products(lacking)
 
 
 def test_a_singular_value_below_one_bounds_every_step():

@@ -28,7 +28,10 @@ def test_the_finding_takes_the_length_where_the_transformer_is_best():
     )
     slow = [Pass(n, kind, 1.0 if kind == "transformer" else 0.5) for n in (16, 32) for kind in KINDS]
     assert "2.0 times slower" in str(passes.parallel_gain(slow))
-    assert str(passes.parallel_gain(points[:2])) == "Nothing to compare yet."
+    quick = [Pass(n, kind, 1.0 if kind == "transformer" else 1.5) for n in (16, 32) for kind in KINDS]
+    assert "1.5 times as quick" in str(passes.parallel_gain(quick))
+    for n in (2, 3):  # of one length all, at most
+        assert str(passes.parallel_gain(points[:n])) == "Nothing to compare yet."
 
 
 def test_what_ships_is_whole():

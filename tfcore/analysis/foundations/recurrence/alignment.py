@@ -81,8 +81,8 @@ def additive_attention(
         the context and the weights alpha, the alignment of the letter that is written next.
     """
     scores = torch.tanh(query[:, None, :] + keys) @ v  # (batch, seq)
-    weights = scores.softmax(-1)
-    return (weights[:, None, :] @ values)[:, 0], weights
+    weights = scores.softmax(1)
+    return (weights[:, None, :] @ values).squeeze(1), weights
 
 
 class EncoderDecoder(nn.Module):
@@ -118,16 +118,16 @@ class EncoderDecoder(nn.Module):
                 forcing); None: it reads what it wrote (free-running).
         """
         states, last = self.encoder(self.embed(ids))  # (batch, seq, 2 width), (2, batch, width)
-        context, keys = torch.cat((last[0], last[1]), dim=-1), self.key(states) if self.attention else None
+        context, keys = torch.cat((last[0], last[1]), dim=1), self.key(states) if self.attention else None
         s, before = torch.tanh(self.begin(last[1])), torch.full_like(ids[:, 0], START)
         logits, alignments = [], []
         for i in range(ids.shape[1]):
             if keys is not None:
                 context, weights = additive_attention(self.query(s), keys, states, self.v)
                 alignments.append(weights)
-            s = self.decoder(torch.cat((self.embed(before), context), dim=-1), s)
-            logits.append(self.unembed(torch.cat((s, context), dim=-1)))
-            before = logits[-1].argmax(-1) if written is None else written[:, i]
+            s = self.decoder(torch.cat((self.embed(before), context), dim=1), s)
+            logits.append(self.unembed(torch.cat((s, context), dim=1)))
+            before = logits[-1].argmax(1) if written is None else written[:, i]
         aligned = torch.stack(alignments, dim=1) if alignments else states.new_zeros(len(ids), 0, ids.shape[1])
         return torch.stack(logits, dim=1), aligned
 
@@ -251,14 +251,14 @@ def _look(
         for model, loss, s in zip(models, losses, seconds, strict=True)
     ]
     ids = letters(1, SHOWN, 0)
-    logits, alignment = models[1](ids)
+    (row,), ((logits,), (alignment,)) = ids, models[1](ids)
     return AlignmentLook(
         step=step,
         plain=sides[0],
         attending=sides[1],
-        read=tuple(ids[0].tolist()),
-        wrote=tuple(logits[0].argmax(-1).tolist()),
-        alignment=alignment[0].numpy(),
+        read=tuple(row.tolist()),
+        wrote=tuple(logits.argmax(1).tolist()),
+        alignment=alignment.numpy(),
         followed=followed_places(models[1], config.order),
     )
 
@@ -275,8 +275,8 @@ def followed_places(model: EncoderDecoder, order: Order) -> tuple[float, ...]:
 
 def sources(length: int, order: Order) -> Int[Tensor, " wrote"]:
     """The place of the letter that each written one repeats."""
-    places = torch.arange(length)
-    return places if order == "copy" else places.flip(0)
+    (places,) = wanted(torch.arange(length)[None], order)
+    return places
 
 
 def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentLook]) -> AlignmentRepeats:

@@ -145,7 +145,7 @@ def aligned_letters(look: AlignmentLook, order: Order) -> AlignedLetters:
 
 def place_kept(repeats: AlignmentRepeats) -> PlaceKept:
     """Of the longest rows."""
-    cut, letters = TRAINED[1], len(repeats.followed[0])
+    cut, letters = TRAINED[1], LENGTHS[-1]
     first = tuple(sum(row[:cut]) / cut for row in repeats.followed)
     rest = tuple(sum(row[cut:]) / (letters - cut) for row in repeats.followed)
     return PlaceKept(cut, letters, first, rest)

@@ -109,7 +109,7 @@ def arriving(model: Network, kind: Kind, ids: Int[Tensor, "batch seq"], answer: 
 
 def by_distance(gradients: Float[Tensor, "batch seq width"]) -> Float[ndarray, " distance"]:
     """Mean norm over the rows, the last token first."""
-    return gradients.norm(dim=-1).mean(0).flip(0).numpy()
+    return gradients.norm(dim=2).flip(1).mean(0).numpy()
 
 
 def output_gradient(
@@ -117,9 +117,9 @@ def output_gradient(
 ) -> Float[Tensor, "batch vocab"]:
     """The gradient of the cross-entropy in the logits, softmax(logits) - one_hot(answer), brought to norm 1: what is
     compared is how it travels, not how large the loss is."""
-    gradient = logits.softmax(-1)
+    gradient = logits.softmax(1)
     gradient[torch.arange(len(answer)), answer] -= 1
-    return gradient / gradient.norm(dim=-1, keepdim=True)
+    return gradient / gradient.norm(dim=1, keepdim=True)
 
 
 def embedding_gradients(
@@ -129,15 +129,16 @@ def embedding_gradients(
     embedded: list[Tensor] = []
 
     def as_leaf(_: object, __: object, output: Tensor) -> Tensor:
-        embedded.append(output.detach().requires_grad_())
-        return embedded[0]
+        leaf = output.detach().requires_grad_()
+        embedded.append(leaf)
+        return leaf
 
     hook = model.embed.register_forward_hook(as_leaf)
     try:
         logits = logits_of(model, ids)[:, -1]
     finally:
         hook.remove()
-    (gradient,) = torch.autograd.grad(logits, embedded[0], output_gradient(logits.detach(), answer))
+    (gradient,) = torch.autograd.grad(logits, embedded, output_gradient(logits.detach(), answer))
     return gradient
 
 
@@ -209,7 +210,7 @@ def lstm_steps_back(
         to_c = to_c + to_h * o * (1 - bounded**2)
         through_o = to_h * bounded * o * (1 - o)
         inside = torch.cat(
-            (to_c * g * i * (1 - i), to_c * before * f * (1 - f), to_c * i * (1 - g**2), through_o), dim=-1
+            (to_c * g * i * (1 - i), to_c * before * f * (1 - f), to_c * i * (1 - g**2), through_o), dim=2
         )
         found.append(inside)
         to_c = to_c * f

@@ -32,5 +32,5 @@ def recall_rows(
     mark = torch.randint(0, seq - 2, (rows, 1), generator=generator)
     ids.scatter_(1, mark, MARK)
     ids[:, -1] = ASK
-    answer = ids.gather(1, mark + 1)[:, 0]
-    return ids, answer, seq - 2 - mark[:, 0]
+    answer = ids.gather(1, mark + 1).squeeze(1)
+    return ids, answer, seq - 2 - mark.squeeze(1)
