@@ -74,8 +74,10 @@ def test_a_full_context_is_not_exceeded():
 def test_too_little_text_and_other_kinds_of_models_are_refused():
     with pytest.raises(ValueError, match="at least two"):
         every_subset(small.model(), [3])
-    with pytest.raises(ValueError, match="pre-norm"):
-        every_subset(small.model(norm_placement="post"), TEXT)
+    assert every_subset(small.model(), [3, 4]).losses.shape == (16, 1)
+    for other in ({"norm_placement": "post"}, {"positions": "alibi"}, {"parallel": True}):
+        with pytest.raises(ValueError, match="pre-norm"):
+            every_subset(small.model(**other), TEXT)
 
 
 def test_the_rise_of_one_sublayer_is_that_of_running_without_it():

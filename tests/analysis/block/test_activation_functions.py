@@ -16,6 +16,13 @@ def test_slopes_are_those_of_autograd(kind):
     torch.testing.assert_close(functions.SLOPES[kind](x.detach()), expected, atol=1e-12, rtol=1e-9)
 
 
+def test_at_0_the_slope_of_relu_is_0_and_0_is_not_negative():
+    x = torch.zeros(1, requires_grad=True)
+    (expected,) = torch.autograd.grad(ACTIVATIONS["relu"](x).sum(), x)
+    assert functions.relu_slope(x.detach()) == expected == 0
+    assert functions.inputs_among(torch.tensor([0.0, -1.0])).negative == 0.5
+
+
 def test_exact_and_tanh_gelu_differ_by_less_than_a_thousandth():
     result = functions.activation_curves()
     assert 4e-4 < result.difference < 5e-4

@@ -83,6 +83,9 @@ def test_the_sentence_is_a_loop_over_all_neurons():
         f"together to {found.all:+.2f}. {half} neurons make half of all that raises it."
     )
     assert "1 neuron makes half" in str(replace(found, half=1))
+    for block in model.decoder.blocks:
+        block.mlp.down.weight.zero_()
+    assert writing_neurons(model, BYTES, reading, 5).half == 0, "where nothing raises it"
 
 
 def test_after_a_sentence_the_neuron_with_the_largest_share_in_a_likely_word_is_looked_at_first():

@@ -26,6 +26,7 @@ def test_windows_cover_the_documents_and_end_with_padding():
     windows = neuron_scan.cut_documents([list(range(21))], length=16, stride=10)
     assert windows.tolist()[0] == list(range(16))
     assert windows.tolist()[1] == [*range(10, 21), *[neuron_scan.PADDING_ID] * 5]
+    assert neuron_scan.cut_documents([[1, 2]], length=4, stride=1).tolist() == [[1, 2, *[neuron_scan.PADDING_ID] * 2]]
 
 
 def test_the_scan_finds_what_a_plain_search_finds(scanned):
@@ -93,6 +94,11 @@ def test_the_lift_is_the_neurons_own_part_of_the_logits():
     assert found.with_it == pytest.approx(float(model(torch.tensor([ids])).logits[0, 10].softmax(-1)[ids[11]]))
     last = neurons.neuron_effect(model, 1, 7, neurons.Snippet(tuple(ids), 12, values, float(values[12])))
     assert last.followed is None
+    assert np.isnan([last.with_it, last.without_it]).all()
+    assert (
+        neurons.neuron_effect(model, 1, 7, neurons.Snippet(tuple(ids), 11, values, float(values[11]))).followed
+        == ids[12]
+    )
 
 
 def test_most_active_are_those_nearest_to_their_records():

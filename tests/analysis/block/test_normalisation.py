@@ -91,8 +91,8 @@ def test_only_the_features_keep_a_change_to_its_token(kind):
     ("rows", "row", "position", "new", "named"),
     [
         ([[1, 2], [3]], 0, 0, 9, "2, 1 tokens"),
-        (ROWS, 2, 0, 9, "row=2"),
-        (ROWS, 0, 4, 9, "position=4"),
+        (ROWS, 2, 0, 9, "row=2 must be between 0 and 1"),
+        (ROWS, 0, 4, 9, "position=4 must be between 0 and 3"),
         (ROWS, 0, 0, 1, "replacement=1"),
     ],
 )

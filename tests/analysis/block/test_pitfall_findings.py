@@ -60,6 +60,12 @@ def test_a_saturated_softmax_is_remarked_at_the_start():
         ("positions", [FIRST, LAST], 100, 2.4, "2.40: has the symbols, not their order"),
         ("rate", [FIRST, (10, (9.0, 2.0), (1.0, 1.0)), LAST], 10, 9.0, "leaps to 9.0, ends at 2.40"),
         ("rate", [FIRST, (20, (4.1, 4.0), (1.0, 1.0))], 20, 4.1, "4.10 beside 4.00 of the baseline"),  # 1.3 x 3.1 < 4.1
+        ("rate", [(0, (10.0, 9.0), (1.0, 1.0)), (20, (13.0, 9.0), (1.0, 1.0))], 20, 13.0, "13.00 beside 9.00"),
+        ("rate", [(0, (10.0, 9.0), (1.0, 1.0)), (20, (14.0, 9.0), (1.0, 1.0))], 20, 14.0, "leaps to 14.0"),
+        ("mask", [FIRST, (60, (FLOOR, FLOOR), (1.0, 1.0))], 60, FLOOR, f"{FLOOR:.2f} beside {FLOOR:.2f}"),
+        ("half", [FIRST, (39, (1.9, 0.9), (1.0, 1.0))], 39, 1.9, "1.90 beside 0.90 of the baseline"),
+        ("half", [FIRST, (40, (1.9, 0.9), (1.0, 1.0))], 40, 1.9, "1.90, where the baseline was at step 40"),
+        ("skip", [FIRST, (60, (LETTERS - 0.15, 0.9), (1.0, 1.0))], 60, LETTERS - 0.15, "where the baseline was at"),
         ("half", [FIRST, (100, (1.0, 0.9), (1.0, 1.0))], 100, 1.0, "1.00 beside 0.90 of the baseline"),
         (
             "skip",

@@ -64,8 +64,9 @@ def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypa
 def test_who_has_begun_to_learn_is_counted_from_the_last_five_losses():
     chance = uniform_loss()
     steps = [{"a": 9.0, "b": chance}] + [{"a": 0.5 * chance, "b": 0.9 * chance}] * 5
-    assert depth.have_learned(steps, ["a", "b"]) == ["a"]
-    assert depth.have_learned(steps[:1], ["a", "b"]) == []
+    assert depth.have_learned(steps) == ["a"]
+    assert depth.have_learned(steps[:1]) == depth.have_learned([]) == []
+    assert depth.have_learned([{"a": depth.LEARNED_SHARE * chance}]) == [], "at the limit none has begun"
 
 
 def test_the_runs_are_named_by_placement_and_warm_up(monkeypatch):
@@ -89,7 +90,7 @@ def test_what_the_first_steps_come_to_is_the_mean_of_the_last_five():
     for i, name in enumerate(PLACEMENTS):
         warm, cold = (sum(step + 2 * i + way for step in range(3, 8)) / 5 for way in (0, 1))
         assert found.ends[name] == (warm, cold)
-    assert found.learned == tuple(depth.have_learned(losses, names))
+    assert found.learned == tuple(depth.have_learned(losses))
     nothing = depth.describe_first_steps([], 12)
     assert nothing.ends["pre-LN"] == (None, None)
     assert "Below" not in str(nothing)

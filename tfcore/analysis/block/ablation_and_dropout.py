@@ -43,7 +43,7 @@ class SubsetLosses:
     @property
     def loss(self) -> Float[ndarray, " subset"]:
         """Mean over the text."""
-        return self.losses.mean(-1)
+        return self.losses.mean(1)
 
     @property
     def sublayers(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def every_subset(model: Transformer, ids: Sequence[int]) -> SubsetLosses:
     losses = torch.cat([_losses(model, part, targets) for part in x.split(SUBSETS_AT_ONCE)])
     sublayers = torch.arange(2 * model.config.n_layers)
     kept = (torch.arange(len(x))[:, None] >> sublayers) & 1  # (subset, sublayer)
-    return SubsetLosses(losses.cpu().numpy(), (1 - kept).sum(-1).numpy())
+    return SubsetLosses(losses.cpu().numpy(), (1 - kept).sum(1).numpy())
 
 
 def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tensor, "subset seq d_model"]:
@@ -169,10 +169,10 @@ def draw_dropout(
         training: False is inference, where dropout does nothing.
         seed: of the draw that is shown; the many draws have seeds of their own.
     """
-    found = model.activations(one_text(model, ids), name)[name]
-    x = found[0, -1].float().cpu()  # (feature,)
+    (found,) = model.activations(one_text(model, ids), name)[name]
+    x = found[-1].float().cpu()  # (feature,)
     after = dropout(x, p, training, torch.Generator().manual_seed(seed))
-    means = dropout(x.expand(DRAWS, -1), p, training, torch.Generator().manual_seed(DRAWS + seed)).mean(-1)
+    means = dropout(x.expand(DRAWS, -1), p, training, torch.Generator().manual_seed(DRAWS + seed)).mean(1)
     spread = math.sqrt(p / (1 - p) * float(x.pow(2).mean()) / len(x)) if training else 0.0
     return DropoutDraws(x.numpy(), after.numpy(), (after != 0).numpy(), float(x.mean()), means.numpy(), spread)
 
@@ -240,7 +240,7 @@ class ChosenSubset(Finding):
 def chosen_subset(result: SubsetLosses, without: Collection[int]) -> ChosenSubset:
     """The loss without these sublayers; means for 1, 2, 4, ... left out."""
     loss, most = result.loss, int(result.removed.max())
-    sizes = [2**i for i in range(most.bit_length()) if 2**i <= most]
+    sizes = [2**i for i in range(most.bit_length())]
     return ChosenSubset(
         sets=len(loss),
         tokens=result.losses.shape[1] + 1,  # the first is not predicted

@@ -111,7 +111,8 @@ class LayerInputs:
 
 def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> LayerInputs:
     """The inputs of a layer's activation function at every token of a text; in a gated layer, those of the gate."""
-    return inputs_among(pre_activations(model, ids, [layer])[0])
+    (found,) = pre_activations(model, ids, [layer])
+    return inputs_among(found)
 
 
 @torch.no_grad()

@@ -185,7 +185,7 @@ def mean_cosine(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tenso
     unit = stream / stream.norm(dim=-1, keepdim=True)  # F.normalize would take vectors below 1e-12 for shorter ones
     n = stream.shape[2]
     cosines = unit @ unit.mT  # (place, batch, seq, seq)
-    return ((cosines.sum((-1, -2)) - n) / (n * (n - 1))).mean(-1)
+    return ((cosines.sum((2, 3)) - n) / (n * (n - 1))).mean(1)
 
 
 def networks(name: str, depths: Sequence[int], init: Init, norm: Norm = "layernorm") -> list[Deep]:
@@ -231,9 +231,10 @@ ADAM_BETAS = (0.9, 0.98)  # of Adam, arXiv:1706.03762, section 5.3
 LEARNED_SHARE = 0.8  # of the loss of a uniform guess: below it a network has begun to learn
 
 
-def have_learned(steps: Sequence[Mapping[str, float]], names: Sequence[str]) -> list[str]:
+def have_learned(steps: Sequence[Mapping[str, float]]) -> list[str]:
     """The networks whose mean loss over the last five steps is below LEARNED_SHARE of that of a uniform guess."""
-    ends = {name: sum(step[name] for step in steps[-5:]) / len(steps[-5:]) for name in names}
+    last = steps[-5:]
+    ends = {name: sum(step[name] for step in last) / len(last) for name in next(iter(last), ())}
     return [name for name, loss in ends.items() if loss < LEARNED_SHARE * uniform_loss()]
 
 
@@ -263,8 +264,9 @@ def first_losses(deep: Deep, peak: float, warmup: int, seed: int = 0) -> Iterato
     """
     model, generator = build_deep(deep, seed, RUN_SEQ), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=peak, betas=ADAM_BETAS, fused=True)
+    (group,) = optimizer.param_groups
     for step in range(RUN_STEPS):
-        optimizer.param_groups[0]["lr"] = learning_rate(step, peak, warmup)
+        group["lr"] = learning_rate(step, peak, warmup)
         ids, targets = previous_token_batch(generator)
         loss = _loss(run_deep(model, ids, deep)[0], targets)
         optimizer.zero_grad()
@@ -368,7 +370,7 @@ def describe_first_steps(losses: Sequence[Mapping[str, float]], n_layers: int) -
         steps=len(losses),
         uniform=uniform_loss(),
         ends={name: (warm, cold) for name, (warm, cold) in ends.items()},
-        learned=tuple(have_learned(losses, list(losses[-1]))) if losses else (),
+        learned=tuple(have_learned(losses)),
     )
 
 

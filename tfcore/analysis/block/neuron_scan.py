@@ -93,7 +93,8 @@ def scan_neurons(
 
 def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tensor]:
     value, which, position = found
-    value, at = value.topk(min(kept, value.shape[-1]), dim=-1)
+    *_, rows = value.shape
+    value, at = value.topk(min(kept, rows))
     return value, which.gather(-1, at), position.gather(-1, at)
 
 

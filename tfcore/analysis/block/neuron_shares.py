@@ -80,12 +80,13 @@ def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     posts, streams = ([f"blocks.{i}.{name}" for i in layers] for name in ("mlp.post", "resid_pre"))
     output = model(one_text(model, read.ids), capture=[*posts, *streams, "ln_final.scale"])
     found = output.activations
-    probability, expected = output.logits[0].float().softmax(-1).max(-1)
+    (logits,) = output.logits.float()
+    probability, expected = logits.softmax(1).max(1)
     return NeuronReading(
         run=PlainRun(tuple(read.ids), tuple(found[name] for name in streams), output.hidden),
         tokens=list(read.tokens),
-        values=np.stack([found[name][0].float().cpu().numpy() for name in posts]),
-        scale=found["ln_final.scale"][0, :, 0].float().cpu().numpy(),
+        values=torch.cat([found[name] for name in posts]).float().cpu().numpy(),
+        scale=found["ln_final.scale"].flatten().float().cpu().numpy(),
         expected=expected.cpu().numpy(),
         probability=probability.cpu().numpy(),
         names=tokenizer.tokens(expected.tolist()),
@@ -201,8 +202,8 @@ def promotion_here(
     token with the neuron set to 0 at this place, by a run from its layer on."""
     activation = float(reading.values[layer, position, neuron])
     token = int(reading.expected[position])
-    hidden = next(run_above(model, reading.run, layer, [[neuron_off(layer, neuron, position)]]))
-    logits = cast("Tensor", model.to_logits(hidden[0, position]))
+    ((hidden,),) = run_above(model, reading.run, layer, [[neuron_off(layer, neuron, position)]])
+    logits = cast("Tensor", model.to_logits(hidden[position]))
     effect = NeuronEffect(
         activation=activation,
         lift=(activation * promoted(model, layer, neuron) / float(reading.scale[position])).float().cpu().numpy(),

@@ -1,5 +1,6 @@
 """Neurons of feed-forward layers as keys and values (arXiv:2012.14913): where each is active, what each promotes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,12 +111,13 @@ def neuron_effect(model: Transformer, layer: int, neuron: int, snippet: Snippet)
     ids, name = one_text(model, snippet.ids), f"blocks.{layer}.mlp.post"
     as_is = model(ids, capture=("ln_final.scale", name))
     without = model(ids, edits=[neuron_off(layer, neuron, snippet.peak)])
-    value = float(as_is.activations[name][0, snippet.peak, neuron])
-    scale = as_is.activations["ln_final.scale"][0, snippet.peak]
-    lift = value * promoted(model, layer, neuron) / scale
-    followed = snippet.ids[snippet.peak + 1] if snippet.peak + 1 < len(snippet.ids) else None
-    probabilities = [o.logits[0, snippet.peak].softmax(-1)[followed or 0] for o in (as_is, without)]
-    return NeuronEffect(value, lift.cpu().numpy(), followed, *map(float, probabilities))
+    (post,), (scale,) = as_is.activations[name], as_is.activations["ln_final.scale"]
+    value = float(post[snippet.peak, neuron])
+    lift = value * promoted(model, layer, neuron) / scale[snippet.peak]
+    followed = next(iter(snippet.ids[snippet.peak + 1 :]), None)
+    here = (logits[snippet.peak].softmax(0) for (logits,) in (as_is.logits, without.logits))
+    with_it, without_it = (math.nan if followed is None else float(probabilities[followed]) for probabilities in here)
+    return NeuronEffect(value, lift.cpu().numpy(), followed, with_it, without_it)
 
 
 def neuron_off(layer: int, neuron: int, position: int) -> Edit:
@@ -149,7 +151,7 @@ class ActiveNeuron:
 @torch.no_grad()
 def text_activations(model: Transformer, ids: Sequence[int]) -> Float[ndarray, "layer seq neuron"]:
     """Every neuron at every token of a text."""
-    return neuron_activations(model, one_text(model, ids))[:, 0].float().cpu().numpy()
+    return neuron_activations(model, one_text(model, ids)).squeeze(1).float().cpu().numpy()
 
 
 def most_active(

@@ -11,6 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
+from tfcore.checks import check_place
 from tfcore.config import Norm
 from tfcore.model import Transformer
 
@@ -134,10 +135,10 @@ def axis_leak(
     Raises:
         ValueError: texts of different lengths, a place outside of them, or a replacement that changes nothing.
     """
-    if len({len(ids) for ids in rows}) != 1:
+    lengths = {len(ids) for ids in rows}
+    if len(lengths) != 1:
         raise ValueError(f"the rows have {', '.join(str(len(ids)) for ids in rows)} tokens; give equally many")
-    if not (0 <= row < len(rows) and 0 <= position < len(rows[0])):
-        raise ValueError(f"row={row}, position={position} is outside of {len(rows)} rows of {len(rows[0])} tokens")
+    check_place(row=(row, len(rows)), position=(position, *lengths))
     if rows[row][position] == replacement:
         raise ValueError(f"replacement={replacement} is the token that stands there already")
     ids = torch.tensor([list(row) for row in rows], device=model.embed.weight.device)

@@ -208,7 +208,8 @@ class Twin:
             if parameter.grad is not None:
                 parameter.grad /= factor
         nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        self.optimizer.param_groups[0]["lr"] = self.rate * min(1.0, (number + 1) / WARMUP)
+        (group,) = self.optimizer.param_groups
+        group["lr"] = self.rate * min(1.0, (number + 1) / WARMUP)
         self.optimizer.step()
         return float(loss.detach())
 
@@ -358,8 +359,9 @@ def first_gradient(model: Transformer) -> float:
 def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[str, str]:
     """What each model generates: a continuation of "the ", or a row reversed."""
     if config.kind == "positions":
-        answers = (twin.model(batch.ids[:1]).logits[0].argmax(-1) for twin in twins)
-        first, second = (f"{symbols(batch.ids[0])} → {symbols(answer)}" for answer in answers)
+        asked = batch.ids[:1]
+        answers = (answer for twin in twins for answer in twin.model(asked).logits.argmax(2))
+        first, second = (f"{symbols(asked[0])} → {symbols(answer)}" for answer in answers)
         return first, second
     start = tasks.encode("the ")
     texts = (generate(t.model, start, max_new_tokens=LETTERS_SAID, temperature=1.0, seed=config.seed) for t in twins)
