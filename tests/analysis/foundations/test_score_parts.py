@@ -2,6 +2,7 @@
 what a computation written apart gives."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import tfcore
 from tests import small
 from tests.real import real
 from tfcore.analysis.foundations.score_findings import (
+    ScoreSum,
     largest_pairs,
     parts_table,
     score_sum,
@@ -106,6 +108,7 @@ def test_and_those_of_each_part_of_a_translator(part):
     found = score_parts(model, run, 1, 2, 3, 1)
     assert found.total == pytest.approx(float(recorded[2, 3, 1]), abs=1e-4)
     assert (found.queries, found.keys) == (tuple(run.text.queries), tuple(run.text.keys))
+    assert score_sum(found).shape == (len(found.at_query), len(found.at_key))
     assert any(one.kind == "cross head" for one in found.at_query) == (part != "encoder")
 
 
@@ -202,6 +205,31 @@ def test_a_token_that_cannot_be_seen_is_refused():
         score_parts(model, read(model), 1, 0, 3, 5)
     with pytest.raises(ValueError, match="cannot see token 0"):
         score_parts(shaken(window=2), read(shaken(window=2)), 1, 0, 6, 6, 0)
+    for key in (-1, 8):  # of a text of 8 tokens, of which the last sees all
+        with pytest.raises(ValueError, match=f"token 7 cannot see token {key}"):
+            score_parts(model, read(model), 1, 0, 7, key)
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        (0.0, "is 1.0 times as large as that"),
+        (math.log(9.5), "is 9.5 times as large as that"),
+        (-math.log(10.4), "is 10 times as small as that"),
+        (40.0, f"is {math.exp(30):,.0f} times as large as that"),
+    ],
+)
+def test_a_difference_of_scores_is_a_ratio_of_weights(score, words):
+    said = ScoreSum(1, 2, 6, 3, 5, ("a", "b", "c"), score, score, (3, 5), 0.5, 0.25, 0.0)
+    assert words in str(said)
+    assert str(said).endswith("0.25; 3 × 5 pairs of writers add up to it within 1e-07.")
+    assert str(replace(said, total=score + 0.25)).endswith("within 2e-01.")
+
+
+def test_no_part_is_the_first_part():
+    model, tokenizer = tfcore.load("translate")
+    run, first = (stream_pass(model, tokenizer, "a red book .", part) for part in (None, "encoder"))
+    assert (run.part, run.text) == ("encoder", first.text)
 
 
 def test_no_token_is_no_pass():

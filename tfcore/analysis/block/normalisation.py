@@ -138,7 +138,8 @@ def axis_leak(
     lengths = {len(ids) for ids in rows}
     if len(lengths) != 1:
         raise ValueError(f"the rows have {', '.join(str(len(ids)) for ids in rows)} tokens; give equally many")
-    check_place(row=(row, len(rows)), position=(position, *lengths))
+    (length,) = lengths
+    check_place(row=(row, len(rows)), position=(position, length))
     if rows[row][position] == replacement:
         raise ValueError(f"replacement={replacement} is the token that stands there already")
     ids = torch.tensor([list(row) for row in rows], device=model.embed.weight.device)

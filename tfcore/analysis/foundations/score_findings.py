@@ -80,6 +80,7 @@ class ScoreSum(Finding):
 def score_sum(found: ScoreParts) -> ScoreSum:
     """The score, and what it adds up from."""
     places = [found.key] if found.against is None else [found.key, found.against]
+    rows, columns = found.values.shape
     return ScoreSum(
         layer=found.layer,
         head=found.head,
@@ -89,7 +90,7 @@ def score_sum(found: ScoreParts) -> ScoreSum:
         tokens=(found.queries[found.query], *(found.keys[place] for place in places)),
         score=found.score,
         total=found.total,
-        shape=(found.values.shape[0], found.values.shape[1]),
+        shape=(rows, columns),
         weight=float(found.weights[found.key]),
         other=0.0 if found.against is None else float(found.weights[found.against]),
         bias=found.bias,
@@ -214,7 +215,8 @@ def _groups(writers: Sequence[Writer], sums: ndarray, single: int) -> list[Group
 
 def _group_name(kind: str, band: int, width: int, n_layers: int, members: Sequence[Writer]) -> str:
     if len(members) == 1:
-        return members[0].name
+        (only,) = members
+        return only.name
     first, last = band * width, min(n_layers, (band + 1) * width) - 1
     layers = f"{first}" if first == last else f"{first}–{last}"
     return f"{len(members)} {kind}{'s' if 'head' in kind else ''} of {layers}"

@@ -113,9 +113,10 @@ def score_parts(
     keys = [key] if against is None else [key, against]
     at_query, a = _projected(model, run, layer, head, "query", [query])
     at_key, b = _projected(model, run, layer, head, "key", keys)
-    other = b[0] if against is None else b[0] - b[1]  # (writer, d_head)
-    values = attention_scores(a[0], other, attention_of(model, run.part, layer).scale)
-    bias = _position_bias(model, run.part, head, query, torch.tensor(keys))
+    (of_query,), (of_key, *taken_away) = a, b  # (writer, d_head)
+    values = attention_scores(of_query, of_key - sum(taken_away), attention_of(model, run.part, layer).scale)
+    bias, *other_bias = _position_bias(model, run.part, head, query, torch.tensor(keys)).tolist()
+    (weights,) = attention_weights(scores[None], visible[None])
     sums = {"query": (query, at_query, values.sum(1)), "key": (key, at_key, values.sum(0))}
     return ScoreParts(
         layer=layer,
@@ -128,9 +129,9 @@ def score_parts(
         at_query=tuple(at_query),
         at_key=tuple(at_key),
         values=values.cpu().numpy(),
-        bias=float(bias[0] if against is None else bias[0] - bias[1]),
+        bias=bias - sum(other_bias),
         score=float(scores[key] - (0 if against is None else scores[against])),
-        weights=attention_weights(scores[None], visible[None])[0].float().cpu().numpy(),
+        weights=weights.float().cpu().numpy(),
         sources=tuple(
             source for side, found in sums.items() for source in _sources(model, run, cast("Side", side), *found)
         ),
@@ -157,10 +158,10 @@ def recorded_scores(
     attention, stack = attention_of(model, part, layer), "encoder" if part == "encoder" else "decoder"
     rotated = "rot_" if model.config.positions == "rope" and part != "cross" else ""
     at = f"{stack}.blocks.{layer}.{'cross_attn' if part == 'cross' else 'attn'}.{rotated}"
-    q = run.activations[f"{at}q"][0, head, query]
-    k = run.activations[f"{at}k"][0, head // (attention.n_heads // attention.kv_heads)]
+    (all_q,), (all_k,) = run.activations[f"{at}q"], run.activations[f"{at}k"]
+    q, k = all_q[head, query], all_k[head // (attention.n_heads // attention.kv_heads)]
     keys = torch.arange(len(k))
-    scores = attention_scores(q[None].double(), k.double(), attention.scale)[0].cpu()
+    (scores,) = attention_scores(q[None].double(), k.double(), attention.scale).cpu()
     back, window = query - keys, model.config.window_of(layer) if part != "cross" else None
     visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
     visible = visible if window is None else visible & (back.abs() < window)
@@ -177,7 +178,7 @@ def _sources(
     for one in sorted(shares, key=lambda one: -abs(shares[one]))[:FOLLOWED]:
         part: Part = "cross" if one.kind == "cross head" else run.stack(side)
         scores, visible = recorded_scores(model, run, part, one.layer, one.head, place)
-        weights = attention_weights(scores[None], visible[None])[0]
+        (weights,) = attention_weights(scores[None], visible[None])
         key, own = int(weights.argmax()), tokens[side]
         read = own if part != "cross" else run.text.keys if run.part == "cross" else run.text.read
         found.append(Source(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
@@ -207,10 +208,11 @@ def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: 
     """What the scheme of positions adds to the scores of one query."""
     places, config = torch.tensor([query]), model.config
     if part != "cross" and config.positions == "alibi":
-        return alibi_bias(alibi_slopes(config.n_heads), places, keys)[head, 0].double()
+        (bias,) = alibi_bias(alibi_slopes(config.n_heads), places, keys)[head]
+        return bias.double()
     if part != "cross" and config.positions == "relative":
         stack = model.encoder if part == "encoder" else model.decoder
         n, distance = config.relative_buckets, config.relative_distance
-        bucket = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
-        return stack.relative_bias.weight[bucket[0].to(model.device), head].double().cpu()
+        (bucket,) = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
+        return stack.relative_bias.weight[bucket.to(model.device), head].double().cpu()
     return torch.zeros(len(keys), dtype=torch.float64)

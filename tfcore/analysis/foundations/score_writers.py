@@ -163,8 +163,9 @@ class _Stream:
         self.config, self.stack = model.config, model.encoder if name == "encoder" else model.decoder
         self.found, self.name, self.places = run.activations, name, list(places)
         self.names = [Writer("embedding")]
-        self.sum = self.at("embed")[:, None]  # (place, writer, d_model)
-        self.biases = torch.zeros_like(self.sum[:, 0])
+        embedded = self.at("embed")
+        self.sum = embedded[:, None]  # (place, writer, d_model)
+        self.biases = torch.zeros_like(embedded)
         if self.config.n_segments:
             self.add([Writer("segments")], self.at("segment_embed")[:, None])
         if f"{name}.pos_embed" in self.found:
@@ -173,7 +174,8 @@ class _Stream:
 
     def at(self, name: str) -> Tensor:
         """An activation at the places, (place, d)."""
-        return self.found[f"{self.name}.{name}"][0, self.places].double()
+        (found,) = self.found[f"{self.name}.{name}"]
+        return found[self.places].double()
 
     def add(self, names: list[Writer], vectors: Tensor) -> None:
         self.names += names
@@ -209,7 +211,7 @@ class _Stream:
     def _attention(self, i: int, block: Block, name: str, norm: str, kind: Kind) -> None:
         attention: Attention = getattr(block, name)
         z = self.found[f"{self.name}.blocks.{i}.{name}.z"][:, :, self.places]  # (1, head, place, d_head)
-        heads, after = attention.results(z)[0].double(), getattr(block, f"{norm}_post")
+        (heads,), after = attention.results(z).double(), getattr(block, f"{norm}_post")
         under = f"blocks.{i}.{norm}"
         self.add([Writer(kind, i, head) for head in range(heads.shape[1])], self.post(f"{under}_post", after, heads))
         own = _bias(attention.out, self.biases).expand_as(self.biases)
