@@ -20,6 +20,7 @@ from tfcore.analysis.inside.interventions import (
     compared_tokens,
     continue_text,
     described,
+    difference_change,
     divergence,
     edits_for,
     effect,
@@ -168,6 +169,12 @@ def test_divergence_of_certain_predictions():
     sure, fair = torch.tensor([1.0, 0.0]).log(), torch.tensor([0.5, 0.5]).log()
     assert float(divergence(sure, fair)) == pytest.approx(1)
     assert float(divergence(sure, sure)) == 0
+    drawn = torch.randn(64, 9, generator=torch.Generator().manual_seed(0))
+    one, other = drawn.log_softmax(-1), (drawn + 7).log_softmax(-1)  # the same but for rounding
+    assert ((one.exp() * (one - other)).sum(1) < 0).any()
+    assert float(divergence(one, other).min()) == 0
+    for row in (0, 5):
+        assert divergence(one, one.flip(0))[row] == pytest.approx(float(divergence(one[row], one[63 - row])))
 
 
 def test_two_threads_with_edits_of_their_own_disturb_nobody():
@@ -246,6 +253,12 @@ def test_the_change_of_a_prediction_in_words():
     assert same.loss_texts is None
     gone = np.zeros(8)
     assert prediction_change(Effect(before, gone, *[np.array([])] * 2), "b", 0, "y", 1, LETTERS).change_text[0] == "-"
+
+
+def test_tokens_without_any_probability_do_not_differ():
+    sure = np.eye(8)[0]
+    found = difference_change(Effect(sure, sure, *[np.array([])] * 2), 1, 2, LETTERS)
+    assert (found.before, found.after) == (0, 0)
 
 
 def test_changed_tokens_are_counted():

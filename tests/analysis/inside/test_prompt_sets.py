@@ -103,12 +103,17 @@ def test_prompts_share_passes_within_a_bound(monkeypatch):
         for a, b in zip(one, other, strict=True):
             if not isinstance(a, tuple):
                 np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=3e-5)
+    for most, batches in ((27, 1), (26, 2), (18, 2), (17, 3)):  # None after each of two layers; padding counts
+        monkeypatch.setattr(prompt_sets, "TOGETHER", most)
+        assert list(prompt_sets.measure_set(model, SET)).count(None) == 2 * batches
 
 
 def test_of_a_large_set_the_outputs_with_the_largest_estimates_are_patched_exactly(monkeypatch):
     model = small.model()
     assert exact_patches(model, SET) is None
-    monkeypatch.setattr(prompt_sets, "MOST_EXACT", 2 * 24 - 1)  # layers times tokens
+    monkeypatch.setattr(prompt_sets, "MOST_EXACT", 2 * 24)  # layers times tokens
+    assert exact_patches(model, SET) is None
+    monkeypatch.setattr(prompt_sets, "MOST_EXACT", 2 * 24 - 1)
     assert exact_patches(model, SET) == EXACT
     every, some = measure_set(model, SET), measure_set(model, SET, patches=1)
     estimates = np.mean([one.patched for one in some[:3]], axis=0)
@@ -165,6 +170,7 @@ def test_what_is_said_of_means():
     nothing = np.zeros((1, 1), np.float32)
     said = set_metric([PromptEffects(clean, -clean, nothing, nothing) for clean in (1.0, 3.0, -1.0)])
     assert (said.prompts, said.right, said.mean, said.spread, said.corrupted) == (3, 2, 1.0, 2.0, -1.0)
+    assert set_metric([PromptEffects(clean, 0.0, nothing, nothing) for clean in (0.0, -0.5, 0.5)]).right == 1
     assert said.high - said.mean == pytest.approx(4.3027 * 2 / np.sqrt(3), abs=1e-3)
     assert (said.corrupted_low, said.corrupted_high) == pytest.approx((-said.high, -said.low))
     assert str(SetMetric(3, 2, 1.0, -3.97, 5.97, 2.0, -1.0, -5.97, 3.97)) == (
@@ -187,6 +193,12 @@ def test_a_table_is_read_as_it_is_written():
 
 
 HEAD = "clean,corrupted,answer,wrong\n"
+
+
+def test_a_table_may_be_as_large_as_that():
+    assert len(read_prompts(HEAD + "a,b,c,d\n" * 64)) == 64
+    longest = Prompt("a" * 400, "b" * 400, "c" * 40, "d" * 40)
+    assert read_prompts(written_prompts([longest] * 2)) == (longest,) * 2
 
 
 @pytest.mark.parametrize(
@@ -214,11 +226,17 @@ def test_a_table_that_cannot_be_used_gets_one_sentence(table, says):
         (Prompt("a cat", "a big cat sat", " he", " she"), "row 1: the clean text has .* patching needs equally many"),
         (Prompt("a cat " * 60, "a cat " * 60, " he", " she"), "64 are possible"),
         (Prompt("a cat", "a dog", " he", " he"), "both answers begin with the same token"),
+        (Prompt(" cat" * 65, " cat" * 65, " he", " she"), "row 1 has 65 tokens; 64 are possible"),
     ],
 )
 def test_a_prompt_that_a_model_cannot_use_gets_one_sentence(prompt, says):
     with pytest.raises(ValueError, match=says):
         encode_prompts(*load("stories"), [prompt])
+
+
+def test_a_text_may_have_as_many_tokens_as_that():
+    (found,) = encode_prompts(*load("stories"), [Prompt(" cat" * 64, " dog" * 64, " he", " she")])
+    assert len(found.clean) == 64
 
 
 def test_a_slot_that_nothing_fills_is_named():
@@ -277,6 +295,7 @@ def test_estimates_are_shown_until_two_prompts_are_exact():
         assert not early.exact
         for part, values in zip(early.parts, early.values.T, strict=True):
             np.testing.assert_array_equal(values, estimates[:, flat.index(part)])
+    assert part_values(model, found[:5]).exact, "two prompts"
     late = part_values(model, found)
     assert late.exact
     sizes = [abs(sum(one.effects[one.parts.index(part)] for one in found[3:]) / 3) for part in late.parts]
@@ -287,11 +306,12 @@ def test_estimates_are_shown_until_two_prompts_are_exact():
 def test_the_board_has_a_mean_and_a_name_for_each_field():
     model = small.model()
     found = measure_set(model, SET, exact=1)
-    for patched, field, there in ((False, "estimate", 6), (True, "patched", 3), (True, "patched", 6)):
+    for patched, there in ((False, 6), (True, 3), (True, 4), (True, 5), (True, 6)):
         means, exact = board_means(found[:there], patched)
-        measured = patched and there == 6
+        measured = patched and there > 4  # two prompts
         assert exact.tolist() == np.full(exact.shape, measured).tolist()
-        used = [getattr(one, field) for one in (found[3:] if measured else found[:3])]
+        field = "patched" if patched else "estimate"
+        used = [getattr(one, field) for one in (found[3:there] if measured else found[:3])]
         np.testing.assert_allclose(means.mean, np.mean(used, axis=0), rtol=1e-5)
         names = board_names(model, patched)
         assert (len(names), len(names[0])) == means.mean.shape

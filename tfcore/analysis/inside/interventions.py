@@ -51,7 +51,7 @@ class Effect:
 def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
     """KL(p || q) = sum of p log2(p / q), in bits, of log-probabilities (natural logarithms)."""
     terms = before.exp() * (before - after)
-    return terms.nan_to_num(0.0).sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
+    return terms.nan_to_num().sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
 
 
 def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> Float[Tensor, "row next"]:
@@ -92,7 +92,7 @@ def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> Edit
     else:
         hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=0).hidden
     logits = cast("Tensor", model.to_logits(hidden)).float()
-    return EditedRun(hidden[0], next_losses(logits, run.ids)[0].cpu().numpy())
+    return EditedRun(hidden.squeeze(0), next_losses(logits, run.ids).squeeze(0).cpu().numpy())
 
 
 @torch.no_grad()
@@ -100,7 +100,7 @@ def effect_between(model: Transformer, before: EditedRun, after: EditedRun, posi
     """The prediction after `position`, and the losses of a text, in two runs that are there already."""
     states = torch.stack([before.hidden[position], after.hidden[position]])
     logits = cast("Tensor", model.to_logits(states)).float()
-    first, second = logits.softmax(-1).cpu().numpy()
+    first, second = logits.softmax(1).cpu().numpy()
     return Effect(first, second, before.losses, after.losses)
 
 
@@ -145,7 +145,7 @@ class Part(NamedTuple):
 def parts_of(config: ModelConfig) -> list[list[Part]]:
     """All parts of a decoder, layer by layer: its heads, then its feed-forward layer where there is one."""
     heads = range(config.n_heads)
-    has_forward = config.ff_size > 0 or config.experts is not None
+    has_forward = bool(config.ff_size or config.experts)
     return [
         [*(Part(layer, head) for head in heads), *([Part(layer, None)] if has_forward else [])]
         for layer in range(config.decoder_layers)

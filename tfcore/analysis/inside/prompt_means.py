@@ -110,14 +110,14 @@ class PartValues(NamedTuple):
 def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
     """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
     exact = [one for one in found if isinstance(one, ExactEffects)]
-    if len(exact) >= LEAST_PROMPTS:
+    if is_exact := len(exact) >= LEAST_PROMPTS:
         parts, values = exact[0].parts, np.stack([one.effects for one in exact])
     else:
         estimates = np.stack([one.estimate for one in found if isinstance(one, PromptEffects)])
         parts, every = largest_parts(model, estimates, EXACT), parts_of(model.config)
         values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
     order = np.argsort(-np.abs(values.mean(0)), kind="stable")
-    return PartValues(tuple(parts[place] for place in order), values[:, order], len(exact) >= LEAST_PROMPTS)
+    return PartValues(tuple(parts[place] for place in order), values[:, order], is_exact)
 
 
 # ---- findings ----

@@ -111,9 +111,9 @@ def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Promp
     if len(clean) > most:
         raise ValueError(f"row {place} has {len(clean)} tokens; {most} are possible")
     answer, wrong = (tokenizer.encode(word)[:1] for word in (prompt.answer, prompt.wrong))
-    if not answer or answer == wrong:
+    if len({*answer, *wrong}) < 2:
         raise ValueError(f"row {place}: both answers begin with the same token, so nothing tells them apart")
-    return Encoded(clean, corrupted, Quantity("difference", answer[0], wrong[0]))
+    return Encoded(clean, corrupted, Quantity("difference", *answer, *wrong))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +259,9 @@ def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[Prom
     flat = [name for row in names for name in row] if patch else []
     with torch.no_grad():
         other = model(batch.ids(model, corrupted=True), capture=flat, logits_to_keep=0)
-        corrupted = batch.metric(model, other.hidden)[0].tolist()
+        (corrupted,) = batch.metric(model, other.hidden).tolist()
     found = first_order(
-        model, batch.ids(model), [*part_names(model), *flat], lambda hidden: batch.metric(model, hidden)[0]
+        model, batch.ids(model), [*part_names(model), *flat], lambda hidden: batch.metric(model, hidden).squeeze(0)
     )
     estimate = part_effects(model, found, "zero").cpu().numpy()
     patched = np.full((len(batch.prompts), len(names), 2), 0.0 if patch else np.nan, np.float32)

@@ -1,13 +1,16 @@
 """Prompts of examples and the accuracy they give, beside computations written apart."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 import tfcore
 from tfcore.analysis.inside.in_context import accuracy, live
+from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt, written
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,31 @@ def test_a_prompt_that_does_not_fit(induction):
         prompt(tokenizer, draw("antonyms", "right", 0), 4, 256)
 
 
+class Joining(ByteTokenizer):
+    """Reads another text in the place of each."""
+
+    def __init__(self, instead):
+        self.instead = instead
+
+    def encode(self, text):
+        return super().encode(self.instead(text))
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        lambda text: text.partition(":")[0] + ":",  # nothing of the answer
+        lambda text: text.replace(": ", "|"),  # the sign before it is another with it
+        lambda text: text.partition(":")[2],  # nothing of the input
+    ],
+)
+def test_an_answer_that_does_not_begin_a_token_is_refused(instead):
+    drawn = draw("capitals", "right", 0)
+    assert prompt(Joining(lambda text: text.replace(": ", ":")), drawn, 0, 256).text == f"{drawn.query.given}:"
+    with pytest.raises(ValueError, match="joins an input and its answer into one token"):
+        prompt(Joining(instead), drawn, 0, 256)
+
+
 def test_one_pass_answers_like_a_pass_for_each_number(stories):
     """The i-th line of a prompt is answered as the query of a prompt that ends there."""
     model, tokenizer = stories
@@ -139,6 +167,20 @@ def test_sentences():
         "After 16 examples random labels give 20% (6% to 51%), right ones 90% (60% to 98%): the intervals do not "
         "overlap. Another order of the same 16 changes the answer in 3 of 10 prompts."
     )
+
+
+def test_intervals_that_touch_overlap():
+    low, middle, high = Interval(0.25, 0.125, 0.375), Interval(0.5, 0.375, 0.625), Interval(0.75, 0.7, 0.8)
+    for one, other, verdict in ((low, middle, "overlap"), (low, high, "do not overlap")):
+        for right, random in ((one, other), (other, one)):
+            assert f": the intervals {verdict}. Another" in str(LabelsMatter(16, 10, right, random, 3))
+
+
+def test_a_probability_of_a_thousandth_is_said():
+    model, tokenizer = tfcore.load("induction")
+    found = live.answer(model, tokenizer, "code", "right", 3, 4)
+    assert "has probability 0.1%:" in str(replace(found, probability=0.001))
+    assert "has probability less than 0.1%:" in str(replace(found, probability=0.00099))
 
 
 @pytest.mark.parametrize("count", [0, 12])

@@ -53,6 +53,13 @@ def test_rank_correlation_is_spearmans():
     assert rank_correlation(np.array([1.0, 1.0, 2.0]), np.array([1.0, 1.0, 5.0])) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("count", "top"), [(2, 1), (4, 1), (12, 3), (39, 9), (40, 10), (48, 10)])
+def test_a_quarter_of_few_heads_is_compared(count, top):
+    row = np.arange(float(count))[None]
+    said = heads.heads_agree(HeadEffects(row, row > 0, row))
+    assert (said.top, said.shared, said.by_chance) == (top, top, top * top / count)
+
+
 def test_what_is_said():
     effect = np.array([[0.0, 2.0, 0.1, 0.2], [0.3, -1.0, 1.5, 0.0]])
     score = np.array([[0.0, 0.9, 0.1, 0.0], [0.8, 0.0, 0.2, 0.1]])

@@ -5,9 +5,11 @@ import re
 import pytest
 
 import tfcore
+from tests import small
 from tfcore.analysis.inside.in_context import steps
 from tfcore.analysis.inside.in_context.steps import Kept, Sums, Written
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 
 def test_a_problem_is_what_it_says():
@@ -39,6 +41,13 @@ def test_a_model_with_a_short_context_says_so():
     model, tokenizer = tfcore.load("stories")
     with pytest.raises(ValueError, match="and this model reads 256; choose smollm2"):
         next(steps.write(model, tokenizer, 0, "steps"))
+
+
+def test_prompt_and_answer_just_fit():
+    tokenizer = ByteTokenizer()
+    length = len(tokenizer.encode(steps.asked(0, "direct"))) + 12
+    assert steps.too_long(small.model(max_seq_len=length), tokenizer, 0, "direct") is None
+    assert "the answer up to 12" in steps.too_long(small.model(max_seq_len=length - 1), tokenizer, 0, "direct")
 
 
 def test_operations_are_two_for_each_weight_and_more_for_attention():

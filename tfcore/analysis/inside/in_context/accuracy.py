@@ -36,6 +36,10 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def apart(self, other: "Interval") -> bool:
+        """Whether the two intervals do not overlap."""
+        return self.low > other.high or other.low > self.high
+
 
 def interval(right: int, of: int) -> Interval:
     """The share of so many, with Wilson's interval."""
@@ -92,7 +96,7 @@ def answers(model: Transformer, asked: Prompt) -> list[int]:
     logits = model.to_logits(hidden)
     if logits is None:
         raise ValueError("this model has no language head, so it gives no answers")
-    return [candidates[best] for best in logits[:, candidates].argmax(-1).tolist()]
+    return [candidates[best] for best in logits[:, candidates].argmax(1).tolist()]
 
 
 def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prompts: int = PROMPTS) -> Measured:
@@ -200,8 +204,7 @@ class LabelsMatter(Finding):
 
     @property
     def sentence(self) -> str:
-        apart = self.random.high < self.right.low
-        verdict = "the intervals do not overlap" if apart else "the intervals overlap"
+        verdict = "the intervals do not overlap" if self.right.apart(self.random) else "the intervals overlap"
         return (
             f"After {self.examples} examples random labels give {self.random.share:.0%} ({self.random.low:.0%} to "
             f"{self.random.high:.0%}), right ones {self.right.share:.0%} ({self.right.low:.0%} to "

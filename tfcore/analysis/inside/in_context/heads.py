@@ -64,7 +64,7 @@ def heads_of_prompt(
             edits = edits_for(model, ids, [Part(layer, head)], "zero")
             hidden = next(iter(run_above(model, run, layer, [edits])))
             value = measured(model, hidden, ids, quantity)
-        yield Exact((layer, head), float((whole - value)[0]))
+        yield Exact((layer, head), float(whole - value))
 
 
 def every_head(

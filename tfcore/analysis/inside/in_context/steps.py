@@ -193,7 +193,7 @@ class StepsHelp(Finding):
     def sentence(self) -> str:
         one, other = (f"{each.share:.0%} ({each.low:.0%} to {each.high:.0%})" for each in (self.direct, self.steps))
         few, many = self.tokens
-        apart = self.steps.low > self.direct.high or self.direct.low > self.steps.high
+        apart = self.steps.apart(self.direct)
         verdict = "the intervals do not overlap" if apart else "the intervals overlap, so neither is shown to be better"
         return (
             f"{self.model}, {self.problems} problems of two steps: right at once in {one}, after written steps in "
@@ -241,7 +241,7 @@ class StepErrors(Finding):
 def step_errors(found: Kept) -> StepErrors:
     """From what was written."""
     answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
-    commonest, times = answers.most_common(1)[0]
+    ((commonest, times),) = answers.most_common(1)
     return StepErrors(sums(found.steps), len(answers), len(found.direct), commonest, times)
 
 

@@ -103,8 +103,10 @@ def draw(name: str, labels: Labels, seed: int) -> Draw:
     pairs = task.pairs or _code(words)
     answers = tuple(dict.fromkeys(answer for _, answer in pairs))
     # A code repeats its few letters, each once before any comes again; of other tasks no word comes twice.
-    rounds = -(-(MOST_EXAMPLES + 1) // len(pairs))
-    order = [pair for _ in range(rounds) for pair in words.sample(pairs, len(pairs))][: MOST_EXAMPLES + 1]
+    order: list[tuple[str, str]] = []
+    while len(order) <= MOST_EXAMPLES:
+        order += words.sample(pairs, len(pairs))
+    order = order[: MOST_EXAMPLES + 1]
     others = random.Random(seed + GENERATOR)
     random_labels = [others.choice(answers) for _ in order]
     lines = [
@@ -181,6 +183,6 @@ def _first(tokenizer: Tokenizer, before: Sequence[int], asked: str, answer: str)
     """The first token of an answer after an input; the end of the text decides how it is cut."""
     alone = tokenizer.encode(asked)
     begun = tokenizer.encode(asked + answer)
-    if len(begun) <= len(alone) or begun[: len(alone)] != alone or not before:
+    if not before or begun == alone or begun[: len(alone)] != alone:
         raise ValueError("this tokenizer joins an input and its answer into one token; choose another task")
     return begun[len(alone)]
