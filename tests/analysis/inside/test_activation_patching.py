@@ -123,7 +123,7 @@ def test_an_estimate_is_the_slope_of_a_small_step_towards_the_patch(kind, answer
 
 
 def test_estimates_are_compared_with_exact_shares():
-    both = Pair((1, 2, 3), (1, 5, 3), (7, 8), (1.0, 0.0), (1,))
+    both = Pair((1, 2, 3), (1, 5, 6), (7, 8), (1.0, 0.0), (1, 2))
     estimate = np.array([[0.0, 0.4, 0.1], [0.0, 0.2, 0.9]])
     exact = np.array([[0.0, 1.0, 0.1], [0.0, 0.1, 0.8]])
     said = estimated_shares(both, estimate, exact, ["attention 0", "attention 1"], ["a", "b", "c"])

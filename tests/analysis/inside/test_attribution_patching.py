@@ -94,6 +94,9 @@ def test_the_comparison_is_that_of_a_loop():
     assert (found.counted, found.same_sign) == (len(counted), sum(x * y > 0 for x, y in counted))
     assert (found.part, found.estimate, found.exact) == ("feed-forward 1", a[13], b[13])
     assert "Farthest off: feed-forward 1" in str(found)
+    tenths = np.where(np.arange(14).reshape(2, 7) == 3, -1.0, 0.1)
+    found = estimate_against_exact(abs(tenths), tenths, parts, "logits")
+    assert (found.least, found.counted, found.same_sign) == (0.1, 14, 13), "a tenth of the largest counts"
     nothing = estimate_against_exact(0 * estimate, known, parts, "nats")
     assert nothing.correlation is None
     assert str(nothing).startswith("Of the ")

@@ -34,6 +34,9 @@ def test_what_ablation_costs_is_the_measured_loss():
     assert str(findings.ablation_cost(whole, one, [(3, 0)])).endswith("copies nearly as well without them.")
     assert str(findings.AblationCost(((0, 1),), 1.0, 3.0, 5.0)).endswith("a part of the copying is left.")
     assert findings.AblationCost(((0, 1),), 5.0, 3.0, 5.0).lost_share == 0
+    for ablated, verdict in ((0.8, "is gone."), (0.79, "is left."), (0.1, "is left."), (0.09, "without them.")):
+        assert str(findings.AblationCost(((0, 1),), 0.0, ablated, 1.0)).endswith(verdict)
+    assert findings.AblationCost(((0, 1),), 1.0, 1.25, 1.5).lost_share == 0.5
     nothing = copying(tfcore.load("stories")[0], torch.arange(9)[None])
     assert "nothing to copy" in str(findings.ablation_cost(nothing, one, []))
 
@@ -118,6 +121,10 @@ def test_the_heads_by_rank():
     )
     assert str(findings.rank_of_head(two_layers(), [(1, 1)], 25)).endswith("by chance 13).")
     assert findings.rank_of_head(two_layers(), [], 25) is None
+    result = two_layers()
+    for rank, copies in ((8.75, (1, 0)), (8.8, (1, 1))):  # half a rank nearer, and less
+        result.copying_rank[1, 0] = rank
+        assert findings.rank_of_head(result, [(1, 0), (1, 1)], 25).copies == copies
 
 
 def test_the_best_head_of_both_tests():

@@ -124,6 +124,15 @@ def test_the_other_name_of_a_text(text, rival):
     assert (None if found is None else tokenizer.decode([found])) == rival
 
 
+def test_values_beyond_the_scale_are_named():
+    beyond = [(f"head 0.{i}", 9.0 - i) for i in range(6)]
+    assert str(quantities.ScaleEnd(2.0, ())) == "Colours end at ±2.00, the largest value."
+    assert str(quantities.ScaleEnd(2.0, tuple(beyond[:4]))) == (
+        "Colours end at ±2.00; beyond, with a triangle: head 0.0 +9.00, head 0.1 +8.00, head 0.2 +7.00, head 0.3 +6.00."
+    )
+    assert str(quantities.ScaleEnd(2.0, tuple(beyond))).endswith("head 0.3 +6.00 and 2 more.")
+
+
 def test_losses_come_out_alike_however_many_texts_are_read_together(monkeypatch):
     model = small.model()
     hidden = model(small.ids(5, 9)).hidden

@@ -175,6 +175,7 @@ def test_the_largest_shares_are_those_of_a_loop():
     assert largest_instalment(found) == LargestInstalment("attention 1", 1.625, 1.25)
     every = instalments(found)
     assert largest_instalments(found, len(every)) == largest_instalments(found, len(every) - 1) == every
+    assert len(largest_instalments(found, len(every) - 2)) == len(every) - 1
     two = largest_instalments(found, 2)
     size = sorted((abs(share) for _, share in every), reverse=True)[:2]
     assert [row for row in every if abs(row[1]) in size] == two[:2]

@@ -60,6 +60,7 @@ def test_the_skip_that_costs_most():
         "Largest mean on this text: block 0, +1.00 nats per token; attention 0: +0.50; tokens whose loss rises by more "
         "than 1 nat with it: 0 of 7."
     )
+    assert loss_increases(Skips(names, increase), 2).raised == 2, "by more than 1 nat"
 
 
 def test_what_is_not_measured_yet_is_said():

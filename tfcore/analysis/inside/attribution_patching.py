@@ -70,7 +70,7 @@ def part_effects(model: Transformer, found: FirstOrder, action: Action) -> Float
         for name in part_names(model)  # (row, head, seq, d_head) or (row, seq, d_model)
     }
     layers = [[_sum(effects[part.name], part) for part in layer] for layer in parts_of(model.config)]
-    return torch.stack([torch.stack(layer, -1) for layer in layers], -2)
+    return torch.stack([torch.stack(layer, 1) for layer in layers], 1)
 
 
 def estimate_effects(
@@ -87,7 +87,7 @@ def estimate_effects(
     found = first_order(
         model, one_text(model, ids), part_names(model), lambda hidden: measured(model, hidden, ids, quantity)
     )
-    return part_effects(model, found, action)[0].cpu().numpy()
+    return part_effects(model, found, action).squeeze(0).cpu().numpy()
 
 
 def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
@@ -101,9 +101,9 @@ def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarra
         source = model(one_text(model, both.source), capture=names, logits_to_keep=0).activations
     target = one_text(model, both.target)
     found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
-    rows = [((source[name] - found.values[name]) * found.gradients[name])[0].float().sum(-1) for name in names]
+    rows = [((source[name] - found.values[name]) * found.gradients[name]).float().sum(2) for name in names]
     mine, theirs = both.difference
-    return (torch.stack(rows) / (mine - theirs)).cpu().numpy()
+    return (torch.cat(rows) / (mine - theirs)).cpu().numpy()
 
 
 def _sum(effect: Tensor, part: Part) -> Float[Tensor, " row"]:
@@ -149,7 +149,7 @@ def estimated_shares(
     tokens: Sequence[str],
 ) -> EstimatedShares:
     """Compare both; `rows` are the titles of the patched activations, `tokens` those of the target."""
-    first = both.differing[0]
+    first, *_ = both.differing
     row, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
     return EstimatedShares(
         correlation(estimate[:, first:], exact[:, first:]),

@@ -174,7 +174,7 @@ def estimate_edges(
             found = torch.einsum("ihe,jge->ihjg", slopes, torch.stack(wrote))
             effects[:, layer, :, :layer] = found.float().cpu()
         with torch.no_grad():
-            results = block.attn.results((run.z[layer] - run.base[layer]).detach())[0]  # (seq, head, d_model)
+            results = block.attn.results((run.z[layer] - run.base[layer]).detach()).squeeze(0)  # (seq, head, d_model)
         wrote.append(results.transpose(0, 1).flatten(1))
     return effects.numpy()
 
@@ -210,14 +210,15 @@ def _at_inputs(
     heads = range(block.attn.n_heads)
     x = stream[None].expand(len(INPUTS), 1, len(heads), -1, -1).clone().requires_grad_()
     q, k, v = (projected(block, one, kind, heads) for one, kind in zip(x, INPUTS, strict=True))
-    return torch.autograd.grad(attended(block, q, k, v, mask), x, slope)[0][:, 0]
+    (slopes,) = torch.autograd.grad(attended(block, q, k, v, mask), x, slope)
+    return slopes.squeeze(1)
 
 
 def strongest_edges(effects: Float[ndarray, "input layer head earlier_layer earlier_head"], count: int) -> list[Edge]:
     """The edges with the largest absolute effects, the largest first."""
     size = np.abs(effects).ravel()
     count = min(count, int((size > 0).sum()))
-    some = np.argpartition(-size, max(count - 1, 0))[:count]
+    some = np.argpartition(-size, count - 1)[:count]
     places = np.stack(np.unravel_index(some[np.argsort(-size[some], kind="stable")], effects.shape), 1).tolist()
     return [Edge((earlier, other), (layer, head), INPUTS[kind]) for kind, layer, head, earlier, other in places]
 
@@ -267,7 +268,7 @@ def _with_one_cut(model: Transformer, run: HeadsRun, edge: Edge) -> Float[Tensor
     block, stream = cast("Block", model.decoder.blocks[layer]), run.plain.streams[layer][:, None]
     cut = stream - written(model, run, edge.sender)[:, None]
     q, k, v = (projected(block, cut if kind == edge.input else stream, kind, [head]) for kind in INPUTS)
-    return attended(block, q, k, v, run.mask[layer], [head])[:, 0]
+    return attended(block, q, k, v, run.mask[layer], [head]).squeeze(1)
 
 
 def written(model: Transformer, run: HeadsRun, sender: Place) -> Float[Tensor, "1 seq d_model"]:

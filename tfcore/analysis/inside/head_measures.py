@@ -100,7 +100,7 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
         raise ValueError("the loss of the whole text is measured of decoders; choose one token or two")
 
     def value(*edits: Edit) -> float:
-        state = passage.run(model, (), edits).hidden[0, passage.row].float()
+        state = passage.run(model, (), edits).hidden.squeeze(0)[passage.row].float()
         if quantity is None:
             return float(F.cosine_similarity(state, now, dim=0))
         logits = cast("Tensor", model.to_logits(state.to(model.dtype))).float()
@@ -110,7 +110,7 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
             logits[passage.blank] = -torch.inf
         return float(logits.log_softmax(-1)[quantity.token])
 
-    now = passage.run(model).hidden[0, passage.row].float()
+    now = passage.run(model).hidden.squeeze(0)[passage.row].float()
     whole = value()
     for k, layer in reversed(list(enumerate(attention_layers(model.config)))):
         name = layer.activation("z")

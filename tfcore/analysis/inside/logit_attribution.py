@@ -132,11 +132,11 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
 def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     """The same, of a run that is there already."""
     found = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
-    here = {name: value[position if name == "pos_embed" else (0, position)].double() for name, value in found}
+    here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in found}
     modules = list(cast("Iterable[Block]", model.decoder.blocks))
     for i, block in enumerate(modules):
         z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)
-        here[f"blocks.{i}.attn.result"] = block.attn.results(z)[0, 0].double()
+        here[f"blocks.{i}.attn.result"] = block.attn.results(z).squeeze((0, 1)).double()
     blocks = [block_parts(block, i, here) for i, block in enumerate(modules)]
     start, places = here["blocks.0.resid_pre"], "pos_embed" in here
     summed = places and not model.config.embed_norm  # a norm after that sum mixes the two for good
@@ -149,7 +149,7 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
         places_part,
         biases.sum(0),
         here["ln_final.scale"],
-        run.logits[0, position].double(),
+        run.logits.squeeze(0)[position].double(),
     )
 
 

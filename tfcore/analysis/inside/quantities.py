@@ -57,15 +57,15 @@ def measured(
         logits = (last @ table[[quantity.token, quantity.against]].T).float() * model.config.logit_scale
         return logits[:, 0] - logits[:, 1]
     if quantity.kind == "prediction":
-        return logits_of(model, last).log_softmax(-1)[:, quantity.token]
-    following = one_text(model, ids)[0, 1:]
+        return logits_of(model, last).log_softmax(1)[:, quantity.token]
+    following = one_text(model, ids[1:]).squeeze(0)
     if not len(following):
         return torch.zeros(len(hidden), device=hidden.device)
     losses = []
     for rows in hidden[:, :-1].split(max(1, AT_ONCE // len(following))):
         logits = logits_of(model, rows.flatten(0, 1))  # (row * next, vocab)
         losses.append(F.cross_entropy(logits, following.repeat(len(rows)), reduction="none").view(len(rows), -1))
-    return -torch.cat(losses).mean(-1)
+    return -torch.cat(losses).mean(1)
 
 
 @torch.no_grad()

@@ -102,7 +102,7 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
     names = stages(config)
     parts = tuple(name for name in known_names(config) if name.endswith(("attn_out", "mlp_out")))
     found = model.activations(one_text(model, ids), (*names, *parts))
-    states, written = (torch.stack([found[name][0].float() for name in which]) for which in (names, parts))
+    states, written = (torch.cat([found[name].float() for name in which]) for which in (names, parts))
     start = states[:-1] if len(parts) == len(names) - 1 else states[:-1].repeat_interleave(2, dim=0)  # parallel: both
     numbers = states.norm(dim=-1), angles(states, states[-1]), written.norm(dim=-1)
     norm, cosine, added = (value.cpu().numpy() for value in numbers)
@@ -205,7 +205,7 @@ class LargestTurn(Finding):
 
 def largest_turn(found: StreamShape) -> LargestTurn:
     """The stage with the largest rise of the cosine to the final state, in the mean over the positions."""
-    rise = (found.cosine[1:] - found.cosine[:-1]).mean(-1)
+    rise = (found.cosine[1:] - found.cosine[:-1]).mean(1)
     return LargestTurn(stage_names(found.stages)[int(rise.argmax()) + 1], float(rise.max()))
 
 
@@ -254,7 +254,7 @@ def skip_each(model: Transformer, ids: Sequence[int]) -> Iterator[SkipsOfLayer]:
     whole = next_losses(logits_of(model, run.hidden), ids)  # (1, next)
     every = skips(model.config)
     sets = [
-        [skip_edits(names) for names in every if names[0].startswith(f"blocks.{layer}.")]
+        [skip_edits(names) for names in every if set(map(layer_of, names)) == {layer}]
         for layer in range(model.config.decoder_layers)
     ]
     for layer, hidden in runs_by_layer(model, run, sets):
@@ -267,7 +267,7 @@ def all_skips(config: ModelConfig, found: Sequence[SkipsOfLayer]) -> Skips:
     every = skips(config)
     loss_increase = np.full((len(every), found[0].loss_increase.shape[1]), np.nan, dtype=np.float32)
     for one in found:
-        rows = [row for row, names in enumerate(every) if names[0].startswith(f"blocks.{one.layer}.")]
+        rows = [row for row, names in enumerate(every) if set(map(layer_of, names)) == {one.layer}]
         loss_increase[rows] = one.loss_increase
     return Skips(every, loss_increase)
 
@@ -308,7 +308,8 @@ class LossIncreases(Finding):
 
 def skip_name(names: Sequence[str]) -> str:
     """blocks.2.attn_out -> "attention 2"; both sublayers of a block -> "block 2"."""
-    return f"block {layer_of(names[0])}" if len(names) > 1 else part_name(names[0])
+    first, *more = names
+    return f"block {layer_of(first)}" if more else part_name(first)
 
 
 def loss_increases(found: Skips, row: int) -> LossIncreases:

@@ -79,7 +79,8 @@ def run_joined(
         cache: of the tokens before, with at least as many rows as there are runs.
     """
     n_layers = model.config.n_layers
-    stream = starts[0][1][:0]
+    (_, first), *_ = starts
+    stream = first[:0]
     for (layer, rows), following in zip(starts, [*(layer for layer, _ in starts[1:]), n_layers], strict=True):
         stream = torch.cat((stream, rows))
         if following > layer:

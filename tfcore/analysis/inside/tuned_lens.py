@@ -60,7 +60,7 @@ def compare_lenses(model: Transformer, lens: TunedLens, ids: Sequence[int]) -> L
     rows = []
     for name, x in zip(names, states, strict=True):  # one by one: all logits at once would be stage * seq * vocab
         plain, tuned = lens_logits(model, x), tuned_lens_logits(model, lens, name, x)
-        rows.append((divergence(final, plain), divergence(final, tuned), plain.argmax(-1), tuned.argmax(-1)))
+        rows.append((divergence(final, plain), divergence(final, tuned), plain.argmax(1), tuned.argmax(1)))
     return LensComparison(names, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
 
 
@@ -93,7 +93,7 @@ class LensDivergence(Finding):
 
     @property
     def sentence(self) -> str:
-        every = max(1, -(-len(self.stages) // LISTED))
+        every = -(-len(self.stages) // LISTED)
         shown = list(zip(self.stages, self.logit, self.tuned, strict=True))[::-every][::-1]
         named = ", ".join(f"{stage} {logit:.2f} and {tuned:.2f}" for stage, logit, tuned in shown)
         return (
@@ -137,7 +137,7 @@ def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
     names = stage_names(found.stages)
 
     def first(best: Int[ndarray, "stage seq"]) -> str:
-        others = (best[:, position] != best[-1, position]).nonzero()[0]
+        others = np.flatnonzero(best[:, position] != best[-1, position])
         return names[int(others[-1]) + 1 if len(others) else 0]
 
     return LeadsFrom(token, position, first(found.logit_best), first(found.tuned_best))

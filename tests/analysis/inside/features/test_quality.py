@@ -21,7 +21,8 @@ SHAPE = {"d_model": 24, "n_features": 50, "top_k": 5}
 
 def dictionaries():
     of_mlps = tuple(Transcoder(TranscoderConfig.of_mlp(i, **SHAPE), i).requires_grad_(False) for i in (0, 1))
-    return Transcoders(of_mlps, SparseAutoencoder(TranscoderConfig.of_stream(0, **SHAPE), 2).requires_grad_(False))
+    stream = TranscoderConfig.of_stream(0, **{**SHAPE, "top_k": 40})  # more than are above 0
+    return Transcoders(of_mlps, SparseAutoencoder(stream, 2).requires_grad_(False))
 
 
 TEXT = [ids(1, n, seed=n)[0].tolist() for n in (9, 14, 12)]

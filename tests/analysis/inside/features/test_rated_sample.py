@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from tfcore.analysis.inside.features.feature_scan import SCAN_FILE, FeatureScan,
 from tfcore.analysis.inside.features.rated_sample import (
     OF_EACH,
     RATINGS_FILE,
+    PhrasesElsewhere,
+    Rating,
     drawn_features,
     load_ratings,
     named_tokens,
@@ -19,6 +22,7 @@ from tfcore.analysis.inside.features.rated_sample import (
 )
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.transcoders import FOLDER, load_transcoders
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 PLACE = PRETRAINED / "stories" / FOLDER
 
@@ -110,3 +114,8 @@ def test_a_share_without_the_strongest_places():
     assert share_elsewhere(scan, 0, 0, {7}) == pytest.approx(2 / 10)
     assert share_elsewhere(scan, 0, 0, {7, 9}) == pytest.approx(7 / 10)
     assert share_elsewhere(scan, 0, 0, {1}) == 0
+    ratings = {"it": {0: Rating(2, "seven")}}
+    tokenizer = NamedTokenizer([*"abcdefg", "seven", "h", "nine"])
+    assert phrases_elsewhere(ratings, scan, ["it"], tokenizer) == PhrasesElsewhere(1, 1, 0, 0)
+    half = replace(scan, token_share=np.array([[[0.5, 6 / 12]]]))
+    assert phrases_elsewhere(ratings, half, ["it"], tokenizer) == PhrasesElsewhere(1, 1, 1, 0), "5 of 10"

@@ -137,6 +137,26 @@ def test_the_words_of_a_feature(stories, scan):
     assert found[118] == ""
 
 
+def test_rules_at_their_limits(scan, stories):
+    """Ten firings are enough, and nine tenths of them on one token; a slot without a token has no share."""
+    share = np.array([[0.9, 0.1], [0.875, 0.0], [1.0, 0.0]])
+    made = replace(
+        scan,
+        window=np.zeros((1, 3, 1), np.uint16),
+        position=np.zeros((1, 3, 1), np.uint8),
+        value=np.ones((1, 3, 1)),
+        fires=np.array([[10, 11, 9]]),
+        token=np.array([[[7, 0], [7, 0], [7, 0]]], np.uint16),
+        token_share=share[None],
+        histogram=np.zeros((1, 3, 2)),
+    )
+    said = readability.readability(made, 0, "it")
+    assert (said.features, said.one_token, said.read) == (2, 1, int(scan.read[0]))
+    found = readability.features_of_token(made, 0, "it", 7, stories[1])
+    assert (found.features, found.shares) == ((0, 1), (0.9, 0.875))
+    assert readability.features_of_token(made, 0, "it", 0, stories[1]).features == (0,)
+
+
 @pytest.mark.parametrize("dictionary", range(5))
 def test_readability_is_counted_by_its_rule(scan, dictionary):
     said = readability.readability(scan, dictionary, "it")

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from tests.small import config
+from tests.small import model as small_model
 from tfcore.analysis.inside.probing import by_layer, kept, properties
 from tfcore.analysis.inside.probing.by_layer import ProbedLayer, class_read, readable
 from tfcore.analysis.inside.probing.logistic import fit_probe
 from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, tagged_words, tokenize_words
 from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,52 @@ def test_a_short_context_keeps_what_fits(stories):
     assert max(map(len, found.rows)) == 20
     assert max(found.last) == 19
     assert len(found.words) < len(tagged_words())
+
+
+class Around(ByteTokenizer):
+    """Puts a token before every text and two behind it."""
+
+    def encode(self, text):
+        return [1, *super().encode(text), 2, 3]
+
+
+@pytest.mark.parametrize("longest", [40, 41])
+def test_what_stands_around_a_text_stays_where_it_is_cut(longest):
+    found, expected = tokenize_words(Around(), longest), []
+    for passage, whole in enumerate(passages()):
+        row = bytes(found.rows[passage])
+        assert row == bytes([1, *whole.encode()[: longest - 3], 2, 3])
+        end = 0
+        for word in (one for one in tagged_words() if one.passage == passage):
+            end = whole.index(word.text, end) + len(word.text)
+            expected += [(passage, end)] if end <= longest - 3 else []
+    assert [(word.passage, last) for word, last in zip(found.words, found.last, strict=True)] == expected
+    assert longest - 3 in found.last, "a word that just fits"
+
+
+def test_a_word_that_is_one_token_can_be_probed():
+    class Words(Around):
+        def encode(self, text):
+            return [1, *[9] * len(text.split()), 2, 3]
+
+    class Pieces(Around):
+        def encode(self, text):
+            return [1, *[9] * 2 * len(text.split()), 2, 3]
+
+    encoder = config(architecture="encoder")
+    assert by_layer.why_no_probe(encoder, Words()) is None
+    assert "letters or bytes" in by_layer.why_no_probe(encoder, Pieces())
+
+
+def test_what_has_no_size_is_read_as_it_is(text):
+    """Zeros for states; and where all sentences are held out together, nothing is fitted or read."""
+    subject = small_model(vocab_size=2048, max_seq_len=256)
+    subject.embed.weight.zero_()
+    assert not by_layer.word_states(subject, text).any()
+    x, y = torch.ones(4, 3), torch.tensor([0, 1, 1, 1])
+    assert by_layer.held_out(x, y, torch.zeros(4, dtype=torch.int64), 2).tolist() == [0] * 4
+    alike = fit_probe(x, y, 2)
+    assert alike.predict(x[None].expand(5, 2, -1, -1)).tolist() == [[[1] * 4] * 2] * 5, "the commonest class"
 
 
 def test_labels_beside_plain_loops(stories, text):

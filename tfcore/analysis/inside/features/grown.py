@@ -88,7 +88,7 @@ def grown_features(
     config, ids = dictionary.config, torch.from_numpy(windows.astype(np.int64))
     x = model.activations(ids, config.reads)[config.reads][:, settled:]
     on = (dictionary.encode(x) > 0).flatten(0, 1).numpy()  # (token, feature)
-    read = windows[:, settled:].reshape(-1).astype(np.int64)
+    read = windows[:, settled:].ravel().astype(np.int64)
     tokens, share = np.full((config.n_features, NAMED), -1), np.zeros(config.n_features)
     for feature in np.flatnonzero(on.any(0)):
         found, counts = np.unique(read[on[:, feature]], return_counts=True)

@@ -45,7 +45,7 @@ def feature_activations(
 ) -> Float[ndarray, "seq feature"]:
     """The activation of every feature at every token of a text; 0 for all but the top_k largest of each token."""
     reads = dictionary.config.reads
-    x = model.activations(one_text(model, ids), reads)[reads][0]
+    x = model.activations(one_text(model, ids), reads)[reads].squeeze(0)
     return dictionary.encode(x).float().cpu().numpy()
 
 

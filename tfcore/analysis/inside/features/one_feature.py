@@ -63,7 +63,7 @@ def feature_fires(
     return FeatureFires(
         title=feature_title(of, feature),
         fires=int(scan.fires[dictionary, feature]),
-        read=int(scan.read[0]),
+        read=scan.read.item(),
         largest=float(scan.value[dictionary, feature, 0]),
         tokens=tuple(tokenizer.tokens(ids)),
         shares=tuple(shares.tolist()),
@@ -144,7 +144,7 @@ def feature_promotion(
     scan, of = load_feature_scan(name), chosen_dictionary(name, dictionary)
     activation = float(scan.value[dictionary, feature, 0])
     row = one_text(model, scan.ids(int(scan.window[dictionary, feature, 0])))
-    scale = model.activations(row, "ln_final.scale")["ln_final.scale"][0]
+    scale = model.activations(row, "ln_final.scale")["ln_final.scale"].squeeze(0)
     direction = model.decoder.ln_final.weight * of.W_dec[feature]
     lift = activation * (unembedding(model) @ direction) / scale[int(scan.position[dictionary, feature, 0])]
     values = lift.float().cpu().numpy()

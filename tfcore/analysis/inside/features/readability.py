@@ -59,7 +59,7 @@ def readability(scan: FeatureScan, dictionary: int, name: str) -> Readability:
         one_token=int((counted & share).sum()),
         same_peak=int((counted & same).sum()),
         texts=peaks.shape[1],
-        read=int(scan.read[0]),
+        read=scan.read.item(),
     )
 
 
@@ -95,8 +95,8 @@ def features_of_token(
 ) -> TokenFeatures:
     """Search the scan for a token: features with at least LEAST_FIRES firings that have it among their most frequent
     tokens."""
-    found = (scan.token[dictionary] == token) & (scan.token_share[dictionary] > 0)
-    shares = np.where(found, scan.token_share[dictionary], 0).max(1) * (scan.fires[dictionary] >= LEAST_FIRES)
+    shares = np.where(scan.token[dictionary] == token, scan.token_share[dictionary], 0).max(1)
+    shares = shares * (scan.fires[dictionary] >= LEAST_FIRES)
     best = np.argsort(-shares, kind="stable")[:count]
     best = best[shares[best] > 0]
     return TokenFeatures(piece_of(tokenizer, token), name, tuple(best.tolist()), tuple(shares[best].tolist()))

@@ -49,7 +49,7 @@ def compare_sentences(model: Transformer, tokenizer: Tokenizer, one: str, two: s
     rows = [first_tokens(model, tokenizer, text, limit) for text in (one, two)]
     if not all(row.ids for row in rows):
         raise ValueError("each of the two sentences needs at least one token")
-    h, g = (model(one_text(model, row.ids)).hidden[0].double() for row in rows)
+    h, g = (model(one_text(model, row.ids)).hidden.squeeze(0).double() for row in rows)
     u, v = h.mean(0), g.mean(0)
     length = (u.norm() * v.norm()).clamp(min=1e-12)
     parts = h @ g.T / (len(h) * len(g) * length)
