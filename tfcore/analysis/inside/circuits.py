@@ -122,8 +122,8 @@ def random_composition(d_model: int, d_head: int) -> tuple[float, float]:
     """
     generator = torch.Generator().manual_seed(0)
     shape = (2, random_draws(d_model, d_head), d_model, d_head)
-    a, b = (torch.randn(shape, generator=generator) for _ in range(2))
-    scores = compose((a[0], a[1].mT), (b[0], b[1].mT))
+    (a1, a2), (b1, b2) = (torch.randn(shape, generator=generator) for _ in range(2))
+    scores = compose((a1, a2.mT), (b1, b2.mT))
     return float(scores.mean()), float(scores.std())
 
 

@@ -298,10 +298,11 @@ def head_kinds(model: Transformer) -> HeadKinds:
     induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
     top = max((layer for layer, _ in induction), default=model.config.n_layers)
     previous = [place for place in found.strong("previous token") if place[0] < top]
-    near = induction[0][0] if induction else 0
+    best, *_ = by_score  # the first induction head, if there is one
+    near, _ = best
     rest = [place for place in by_score if place not in induction and place not in previous]
     others = sorted(rest, key=lambda place: abs(place[0] - near))[: len(induction)]
-    return HeadKinds(induction, previous, others, by_score[0], float(found.scores["induction"][by_score[0]]))
+    return HeadKinds(induction, previous, others, best, float(found.scores["induction"][best]))
 
 
 def tested_length(config: ModelConfig) -> int:

@@ -244,7 +244,8 @@ def read_guesses(
 
 def factors_of(model: Transformer, heads: str) -> Factors:
     """The heads of a model that a text changes, as in "2.5*0 1.3*-1"."""
-    return read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)[0]
+    factors, _ = read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)
+    return factors
 
 
 def sampled(guesses: LayerGuesses, sampling: Sampling) -> Float[ndarray, " vocab"]:

@@ -53,7 +53,8 @@ def knock_out_each(
 
 def all_effects(found: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
     """The effects of all parts; NaN in layers that are not among those found."""
-    effects = np.full((layers, len(found[0].effects)), np.nan, dtype=np.float32)
+    first, *_ = found
+    effects = np.full((layers, len(first.effects)), np.nan, dtype=np.float32)
     for one in found:
         effects[one.layer] = one.effects
     return effects

@@ -214,7 +214,8 @@ def _groups(both: Pair, alone: bool) -> Iterator[tuple[int, int]]:
 
 def all_shares(found: Sequence[PatchedColumns], seq: int) -> Float[ndarray, "row seq"]:
     """The shares of all positions; NaN at those that are not among those found."""
-    shares = np.full((len(found[0].shares), seq), np.nan, dtype=np.float32)
+    first, *_ = found
+    shares = np.full((len(first.shares), seq), np.nan, dtype=np.float32)
     for one in found:
         shares[:, one.start : one.start + one.shares.shape[1]] = one.shares
     return shares
@@ -368,7 +369,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     if not texts:
         return None
     rows = torch.tensor([ids for _, ids in texts], device=model.device)
-    theirs = model(rows).logits.float().log_softmax(-1)  # (text, seq, vocab)
+    theirs = model(rows).logits.float().log_softmax(2)  # (text, seq, vocab)
     likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
     far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(1)
     good = likely.topk(max(1, len(texts) // 2)).indices
@@ -377,7 +378,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
 
 def _used_alike(model: Transformer, ids: list[int]) -> Tensor:
     """The tokens whose embeddings have the largest cosines with each of these: (token, ALIKE)."""
-    table = F.normalize(model.embed.weight.float(), dim=-1)
+    table = F.normalize(model.embed.weight.float())
     return (table[ids] @ table.T).topk(min(ALIKE + 1, len(table))).indices
 
 

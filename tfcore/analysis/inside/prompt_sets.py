@@ -291,7 +291,7 @@ def _exact_effects(
     for layer, stream in enumerate(streams):
         mine = [place for place, part in enumerate(parts) if part.layer == layer]
         kinds = [kind for at, kind in outputs if at == layer]
-        edits = edits_for(model, batch.prompts[0].clean, [parts[place] for place in mine], "zero")
+        edits = edits_for(model, (), [parts[place] for place in mine], "zero")
         edits += [Edit.replace(names[layer][kind], other[names[layer][kind]]) for kind in kinds]
         if edits:
             with torch.no_grad():

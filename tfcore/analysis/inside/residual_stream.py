@@ -83,7 +83,7 @@ def angles(
 ) -> Float[Tensor, "stage seq"]:
     """cos(x_l, x_L) = x_l . x_L / (|x_l| |x_L|): 1 where a state points where it will end, 0 where it is at a right
     angle to it."""
-    return F.cosine_similarity(states, last.expand_as(states), dim=-1)
+    return F.cosine_similarity(states, last.expand_as(states), dim=2)
 
 
 @torch.no_grad()
@@ -104,9 +104,9 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
     found = model.activations(one_text(model, ids), (*names, *parts))
     states, written = (torch.cat([found[name].float() for name in which]) for which in (names, parts))
     start = states[:-1] if len(parts) == len(names) - 1 else states[:-1].repeat_interleave(2, dim=0)  # parallel: both
-    numbers = states.norm(dim=-1), angles(states, states[-1]), written.norm(dim=-1)
+    numbers = states.norm(dim=2), angles(states, states[-1]), written.norm(dim=2)
     norm, cosine, added = (value.cpu().numpy() for value in numbers)
-    return StreamShape(names, norm, cosine, parts, added, F.cosine_similarity(written, start, dim=-1).cpu().numpy())
+    return StreamShape(names, norm, cosine, parts, added, F.cosine_similarity(written, start, dim=2).cpu().numpy())
 
 
 # ---- findings ----
@@ -264,8 +264,8 @@ def skip_each(model: Transformer, ids: Sequence[int]) -> Iterator[SkipsOfLayer]:
 
 def all_skips(config: ModelConfig, found: Sequence[SkipsOfLayer]) -> Skips:
     """The skips of all layers; NaN in those that are not among those found."""
-    every = skips(config)
-    loss_increase = np.full((len(every), found[0].loss_increase.shape[1]), np.nan, dtype=np.float32)
+    every, (first, *_) = skips(config), found
+    loss_increase = np.full((len(every), first.loss_increase.shape[1]), np.nan, dtype=np.float32)
     for one in found:
         rows = [row for row, names in enumerate(every) if set(map(layer_of, names)) == {one.layer}]
         loss_increase[rows] = one.loss_increase

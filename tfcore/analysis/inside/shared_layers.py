@@ -97,7 +97,8 @@ def runs_by_layer(
 
     Neighbouring layers, up to BATCH sets in all, share the layers above them.
     """
-    of_layer = len(sets[0])
+    one, *_ = sets
+    of_layer = len(one)
     step = rows_at_once(model.config, BATCH // of_layer)
     for first in range(0, len(sets), step):
         part = range(first, min(first + step, len(sets)))

@@ -119,7 +119,8 @@ def _of_dictionary(one: Transcoder, found: list[tuple[ndarray, ...]]) -> dict[st
         most = np.argsort(-counts, kind="stable")[:TOKENS]
         kept["token"][i, : len(most)] = ids[most]
         kept["token_share"][i, : len(most)] = counts[most] / fires[i]
-        kept["histogram"][i] = np.histogram(value[own], BINS, (0, float(value[own][0])))[0] / fires[i]
+        bins, _ = np.histogram(value[own], BINS, (0, float(value[own].max())))
+        kept["histogram"][i] = bins / fires[i]
     return {**kept, "fires": fires.astype(np.uint32)}
 
 

@@ -49,7 +49,8 @@ def closest_features(
 def chance_cosine(shipped: Transcoder, count: int) -> float:
     """The median of the largest cosine of `count` random directions with the rows of a dictionary's W_dec."""
     drawn = np.random.default_rng(SEED).standard_normal((count, shipped.config.d_model))
-    return float(np.median(_closest(drawn, shipped)[0]))
+    largest, _ = _closest(drawn, shipped)
+    return float(np.median(largest))
 
 
 def _closest(
@@ -94,7 +95,7 @@ def grown_features(
         found, counts = np.unique(read[on[:, feature]], return_counts=True)
         most = np.argsort(-counts, kind="stable")[:NAMED]
         tokens[feature, : len(most)] = found[most]
-        share[feature] = counts[most[0]] / counts.sum()
+        share[feature] = counts.max() / counts.sum()
     return GrownFeatures(on.sum(0), tokens, share)
 
 
@@ -161,6 +162,6 @@ class SharedFeatures(Finding):
 def shared_features(moments: Sequence[DictionaryMoment]) -> SharedFeatures:
     """At the last moment, beside the first."""
     first, last = moments[0], moments[-1]
-    medians = [float(np.median(one.cosine)) for one in (last, first)]
+    median, start = (float(np.median(one.cosine)) for one in (last, first))
     close = int((last.cosine >= CLOSE).sum())
-    return SharedFeatures(last.step, len(last.cosine), medians[0], medians[1], last.by_chance, close)
+    return SharedFeatures(last.step, len(last.cosine), median, start, last.by_chance, close)

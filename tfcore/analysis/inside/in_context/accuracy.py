@@ -91,7 +91,7 @@ class Measured:
 @torch.no_grad()
 def answers(model: Transformer, asked: Prompt) -> list[int]:
     """For each line of a prompt, the token that is most probable among the first tokens of the task's answers."""
-    hidden = model(one_text(model, asked.ids), logits_to_keep=0).hidden[0, list(asked.at)]
+    hidden = model(one_text(model, asked.ids), logits_to_keep=0).hidden.squeeze(0)[list(asked.at)]
     candidates = sorted(set(asked.answers.values()))
     logits = model.to_logits(hidden)
     if logits is None:
@@ -122,7 +122,7 @@ def save(every: Sequence[Measured], path: Path = KEPT) -> None:
         {
             "model": one.model,
             "task": one.task,
-            "prompts": one.curves[0].prompts,
+            "prompts": one.curve("right").prompts,
             "guess": round(one.guess, 6),
             "changed": one.changed,
             **{curve.labels: list(curve.right) for curve in one.curves},

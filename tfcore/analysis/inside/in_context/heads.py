@@ -97,11 +97,11 @@ class HeadEffects:
 
 def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> HeadEffects:
     """What there is until now, beside the induction scores."""
-    start = found[0]
+    start, *others = found
     if not isinstance(start, Start):
         raise TypeError("the first result is that of all heads")
     effect, exact = start.estimate.copy(), np.zeros(start.estimate.shape, dtype=bool)
-    for one in found[1:]:
+    for one in others:
         if isinstance(one, Exact):
             effect[one.head], exact[one.head] = one.effect, True
     return HeadEffects(effect, exact, score)

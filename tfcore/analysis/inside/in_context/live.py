@@ -88,7 +88,7 @@ class ReadExamples:
             if known >= shared:
                 known, cache = shared, deepcopy(cache)  # what comes behind these examples is kept
                 cache.truncate(known)
-            logits = self._model(one_text(self._model, ids[known:]), cache=cache, logits_to_keep=1).logits[0, -1]
+            logits = self._model(one_text(self._model, ids[known:]), cache=cache, logits_to_keep=1).logits.flatten()
             if cache is self._cache:
                 cache.truncate(shared)
         return logits
