@@ -6,6 +6,7 @@ TFCORE_RECORD=yes python -m pytest tests/project/test_constants.py writes the re
 
 import ast
 import dataclasses
+import inspect
 import json
 from collections.abc import Iterator
 from importlib import import_module
@@ -45,7 +46,7 @@ def numbers(value: Any) -> Iterator[float]:
 
 
 def constants(name: str) -> dict[str, list[float]]:
-    """Of each constant of a module, and of each default of its dataclasses, the numbers in it."""
+    """Of each constant of a module, and of each default of its dataclasses and functions, the numbers in it."""
     if name.endswith(".page"):
         return written(ROOT / f"{name.replace('.', '/')}.py")
     module = import_module(name)
@@ -57,6 +58,9 @@ def constants(name: str) -> dict[str, list[float]]:
             found |= {one: getattr(module, one) for one in names if one.isupper()}
         elif isinstance(node, ast.ClassDef) and dataclasses.is_dataclass(kind := getattr(module, node.name)):
             found |= {f"{node.name}.{field.name}": field.default for field in dataclasses.fields(kind)}
+        elif isinstance(node, ast.FunctionDef):
+            given = inspect.signature(getattr(module, node.name)).parameters.values()
+            found |= {f"{node.name}.{one.name}": one.default for one in given}
     listed = {key: list(numbers(value)) for key, value in found.items()}
     return {key: values for key, values in listed.items() if 0 < len(values) <= MOST}
 
