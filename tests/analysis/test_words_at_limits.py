@@ -18,7 +18,7 @@ from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.passes import ParallelGain
-from tfcore.analysis.inference.attention_timing import FusedSpeed
+from tfcore.analysis.inference.attention_timing import FusedSpeed, milliseconds
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
 from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
@@ -66,7 +66,12 @@ def told(kind: type, name: str, **values: Any) -> Any:
         (partial(_times, small=1), (9.9, 10, 99_999, 1e5), ["9.9 times", "10 times", "99,999 times", "1e+05 times"]),
         (_size, (0.01, 1000), ["0.010", "10³"]),
         (partial(_percent, 1), (1000, 1001), ["0.1%", "below 0.1%"]),
-        (_in_latex, (0.01, 99_999, 1e5), ["0.01", "99{,}999", r"1.00 \cdot 10^{5}"]),
+        (milliseconds, (0.0994, 0.999, 0.9995), ["99.4 ms", "999 ms", "1,000 ms"]),
+        (
+            _in_latex,
+            (0.001, 0.01, 999, 999.5, 99_999, 1e5),
+            [r"1.00 \cdot 10^{-3}", "0.01", "999", "1{,}000", "99{,}999", r"1.00 \cdot 10^{5}"],
+        ),
         (tokens_per_parameter, (99.4, 99.5), ["99.4", "100"]),
         (duration, (1 / 12, 2, 10, 730.5), ["2.0 hours", "2.0 days", "10 days", "2.0 years"]),
         (energy, (999, 1e3, 1e6), ["999.0 kWh", "1.0 MWh", "1.0 GWh"]),
@@ -102,6 +107,7 @@ def test_equal_times_are_once_as_quick():
     times = (("rnn", 1.0), ("lstm", 2.0), ("transformer", 1.0))
     assert "1.0 times as quick" in str(ParallelGain(8, times, times))
     assert "1.0 times as fast" in str(FormatSpeeds(8, 1.0, {"float16": (1.0, 0.5)}))
+    assert "1.5 times slower" in str(FormatSpeeds(8, 1.0, {"float16": (1.5, 0.5)}))
 
 
 def test_equal_amounts_are_no_more():
@@ -237,7 +243,7 @@ def test_a_loss_has_risen_and_a_reward_is_hacked_beyond_a_margin():
 
     before = sampled(0.0, 1.0, 0.0)
     for after, rose, worse in (
-        (sampled(0.01, SURPRISING, REPEATED), False, False),
+        (sampled(0.1 * 0.1, SURPRISING, REPEATED), False, False),
         (sampled(0.02, SURPRISING + 1, 0.0), True, True),
         (sampled(0.02, 1.0, REPEATED + 0.1), True, True),
     ):

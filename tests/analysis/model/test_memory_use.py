@@ -136,7 +136,8 @@ def test_activations_are_what_autograd_keeps(values, kernel):
     use = memory(chosen, batch=4, seq=80, decoder_seq=None if written is None else 70, kernel=kernel)
     twice = normed_twice(chosen, tokens.numel(), 0 if written is None else written.numel(), kernel)
     counted = sum(use.activations.values()) + habits(chosen, tokens.numel()) + twice
-    tolerance = 0.02 if chosen.experts else 0.01  # experts fill up their rows to multiples of 16
+    # experts fill up their rows to multiples of 16, and the explicit kernel keeps its mask
+    tolerance = 0.02 if chosen.experts else 0.01 if kernel == "explicit" else 0.004
     assert counted == pytest.approx(kept_bytes(model, run), rel=tolerance)
 
 

@@ -93,6 +93,8 @@ def test_a_mean_over_two_kinds_of_tokens():
     assert mixed_loss(0.001, 0.1, 0.9) == pytest.approx(np.mean([-math.log2(p) for p in text]))
     with pytest.raises(ValueError, match=r"p=0\.0 must be above 0"):
         token_loss(0.0)
+    with pytest.raises(ValueError, match=r"p=1\.5 must be above 0 and at most 1"):
+        token_loss(1.5)
 
 
 # ---- what is said ----

@@ -75,7 +75,7 @@ class Timed:
 
 def naive_attention(q: Vectors, k: Vectors, v: Vectors, causal: bool) -> Vectors:
     """Three steps, each of which makes a whole matrix (query, key)."""
-    mask = causal_mask(q.shape[-2]).to(q.device) if causal else None
+    mask = causal_mask(q.shape[2]).to(q.device) if causal else None
     return weighted_values(attention_weights(attention_scores(q, k), mask), v)
 
 
@@ -228,7 +228,7 @@ class FusedSpeed(Finding):
 def milliseconds(seconds: float) -> str:
     """A time in milliseconds, with three digits that count."""
     time = 1e3 * seconds
-    return f"{time:,.0f} ms" if time >= 100 else f"{time:.3g} ms"
+    return f"{time:,.0f} ms" if time >= 999.5 else f"{time:.3g} ms"
 
 
 def fused_speed(points: Sequence[Timed]) -> FusedSpeed:

@@ -60,7 +60,7 @@ class Law:
 def _in_latex(value: float) -> str:
     """12.3, 9,951 or 1.23 · 10⁷, as LaTeX."""
     if 1e-2 <= value < 1e5:
-        return f"{value:,.0f}".replace(",", "{,}") if value >= 100 else f"{value:.3g}"
+        return f"{value:,.0f}".replace(",", "{,}") if value >= 999.5 else f"{value:.3g}"
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
 

@@ -23,7 +23,7 @@ TEXT = "Once upon a time there was a little dog named Max."
 
 
 @pytest.mark.parametrize("axis", ["channel", "token"])
-@pytest.mark.parametrize("tokens", [8, 10])
+@pytest.mark.parametrize("tokens", [8, 9])
 def test_rounding_is_a_loop_over_groups(axis, tokens):
     x = torch.randn(2, tokens, 6, generator=torch.Generator().manual_seed(3))
     found = rounded_cache(x, 3, axis, group=4).numpy()

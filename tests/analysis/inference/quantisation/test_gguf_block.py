@@ -58,8 +58,8 @@ def on_disk(tmp_path_factory):
 def test_blocks_of_a_file_are_the_weights_of_the_model(on_disk, monkeypatch, kind):
     path, of = on_disk
     monkeypatch.setattr(gguf_block, "file_of_smollm2", lambda: path)
-    for row in (0, 1, 5):
-        found = open_block(of, 0, kind, row, 0)
+    for row, place in ((0, 0), (1, 1), (5, 0)):
+        found = open_block(of, 0, kind, row, place)
         assert found.difference == pytest.approx(0, abs=1e-6)
         assert found.where == f"blk.0.{gguf_block.NAMES[kind]}.weight"
 
