@@ -174,6 +174,10 @@ def test_speculation_is_told_as_it_happens(monkeypatch):
     assert all(min(one.alone, one.together, one.draft, one.one, one.several) > 0 for one in timings)
 
 
+def test_a_pass_is_timed_where_the_context_has_room_for_less():
+    assert speculation._pass(small(), [1] * 30, 5) > 0
+
+
 def test_the_formulas_by_hand():
     assert speculation.expected_tokens(0.8, 2) == pytest.approx((1 - 0.8**3) / (1 - 0.8))
     assert speculation.expected_tokens(1.0, 4) == 5

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tfcore import presets
@@ -50,6 +51,8 @@ def test_memory_of_a_layer():
         "n = 4,096: 402.7 MB of scores, 25.2 MB of Q, K, V and output. Scores of one layer fit into 80 GiB, a GPU sold "
         "as 80 GB, up to n = 32,768."
     )
+    full = replace(COST, matrices=np.array([1, length_cost.GPU, length_cost.GPU + 1, 2 * length_cost.GPU], np.int64))
+    assert length_cost.layer_memory(full, 0).fits == 4096
     long = length_cost.layer_memory(flop_count.length_cost(CONFIG, [2**17]), 0)
     assert long.fits is None
     assert long.sentence.endswith("at no length here.")

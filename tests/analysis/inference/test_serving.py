@@ -174,7 +174,9 @@ def test_other_kv_heads_have_other_weights(build, heads):
 MODEL = Model("It", 70 * 10**9, EIGHTY)
 
 
-@pytest.mark.parametrize(("free", "words"), [(15, "15 B too much"), (-35, "fits, 35 B left"), (0, "fits, 0 B left")])
+@pytest.mark.parametrize(
+    ("free", "words"), [(15, "15 B too much"), (1, "1 B too much"), (-35, "fits, 35 B left"), (0, "fits, 0 B left")]
+)
 def test_a_verdict_says_by_how_much(free, words):
     assert Budget(30, 50 + free, 0, 80, 0, 0).verdict("decimal") == words
 

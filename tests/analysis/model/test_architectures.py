@@ -189,10 +189,11 @@ def test_masked_tokens_are_where_the_signs_are():
 
 def test_a_continuation_is_greedy_and_leaves_room():
     model = small.model(vocab_size=280, max_seq_len=12)
-    found = continued(model, TOKENIZER, "a dog saw a cat and a bird", 3, 4, 2, "Next")
+    text = "a dog saw a cat and a bird and a dog"  # 11 tokens
+    found = continued(model, TOKENIZER, text, 3, 4, 2, "Next")
     assert len(found.tokens) == 3
     assert found.tokens[0] == found.prediction.tokens[0]
-    ids = TOKENIZER.encode("a dog saw a cat and a bird")[-8:]
+    ids = TOKENIZER.encode(text)[-8:]
     p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
     assert found.prediction.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
     assert continued(model, TOKENIZER, "", 3, 4, 2, "Next").prediction is None

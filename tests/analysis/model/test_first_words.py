@@ -41,6 +41,7 @@ def test_a_long_text_is_cut_at_its_beginning(models):
     found = first_words(model, tokenizer, TEXT * 40)
     assert found.place == model.config.max_seq_len - 24 - 1
     assert found.written
+    assert first_words(model, tokenizer, TEXT, model.config.max_seq_len).place == 0, "one token at least is read"
 
 
 def test_an_encoder_fills_the_last_place(models):

@@ -134,7 +134,7 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
     """Hide the last word's token behind the tokenizer's own mask, where it has one."""
     around = len(tokenizer.encode("")) // 2  # as many before as after
     ids = ids[: model.config.max_seq_len]
-    place = max(0, len(ids) - 1 - around)
+    place = len(ids) - 1 - around
     hidden = mask_of(tokenizer, model.config.vocab_size)
     if hidden is None:
         return FirstWords("nothing", text, "")
