@@ -73,7 +73,7 @@ def told(kind: type, name: str, **values: Any) -> Any:
             [r"1.00 \cdot 10^{-3}", "0.01", "999", "1{,}000", "99{,}999", r"1.00 \cdot 10^{5}"],
         ),
         (tokens_per_parameter, (99.4, 99.5), ["99.4", "100"]),
-        (duration, (1 / 12, 2, 10, 730.5), ["2.0 hours", "2.0 days", "10 days", "2.0 years"]),
+        (duration, (1 / 12, 2, 9.4, 10, 730.5), ["2.0 hours", "2.0 days", "9.4 days", "10 days", "2.0 years"]),
         (energy, (999, 1e3, 1e6), ["999.0 kWh", "1.0 MWh", "1.0 GWh"]),
         (partial(answer_text, unit=""), (999.5, 1000.5, 1e12), ["999.5", "1,000", "1.000e+12"]),
     ],

@@ -149,11 +149,23 @@ def test_values_for_words_are_those_of_the_config():
     assert found["root_d_model"] == f"{np.sqrt(config.d_model):.1f}"
     assert found["before"] == "After 1 other block, each"
     assert (found["added"], values_for_words(config, "add-2", 0, "")["added"]) == ("attention", "feed-forward")
-    assert found["expert_words"] == "the 2 experts with the highest probability and the shared expert"
     assert found["scale_sign"] == rf"\div\sqrt{{{config.head_size}}}"
     assert values_for_words(small.config(attn_scale=0.25), "scaled", 0, "")["scale_sign"] == r"\times 0.25"
     assert f"become 96, {96 / config.d_model:.3g} times" in found["up_words"]
     assert "sliding window of 4 tokens" in values_for_words(small.config(window=4), "mask", 0, "")["mask_words"]
+
+
+@pytest.mark.parametrize(
+    ("top_k", "shared", "words"),
+    [
+        (1, 0, "the expert with the highest probability"),
+        (2, 1, "the 2 experts with the highest probability and the shared expert"),
+        (3, 2, "the 3 experts with the highest probability and the 2 shared experts"),
+    ],
+)
+def test_experts_in_words(top_k, shared, words):
+    config = small.config(experts=ExpertsConfig(n_experts=4, top_k=top_k, n_shared=shared))
+    assert values_for_words(config, "experts", 0, "")["expert_words"] == words
 
 
 @pytest.mark.parametrize(
