@@ -204,16 +204,16 @@ def expected_tokens(alpha: float, guess: int) -> float:
     return sum(alpha**i for i in range(guess + 1))
 
 
-def expected_speed_up(alpha: float, guess: int, cost: float, check: float = 1.0) -> float:
-    """Times as fast as the model alone (arXiv:2211.17192, theorem 3.8).
+def expected_speed_up(alpha: float, guess: int, cost: float) -> float:
+    """Times as fast as the model alone (arXiv:2211.17192, theorem 3.8), where a pass over all guesses and one more
+    costs no more than one over a single token.
 
     Args:
         alpha: the acceptance rate.
         guess: tokens that the draft proposes for each pass.
         cost: a token of the draft, in tokens of the model.
-        check: a pass over all guesses and one more, in passes over one token; the paper takes them to cost the same.
     """
-    return expected_tokens(alpha, guess) / (guess * cost + check)
+    return expected_tokens(alpha, guess) / (guess * cost + 1)
 
 
 def best_guess(alpha: float, cost: float, most: int) -> int:

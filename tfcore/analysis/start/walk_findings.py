@@ -124,7 +124,7 @@ class Resized(Finding):
 
 
 def _resized(stage: _Stage) -> Resized:
-    return Resized(_sizes(stage.tensors.before[0].values), _sizes(stage.tensors.made.values))
+    return Resized(_sizes(stage.tensors.read.values), _sizes(stage.tensors.made.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +190,11 @@ class HeadColumns(Finding):
         return f"{each} each{shared}; this one took columns {self.first} to {self.last} of Q."
 
 
-def _split(stage: _Stage) -> HeadColumns:
-    config, (first, end) = stage.walk.config, stage.tensors.before[0].framed or (0, 0)
-    return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, None)
-
-
-def _joined(stage: _Stage) -> HeadColumns:
-    config, piece = stage.walk.config, stage.tensors.made
-    first, end = piece.framed or (0, 0)
-    return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, piece.values.shape[1])
+def _head_columns(stage: _Stage, piece: ShownTensor, joined: int | None) -> HeadColumns:
+    config = stage.walk.config
+    assert piece.framed is not None
+    first, end = piece.framed
+    return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +222,7 @@ class Rotated(Finding):
 
 
 def _rotated(stage: _Stage) -> Rotated:
-    before, after = stage.tensors.before[0].values, stage.tensors.made.values
+    before, after = stage.tensors.read.values, stage.tensors.made.values
     moved = np.abs(after - before).max(axis=1)
     length = np.abs(np.linalg.norm(before, axis=1) - np.linalg.norm(after, axis=1)).max()
     return Rotated(float(moved[0]), float(moved[-1]), len(stage.tokens) - 1, float(length))
@@ -276,7 +272,7 @@ class Spread(Finding):
 
 
 def _spread(stage: _Stage) -> Spread:
-    return Spread(float(stage.tensors.before[0].values.std()), float(stage.tensors.made.values.std()))
+    return Spread(float(stage.tensors.read.values.std()), float(stage.tensors.made.values.std()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,16 +377,16 @@ _FINDINGS: dict[str, Callable[[_Stage], Finding]] = {
     **dict.fromkeys(("segments", "positions", "add-1", "add-2"), _added),
     **dict.fromkeys(("qkv", "output", "up", "down", "experts", "mlm-head"), _widened),
     "final-norm": _resized,
-    "heads": _split,
+    "heads": lambda stage: _head_columns(stage, stage.tensors.read, None),
     "qk-norm": _resized,
     "rotation": _rotated,
     "scores": _largest,
     **dict.fromkeys(("scaled", "bias"), _spread),
     "mask": _blocked,
     "softmax": lambda stage: _last_row(stage, stage.tensors.made.values, None),
-    "values": lambda stage: _last_row(stage, stage.tensors.before[0].values, len(stage.tokens)),
-    "concat": _joined,
-    "activation": lambda stage: activity(stage.tensors.before[0].values, stage.tensors.made.values),
+    "values": lambda stage: _last_row(stage, stage.tensors.read.values, len(stage.tokens)),
+    "concat": lambda stage: _head_columns(stage, stage.tensors.made, stage.tensors.made.values.shape[1]),
+    "activation": lambda stage: activity(stage.tensors.read.values, stage.tensors.made.values),
     "router": _routed,
     "logits": lambda stage: logit_range(stage.walk, stage.tokens),
     "probabilities": lambda stage: probability_mass(stage.walk, stage.tokens),

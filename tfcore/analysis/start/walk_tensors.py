@@ -58,6 +58,11 @@ class StageTensors:
     compared: bool = True
 
     @property
+    def read(self) -> ShownTensor:
+        """The tensor that the stage begins with; of several the first."""
+        return self.before[0]
+
+    @property
     def made(self) -> ShownTensor:
         """The tensor that the stage makes; of several the first."""
         return self.after[0]
