@@ -37,6 +37,7 @@ EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numb
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
 CONSTANTS = "tests/project/test_constants.py::test_its_constants_are_as_recorded"
 CHOICES = "tests/pages/test_every_page.py::test_every_choice_and_the_sliders_that_come_with_it_at_both_ends"
+QUESTIONS = "tests/pages/test_every_page.py::test_every_question_of_a_round"
 LONGEST = 300  # seconds for the tests of one mutant; more is a loop that does not end
 SWAPS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul")
 COMPARISONS = (
@@ -217,6 +218,7 @@ def tests_of(path: str) -> list[str]:
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
     every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
     tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
+    every += [QUESTIONS for page in pages if page.name == "check"]
     constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("/__main__.py") else []
     # the slowest last
     return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]

@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import environ
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +27,6 @@ FOLDER = Path(__file__).parent / "records"
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
-ROW = re.compile(r"\[\n[-+\w.,\n]*\n\]")  # a list of numbers alone
 NEAR = 2e-3  # results of two processors differ by less
 FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
@@ -60,6 +59,20 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
     return {"words": said, "controls": controls}
 
 
+def places(test: AppTest) -> dict[str, str]:
+    """Key of each control and figure -> in which column or box of the page it stands, and which button is coloured."""
+    return dict(_places(test.main, ""))
+
+
+def _places(block: Any, path: str) -> Iterator[tuple[str, str]]:
+    for i, part in block.children.items():
+        if hasattr(part, "children"):
+            box = {"column": f"{i + 1}. column ", "flex_container": ""}.get(part.type, f"{part.type} ")
+            yield from _places(part, path + box)
+        elif getattr(part, "key", None):
+            yield str(part.key), f"{path}{getattr(part.proto, 'type', '')}".strip()
+
+
 def set_by_buttons(test: AppTest) -> dict[str, str]:
     """What each button sets controls to; of a text how it begins."""
     known = test.session_state._state._state._new_widget_state.widget_metadata
@@ -70,6 +83,26 @@ def set_by_buttons(test: AppTest) -> dict[str, str]:
 def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure sends the numbers behind it along."""
     monkeypatch.setattr(drawing, "session", lambda: SimpleNamespace(csv_wanted=Everything()))
+
+
+def drawn(test: AppTest) -> dict[str, list[list[Any]]]:
+    """The parts of each figure, of each table and of each component, in a few numbers."""
+    parts = {
+        name: [*map(_summary, spec["data"]), _summary(spec["layout"] | _in_sight(head))]
+        for name, (head, spec) in figures(test).items()
+    }
+    lists = {"lists": [_table(element.value) for element in test.dataframe]}
+    return parts | _components(test) | {f"{k} as a table": [_table(v)] for k, v in tables(test).items()} | lists
+
+
+def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
+    """Parts that differ from each other by more than results of two processors do."""
+    found: dict[tuple[float, int], list[list[Any]]] = {}  # by their words and length
+    for part in parts:
+        alike = found.setdefault((part[0], len(part)), [])
+        if all(differences(part, known) for known in alike):
+            alike.append(part)
+    return [part for alike in found.values() for part in alike]
 
 
 def _in_sight(head: dict[str, Any]) -> dict[str, int]:
@@ -90,7 +123,12 @@ def _texts(test: AppTest) -> list[str]:
 
 def _checksum(text: str) -> str:
     """Of a text without its numbers, in letters."""
-    return f"{crc32(NUMBER.sub('#', text).encode()):08x}".translate(str.maketrans("0123456789", "ghijklmnop"))
+    return _in_letters(f"{crc32(NUMBER.sub('#', text).encode()):08x}")
+
+
+def _in_letters(number: Any) -> str:
+    """A number as a word: compared exactly."""
+    return str(number).translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 def _components(test: AppTest) -> dict[str, list[list[float]]]:
@@ -136,7 +174,7 @@ def _summary(node: Any) -> list[float]:
     found = [float(crc32(NUMBER.sub("#", "|".join(texts)).encode()))]
     for values in arrays:
         if isinstance(values, float):  # an array of one, and there are many
-            found += [1.0, float(f"{values:.5g}"), 0.0, 0.0] if np.isfinite(values) else [0.0] * 4
+            found.append(float(f"{values:.5g}") if np.isfinite(values) else 0.0)
             continue
         flat = values.ravel().astype(float)
         flat = flat[np.isfinite(flat)]
@@ -157,7 +195,7 @@ def _leaves(node: Any) -> Iterator[Any]:
     elif isinstance(node, dict):
         for key in sorted(node):
             yield key
-            yield from _leaves(node[key])
+            yield from _leaves(_in_letters(node[key]) if key == "height" else node[key])
     elif isinstance(node, list) and node and all(isinstance(part, int | float) for part in node):
         yield np.array(node, dtype=float)
     elif isinstance(node, list):
@@ -203,26 +241,46 @@ def _near(one: str, other: str, share: bool = False) -> bool:
     return abs(a - b) <= max(1.01 * unit, 0 if not unit else NEAR * abs(a))
 
 
-def compare(name: str, found: dict[str, Any]) -> list[str]:
+def unmatched(found: Any, known: Any, path: str = "") -> list[str]:
+    """Where two records differ, but for the order and the number of parts that are alike."""
+    if isinstance(found, dict) and isinstance(known, dict):
+        keys = dict.fromkeys([*known, *found])
+        return [line for key in keys for line in unmatched(found.get(key, []), known.get(key, []), f"{path}/{key}")]
+    new = _without(found, known)
+    return [f"{path}: {part!r} is new" for part in new] + [f"{path}: no {part!r}" for part in _without(known, found)]
+
+
+def _without(parts: list[Any], others: list[Any]) -> list[Any]:
+    """Those parts that are like none of the others."""
+    there = {repr(other) for other in others}
+    left = [part for part in parts if repr(part) not in there]
+    return [part for part in left if all(differences(part, other) for other in others)]
+
+
+def compare(name: str, found: dict[str, Any], *, in_order: bool = True) -> list[str]:
     """Where a page differs from its record; none where it is recorded anew."""
     file = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
     if ANEW in environ:
         FOLDER.mkdir(exist_ok=True)
-        file.write_text(written(found), "utf-8")
+        file.write_text(f"{written(found)}\n", "utf-8")
         return []
     if not file.exists():
         return [f"{name} is not recorded yet: run python -m tests.pages.recorded"]
-    return differences(found, json.loads(file.read_text("utf-8")))
+    return (differences if in_order else unmatched)(found, json.loads(file.read_text("utf-8")))
 
 
-def written(found: dict[str, Any]) -> str:
-    """A record as JSON: a text, or the numbers of a trace, in each line."""
-    text = json.dumps(found, indent=0, ensure_ascii=False)
-    return ROW.sub(lambda row: row[0].replace("\n", ""), text) + "\n"
+def written(node: Any) -> str:
+    """A record as JSON: each text, each row of numbers and each table in a line."""
+    if isinstance(node, dict):
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {written(value)}" for key, value in node.items()]
+        return "{\n" + ",\n".join(parts) + "\n}"
+    if isinstance(node, list) and any(isinstance(part, str | list) for part in node):
+        return "[\n" + ",\n".join(json.dumps(part, ensure_ascii=False) for part in node) + "\n]"
+    return json.dumps(node, ensure_ascii=False)
 
 
 if __name__ == "__main__":
-    words = "comes_to_the_numbers or thing_to_try or every_choice or recorded"
+    words = "comes_to_the_numbers or thing_to_try or every_choice or every_question or recorded"
     run = [
         sys.executable,
         "-m",

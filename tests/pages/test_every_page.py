@@ -6,16 +6,19 @@ Of a long list, such as that of all published models, some are chosen, the first
 what is listed go through all of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs
+from tests.pages.clicks import recorded
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
-from tests.pages.recorded import ask_for_tables, compare, record, said_and_set, set_by_buttons
+from tests.pages.random_controls import set_all
+from tests.pages.recorded import ask_for_tables, compare, distinct, drawn, places, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run, said
 from tfcore.analysis.model import costs
@@ -25,14 +28,28 @@ pytestmark = pytest.mark.usefixtures("short")
 FILES = [file for file, *_ in listed()]
 TEACHING = [file for file in FILES if file != "start/home/page.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
+TEXTS = ("", "A", "The cat")  # none, and such as have one token and two
+DRAWS = 3  # times that all controls of a page are set at random
+OF_JOBS = ("stop", "again", "anew")
 FEW = 4
-# Where every visit begins a training, it is a short one.
-STEPS = {"block/pitfalls/page.py": {"steps": "40"}, "experts/balance/page.py": {"steps": "40"}}
+# Where every visit begins a training, it is a short one; where it asks something else, a round of its own.
+BEGIN = {
+    "block/pitfalls/page.py": {"steps": "40"},
+    "experts/balance/page.py": {"steps": "40"},
+    "reference/check/page.py": {"round": "11"},
+}
+ROUNDS = ("11", "12", "13")
+# Drawn of numbers that rounding decides: which of equal paths is shown, and gradients that explode.
+UNSTEADY = {
+    "start/home/page.py": ("tf_river",),
+    "inside/flow/page.py": ("tf_river",),
+    "foundations/recurrence/page.py": ("gradient", "gradient as a table"),
+}
 
 # With a choice that begins a training or a measurement.
 PARTLY_LIVE = (
     *("foundations/masks/page.py", "foundations/recurrence/page.py"),
-    *("block/normalisation/page.py", "inside/features/page.py"),
+    *("block/normalisation/page.py", "inside/features/page.py", "inference/generation/page.py"),
 )
 
 
@@ -55,6 +72,11 @@ def choices(test: AppTest) -> dict[str, list[str]]:
         for element in getattr(test, kind):
             found[element.key] = ["true", "false"] if kind == "toggle" else some(element.options)
     return {key: options for key, options in found.items() if key}
+
+
+def texts(test: AppTest) -> dict[str, list[str]]:
+    """Key of a text -> those that it is tried with."""
+    return {element.key: list(TEXTS) for element in test.text_area if element.key and not element.disabled}
 
 
 def push(test: AppTest, end: str) -> AppTest:
@@ -107,19 +129,34 @@ def filled(monkeypatch) -> list[str]:
     return noted
 
 
+@pytest.fixture
+def clicked(monkeypatch) -> dict[str, set[str]]:
+    """What clicks on the pages' figures would set, as far as they were shown."""
+    return recorded(monkeypatch)
+
+
 def seen(test: AppTest, live: bool) -> dict[str, Any]:
     """What a page says, what its controls are, and what its buttons set them to. A button that comes with a measurement
     comes when that is done."""
-    found, buttons = said_and_set(test), set_by_buttons(test)
+    found, buttons = said_and_set(test) | {"places": places(test)}, set_by_buttons(test)
+    for key in OF_JOBS:  # whether one has ended yet
+        found["places"].pop(key, None)
     if live:
-        return found | {"words": [], "buttons": {key: to for key, to in buttons.items() if key.startswith("try ")}}
-    return found | {"buttons": buttons}
+        buttons = {key: to for key, to in buttons.items() if key.startswith("try ")}
+        return found | {"words": [], "buttons": buttons, "drawn": {}, "places": {}}
+    return found | {"buttons": buttons, "drawn": drawn(test)}
 
 
 def together(sights: list[dict[str, Any]]) -> dict[str, Any]:
-    """What was seen in many visits to a page: its controls, its buttons and its words."""
-    found = {kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons")}
-    return found | {"words": list(dict.fromkeys(word for sight in sights for word in sight["words"]))}
+    """What was seen in many visits to a page: its controls, its buttons, its words and its figures."""
+    found: dict[str, Any] = {
+        kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons", "places")
+    }
+    found["words"] = list(dict.fromkeys(word for sight in sights for word in sight["words"]))
+    names = sorted({name for sight in sights for name in sight["drawn"]})
+    return found | {
+        "drawn": {k: distinct(part for sight in sights for part in sight["drawn"].get(k, ())) for k in names}
+    }
 
 
 def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
@@ -127,35 +164,59 @@ def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
     return {key: sorted({sight[key] for sight in sights if key in sight}) for sight in sights for key in sight}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live, filled):
-    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
-    begin: dict[str, str] = STEPS.get(file, {})
-    test = opened(file, **begin)
-    known, sights = {frozenset(slider.key for slider in test.slider)}, [seen(test, is_live(file))]
-    visits = [(begin, sights[0])]
-    assert file not in TEACHING or faults(test, file) == []
-    sights += [seen(push(test, end), is_live(file)) for end in ("min", "max")]
-    todo, done = [(key, value, begin) for key, values in choices(test).items() for value in values], set()
+def visits(file: str) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
+    """A page with every choice, with short texts, with the sliders at both ends and with all controls at random; and
+    the address, where it alone says what is set."""
+    begin = BEGIN.get(file, {})
+    todo, done, known = [("", "", begin)], set[tuple[str, str]](), set[frozenset[str]]()
     while todo:
         key, value, before = todo.pop()
         if (key, value) in done:
             continue
         done.add((key, value))
-        address = {**before, key: value}
+        address = {**before, key: value} if key else before
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
-        sights.append(seen(test, is_live(file)))
-        visits.append((address, sights[-1]))
-        assert file not in TEACHING or faults(test, file) == [], address
+        yield test, address
+        given = choices(test)
         if (sliders := frozenset(slider.key for slider in test.slider)) not in known:
             known.add(sliders)
-            sights += [seen(push(test, end), is_live(file)) for end in ("min", "max")]
-        todo += [(new, option, address) for new, options in choices(test).items() for option in options]
-    if file != "reference/check/page.py":  # every round has other questions
-        assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(visits)) == []
-        work = {"work": sorted(set(filled))} if filled else {}
-        assert compare(f"every choice of {file.removesuffix('/page.py')}", together(sights) | work) == []
+            for end in ("min", "max"):
+                yield push(test, end), None
+            short = texts(test)
+            given = short | given
+            done -= {(key, text) for key in short for text in TEXTS}  # in each view anew
+        todo += [(new, option, address) for new, options in given.items() for option in options]
+    for i in range(DRAWS):
+        jobs.JOBS.close()
+        yield set_all(opened(file, **begin), f"{file} {i}"), None
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live, filled, clicked):
+    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    ask_for_tables(monkeypatch)
+    sights, opened_at = [], []
+    for test, address in visits(file):
+        sights.append(seen(test, is_live(file)))
+        if address is not None:
+            opened_at.append((address, sights[-1]))
+            is_refused = set(address.values()) & set(TEXTS)  # may be, and then lacks what a page must have
+            assert is_refused or file not in TEACHING or faults(test, file) == [], address
+    assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(opened_at)) == []
+    for sight in sights:
+        for name in UNSTEADY.get(file, ()):
+            sight["drawn"].pop(name, None)
+    work = {"work": sorted(set(filled))} if filled else {}
+    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}} | work
+    assert compare(f"every choice of {file.removesuffix('/page.py')}", found, in_order=False) == []
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_every_question_of_a_round(number, clicked):
+    sights = [seen(opened("reference/check/page.py", round=number, question=str(i + 1)), False) for i in range(LENGTH)]
+    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}}
+    assert compare(f"round {number}", found, in_order=False) == []
 
 
 @pytest.mark.parametrize("file", TEACHING)
@@ -163,7 +224,7 @@ def test_every_thing_to_try_works(file, monkeypatch, is_live):
     """And there are some, beside a paper."""
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
-    test, found = opened(file), {}
+    test, found = opened(file, **BEGIN.get(file, {})), {}
     is_live(file)
     assert "arXiv:" in said(test, "markdown", "caption", "code")
     tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
@@ -172,8 +233,7 @@ def test_every_thing_to_try_works(file, monkeypatch, is_live):
         if any(button.key == key for button in test.button):  # another one may have led to another section
             sight = record(run(test.button(key=key).click()))
             found[key] = {"controls": sight["controls"]} if is_live(file) and file in LIVE_PAGES else sight
-    if file != "reference/check/page.py":  # every round has other questions
-        assert compare(file.removesuffix("/page.py"), found) == []
+    assert compare(file.removesuffix("/page.py"), found) == []
 
 
 def test_of_a_long_list_the_first_the_last_and_some_between_are_chosen():

@@ -14,8 +14,8 @@ BADGES = {"true": "green", "roughly": "blue", "depends": "violet", "wrong": "ora
 
 def click(event: Event) -> None:
     """A click on a row of the figure chooses its claim."""
-    if event["customdata"] in CLAIMS:
-        controls.set_values(claim=event["customdata"])
+    if isinstance(claim := event["customdata"], str) and claim in CLAIMS:
+        controls.set_values(claim=claim)
 
 
 def card(claim: Claim, finding: Checked) -> None:

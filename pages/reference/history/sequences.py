@@ -105,5 +105,5 @@ def panel() -> None:
 
 
 def _click(event: dict[str, Any]) -> None:
-    if event["customdata"] in SEQUENCES:
-        controls.set_values(kind=event["customdata"])
+    if isinstance(kind := event["customdata"], str) and kind in SEQUENCES:
+        controls.set_values(kind=kind)

@@ -111,8 +111,8 @@ def panel(families: bool) -> None:
 
 
 def _click(event: dict[str, Any]) -> None:
-    if event["customdata"] in history.milestones():
-        controls.set_values(entry=event["customdata"])
+    if isinstance(entry := event["customdata"], str) and entry in history.milestones():
+        controls.set_values(entry=entry)
 
 
 def _row(entry: Milestone) -> dict[str, Any]:

@@ -128,8 +128,8 @@ def _years(listed: list[KnownModel], chosen: str) -> None:
 
 
 def _choose(event: Event) -> None:
-    if event["customdata"] in NAMES:
-        controls.set_values(who=event["customdata"])
+    if isinstance(who := event["customdata"], str) and who in NAMES:
+        controls.set_values(who=who)
 
 
 def _table(shown: list[KnownModel]) -> pd.DataFrame:

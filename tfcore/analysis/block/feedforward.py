@@ -126,7 +126,8 @@ class GatedUnit:
 
 def gated_unit(activation: Activation) -> GatedUnit:
     """A unit of a gated layer: act(gate) * up (arXiv:2002.05202, eq. 5)."""
-    inputs = torch.linspace(-UNIT_LIMIT, UNIT_LIMIT, UNIT_POINTS)
+    half = UNIT_POINTS // 2
+    inputs = UNIT_LIMIT * torch.arange(-half, half + 1) / half  # 0 in the middle, exactly
     plain = ACTIVATIONS[activation](inputs)
     gated = plain[None, :] * inputs[:, None]  # (up, gate)
     return GatedUnit(inputs.numpy(), inputs.numpy(), gated.numpy(), plain.numpy())
