@@ -44,6 +44,7 @@ def test_when_heads_form():
     assert (found.early, found.highest, found.peak) == (10, 30, 0)
     assert "rises" not in str(found), "the loss on the first copy is the same throughout"
     assert heads_form(planted([10, 0], [0, 0.5], [0, 0.5])).fell == (10, 10)
+    assert heads_form(planted([10, 0], [0, 1 / 3], [0, 0.5])).induction == 10
     assert heads_form(planted([10], [0.5], [0.5])) is None, "a fall has two ends"
     assert heads_form(planted([10, 9, 0], [0, 0.5, 0.5], [0, 0.3, 0.3])) is None
     assert heads_form(planted([10, 9, 0], [0, 0.3, 0.3], [0, 0.5, 0.5])) is None

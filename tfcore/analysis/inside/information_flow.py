@@ -205,12 +205,13 @@ def layer_guesses(
     if passage.blank is not None:
         logits[:, passage.blank] = -torch.inf
     chances = logits.softmax(1)  # (layer, vocab), then those of the model itself
+    *_, own = chances
     probability, best = chances[:-1].max(1)
     said = dict(zip(last, zip(best.tolist(), probability.tolist(), strict=True), strict=True))
     if plain:
         said |= {k: (plain.best[k], plain.probability[k]) for k in range(first)}
     each = [said.get(k, (None, 0.0)) for k in range(len(layers))]
-    return LayerGuesses(tuple(token for token, _ in each), tuple(p for _, p in each), chances[-1].cpu().numpy())
+    return LayerGuesses(tuple(token for token, _ in each), tuple(p for _, p in each), own.cpu().numpy())
 
 
 def read_flow(

@@ -130,8 +130,7 @@ def held_out(
     predicted = torch.zeros_like(labels)
     for one in range(FOLDS):
         held = fold == one
-        if held.any() and not held.all():
-            predicted[held] = fit_probe(x[~held], labels[~held], classes).predict(x[held])
+        predicted[held] = fit_probe(x[~held], labels[~held], classes).predict(x[held])
     return predicted
 
 
