@@ -18,6 +18,8 @@ from tfcore.linear import Embedding, Linear, linear
 from tfcore.norms import Norm
 from tfcore.stack import Stack
 
+NO_LOGITS = 0  # to keep, where the hidden states or activations are what is asked for
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -107,7 +109,7 @@ class Transformer(nn.Module):
             edits: changes to activations, for this pass only.
             cache: keys and values of the tokens before `ids` (`decoder_ids`); the new ones are added to it. In an
                 encoder-decoder it also keeps what the encoder gave, so that later passes do not run it again.
-            logits_to_keep: how many positions to compute logits of, the last ones; None is all of them.
+            logits_to_keep: how many positions to compute logits of, the last ones; NO_LOGITS of none, None of all.
 
         Raises:
             ValueError: ids outside the vocabulary, too long, or options that do not go together.

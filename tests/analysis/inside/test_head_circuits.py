@@ -1,11 +1,15 @@
 """Circuits of heads: what is said of them, against loops over the edges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests import small
 from tests.analysis.inside.test_head_edges import DIFFERENCE, OTHER, TEXT, difference, every_edge, exact
 from tfcore.analysis.inside.head_circuits import (
+    BASELINES,
+    EdgesOfText,
     HeadCircuit,
     by_estimate,
     circuits_alone,
@@ -17,6 +21,7 @@ from tfcore.analysis.inside.head_circuits import (
     largest_estimates,
 )
 from tfcore.analysis.inside.head_edges import Edge, effect_of, estimate_edges
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 EDGES = tuple(Edge((0, i), (1, 0), "key") for i in range(3))
 
@@ -52,6 +57,14 @@ def test_a_circuit_is_that_of_a_loop():
     edges, effects = by_estimate(estimate)
     assert list(effects) == sorted(effects, reverse=True)
     assert set(edges) == set(first)
+
+
+def test_what_stands_in_the_place_of_an_edge():
+    model, tokenizer = small.model(vocab_size=256), ByteTokenizer()
+    asked = EdgesOfText("abcdef", 4, DIFFERENCE, "mean", "ghijkl")
+    assert asked.ids(model, tokenizer) == [*b"abcd"]
+    kinds = [replace(asked, kind=kind).baseline(model, tokenizer) for kind in BASELINES]
+    assert dict(zip(BASELINES, kinds, strict=True)) == {"text": (*b"ghij",), "mean": "mean", "zero": "zero"}
 
 
 def test_what_is_said_of_the_edges():

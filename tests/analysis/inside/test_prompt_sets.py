@@ -276,8 +276,8 @@ def test_rows_that_cannot_be_paired_are_left_out_with_the_reason():
     said = str(LeftOut(len(found.left_out), found.left_out[0]))
     assert said.startswith("2 rows are left out. Row 1: the clean text has ")
     assert str(LeftOut(1, "row 9 is odd")) == "1 row is left out. Row 9 is odd."
-    with pytest.raises(ValueError, match=r"1 of 2 rows can be used, and an interval needs 2; row 2: the clean"):
-        pair_prompts(model, tokenizer, (good[0], bad[0]))
+    with pytest.raises(ValueError, match=r"1 of 3 rows can be used, and an interval needs 2; row 2: the clean"):
+        pair_prompts(model, tokenizer, (good[0], bad[0], bad[1]))
     names = pairable_templates(model, tokenizer)
     assert names == ("genders", "copies")
     for name in TEMPLATES.keys() - set(names):

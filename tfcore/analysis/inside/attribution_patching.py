@@ -19,7 +19,7 @@ from tfcore.analysis.one_text import one_text
 from tfcore.analysis.statistics import correlation
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 
 
 class FirstOrder(NamedTuple):
@@ -50,7 +50,7 @@ def first_order(
         quantity: of the last hidden states.
     """
     leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    found = model(ids, capture=names, edits=[leaf], logits_to_keep=0)
+    found = model(ids, capture=names, edits=[leaf], logits_to_keep=NO_LOGITS)
     values = [found.activations[name] for name in names]
     total = quantity(found.hidden)
     gradients = torch.autograd.grad(total.sum(), values)
@@ -98,7 +98,7 @@ def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarra
     """
     names = patched_names(model.config, kind)
     with torch.no_grad():
-        source = model(one_text(model, both.source), capture=names, logits_to_keep=0).activations
+        source = model.activations(one_text(model, both.source), names)
     target = one_text(model, both.target)
     found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
     rows = [((source[name] - found.values[name]) * found.gradients[name]).float().sum(2) for name in names]

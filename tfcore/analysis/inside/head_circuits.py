@@ -32,7 +32,7 @@ from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.statistics import correlation
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
@@ -67,7 +67,7 @@ def circuits_alone(
     for start in range(0, len(counts), step):
         some = counts[start : start + step]
         edits = _Cuts(model, run, edges, some).edits()
-        hidden = model(one_text(model, ids).expand(len(some), -1), edits=edits, logits_to_keep=0).hidden
+        hidden = model(one_text(model, ids).expand(len(some), -1), edits=edits, logits_to_keep=NO_LOGITS).hidden
         values.append(measured(model, hidden, ids, quantity))
     return torch.cat(values).float().cpu().numpy()
 
@@ -197,7 +197,7 @@ def find_circuit(
     counts = [count for count in COUNTS if count < len(edges)] + [len(edges)]
     values = circuits_alone(model, ids, quantity, baseline, edges, counts)
     with torch.no_grad():
-        whole = measured(model, model(one_text(model, ids), logits_to_keep=0).hidden, ids, quantity)
+        whole = measured(model, model(one_text(model, ids), logits_to_keep=NO_LOGITS).hidden, ids, quantity)
     yield HeadCircuit(
         tuple(edges),
         tuple(fall for _, fall in falls),

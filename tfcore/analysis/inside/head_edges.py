@@ -23,7 +23,7 @@ from tfcore.attention import AttentionMask, attention_scores, attention_weights,
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.positions import turned
 
 Place = tuple[int, int]  # layer, head
@@ -84,7 +84,7 @@ def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> He
     layers = range(model.config.decoder_layers)
     names = [f"blocks.{layer}.{what}" for what in ("resid_pre", "attn.z") for layer in layers]
     with torch.no_grad():
-        found = model(one_text(model, ids), capture=names, logits_to_keep=0)
+        found = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
         streams, z = (tuple(found.activations[name] for name in some) for some in np.split(np.array(names), 2))
         if isinstance(baseline, str):
             base = tuple(ablated(one, baseline) for one in z)
@@ -195,7 +195,7 @@ def _slopes(
     names = [f"blocks.{layer}.attn.z" for layer in range(len(run.z))]
     streams = [f"blocks.{layer}.resid_pre" for layer in range(len(run.z))]
     leaf = Edit("embed", lambda x: (x if embedding is None else embedding.clone()).requires_grad_())  # a graph begins
-    found = model(one_text(model, ids), capture=[*names, *streams], edits=[leaf], logits_to_keep=0)
+    found = model(one_text(model, ids), capture=[*names, *streams], edits=[leaf], logits_to_keep=NO_LOGITS)
     slopes = torch.autograd.grad(
         measured(model, found.hidden, ids, quantity).sum(), [found.activations[name] for name in names]
     )

@@ -18,7 +18,7 @@ from tfcore.analysis.one_text import one_text
 from tfcore.analysis.statistics import rank_correlation
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 
 Occlusion = Literal["left out", "replaced"]
 STEPS = 16  # points on the way from the baseline to the text
@@ -196,7 +196,7 @@ def without_each(
 ) -> Float[ndarray, " token"]:
     """The quantity of the text without the token at each of these places, one pass for all."""
     rows = [[*ids[:i], *ids[i + 1 :]] for i in places]
-    hidden = model(torch.tensor(rows, device=model.device), logits_to_keep=0).hidden
+    hidden = model(torch.tensor(rows, device=model.device), logits_to_keep=NO_LOGITS).hidden
     found = [measured(model, one[None], row, quantity) for one, row in zip(hidden, rows, strict=True)]
     return torch.cat(found).cpu().numpy()
 
@@ -210,7 +210,7 @@ def embeddings(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "seq d_m
 def _hidden(model: Transformer, ids: Sequence[int], points: Tensor) -> Float[Tensor, "point seq d_model"]:
     """The last hidden states with these embeddings."""
     put = Edit("embed", lambda _: points)
-    return model(one_text(model, ids).expand(len(points), -1), edits=[put], logits_to_keep=0).hidden
+    return model(one_text(model, ids).expand(len(points), -1), edits=[put], logits_to_keep=NO_LOGITS).hidden
 
 
 def _only(i: int, n: int, device: torch.device) -> Tensor:

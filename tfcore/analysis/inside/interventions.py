@@ -24,7 +24,7 @@ from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
@@ -90,7 +90,7 @@ def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> Edit
         layer = min(int(place[1]) for place in places)
         hidden = model.resume(run.streams[layer], layer, edits=edits)
     else:
-        hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=0).hidden
+        hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=NO_LOGITS).hidden
     logits = cast("Tensor", model.to_logits(hidden)).float()
     return EditedRun(hidden.squeeze(0), next_losses(logits, run.ids).squeeze(0).cpu().numpy())
 

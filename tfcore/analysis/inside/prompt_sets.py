@@ -23,7 +23,7 @@ from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.analysis.one_text import encoded
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 MOST_TOKENS = 64  # of a text
@@ -258,7 +258,7 @@ def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[Prom
     names = _outputs(model)
     flat = [name for row in names for name in row] if patch else []
     with torch.no_grad():
-        other = model(batch.ids(model, corrupted=True), capture=flat, logits_to_keep=0)
+        other = model(batch.ids(model, corrupted=True), capture=flat, logits_to_keep=NO_LOGITS)
         (corrupted,) = batch.metric(model, other.hidden).tolist()
     found = first_order(
         model, batch.ids(model), [*part_names(model), *flat], lambda hidden: batch.metric(model, hidden).squeeze(0)
@@ -283,7 +283,7 @@ def _exact_effects(
         patching = [names[layer][kind] for layer, kind in outputs]
         other = model.activations(batch.ids(model, corrupted=True), patching)
         streams = [f"blocks.{layer}.resid_pre" for layer in range(len(names))]
-        run = model(batch.ids(model), capture=streams, logits_to_keep=0)
+        run = model(batch.ids(model), capture=streams, logits_to_keep=NO_LOGITS)
         whole = batch.metric(model, run.hidden)
     effects = np.zeros((n, len(parts)), np.float32)
     patched = np.full((n, len(names), 2), np.nan, np.float32)

@@ -11,7 +11,7 @@ from tfcore.analysis.one_text import one_text
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 
 BATCH = 32  # sets of edits that share a pass
 TOGETHER = 2  # neighbouring positions that share a pass, and the tokens before the first of them
@@ -47,7 +47,7 @@ class PlainRun:
 def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     """Run a text once, and keep the stream before each block."""
     names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.decoder_layers)]
-    found = model(one_text(model, ids), capture=names, logits_to_keep=0)
+    found = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
     return PlainRun(tuple(ids), tuple(found.activations[name] for name in names), found.hidden)
 
 
@@ -127,6 +127,6 @@ def prefix_cache(model: Transformer, ids: Sequence[int], tokens: int, rows: int)
     n, device = len(ids), model.device
     cache = KVCache(model.config, capacity=n, rollback=n, device=device, dtype=model.dtype)  # no ring: see resume
     if tokens:
-        model(one_text(model, ids[:tokens]), cache=cache, logits_to_keep=0)
+        model(one_text(model, ids[:tokens]), cache=cache, logits_to_keep=NO_LOGITS)
     cache.select(torch.zeros(rows, dtype=torch.int64, device=device))
     return cache

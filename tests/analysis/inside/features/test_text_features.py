@@ -82,6 +82,12 @@ def test_what_the_scan_says_of_a_feature(stories, scan):
     )
 
 
+def test_the_largest_activation_of_each_feature_is_what_others_are_divided_by(scan):
+    found, largest = scan.record(3), scan.value[3].max(1)
+    assert found.tolist() == [value if value > 0 else 1 for value in largest.astype(np.float32).tolist()]
+    assert found[118] == 1, "one that never fired"
+
+
 def test_the_strongest_texts_are_read_again(stories, scan):
     found = one_feature.feature_texts(stories[0], "stories", 2, 258)
     assert [one.stored for one in found] == scan.value[2, 258].tolist()

@@ -83,7 +83,7 @@ def take_off(
     nodes, seq = graph.nodes, len(graph.ids)
     names = [*(f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN), "ln_final.scale"]
     # a pass of its own: one that keeps patterns computes attention another way, which differs by rounding
-    as_is = model(one_text(model, graph.ids), capture=names, logits_to_keep=0).activations
+    as_is = model.activations(one_text(model, graph.ids), names)
     measured, frozen = np.zeros(len(places)), np.zeros(len(places))
     for layer in range(graph.n_layers):
         chosen = np.flatnonzero(nodes.layer[places] == layer)

@@ -22,7 +22,7 @@ from tfcore.analysis.one_text import next_logits, one_text
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.transcoders import Transcoder
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 
 EMBEDDING, FEATURE, ERROR, OUTPUT = range(4)  # kinds of nodes
 COVERED = 0.95  # of the probability, by the predictions that are explained together
@@ -183,7 +183,7 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
         raise ValueError(f"{len(transcoders)} transcoders for {model.config.decoder_layers} layers; give one a layer")
     names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
     wanted = ["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)]
-    output = model(one_text(model, ids), capture=wanted, logits_to_keep=0)
+    output = model(one_text(model, ids), capture=wanted, logits_to_keep=NO_LOGITS)
     found = {name: value.squeeze(0) for name, value in output.activations.items()}
 
     def layers(name: str) -> Tensor:

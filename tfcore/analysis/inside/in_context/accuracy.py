@@ -22,7 +22,7 @@ from tfcore.analysis.one_text import one_text
 from tfcore.analysis.quantities import counted
 from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 KEPT = Path(__file__).with_name("accuracy.json")
@@ -91,7 +91,7 @@ class Measured:
 @torch.no_grad()
 def answers(model: Transformer, asked: Prompt) -> list[int]:
     """For each line of a prompt, the token that is most probable among the first tokens of the task's answers."""
-    hidden = model(one_text(model, asked.ids), logits_to_keep=0).hidden.squeeze(0)[list(asked.at)]
+    hidden = model(one_text(model, asked.ids), logits_to_keep=NO_LOGITS).hidden.squeeze(0)[list(asked.at)]
     candidates = sorted(set(asked.answers.values()))
     logits = model.to_logits(hidden)
     if logits is None:
