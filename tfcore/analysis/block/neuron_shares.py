@@ -169,7 +169,7 @@ def writing_neurons(
     model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, count: int = SHOWN
 ) -> WritingNeurons:
     """Find the neurons with the largest shares at one token."""
-    shares = neuron_shares(model, reading, [position])[0]
+    (shares,) = neuron_shares(model, reading, [position])
     places = largest_shares(shares, count)
     vectors = [value_vectors(model, i)[:, j] * float(reading.values[i, position, j]) for i, j in places]
     lifts = logits_of(model, torch.stack(vectors))  # one product: the unembedding is read once for all

@@ -357,6 +357,6 @@ def router_input_cosine(config: BalanceConfig) -> float:
     batch = text_batch(texts(generator, 300, 1).train, ROWS, SEQ, generator)
     name = "blocks.0.ln2.normalized"
     read = Transformer(config.model, config.seed)(batch.ids, capture=name).activations[name].flatten(0, 1)
-    unit = F.normalize(read, dim=-1)  # (letter, d_model)
+    unit = F.normalize(read, dim=1)  # (letter, d_model)
     pairs = len(unit) * (len(unit) - 1)
     return float((unit.sum(0).square().sum() - len(unit)) / pairs)

@@ -101,7 +101,7 @@ class LossChanges(Finding):
 
 def largest_loss_change(before: RoutedText, after: RoutedText) -> LossChanges:
     """The token that a change of the routing costs most."""
-    change = loss_changes(before.routing, after.routing, 0)[0]
+    change, _ = loss_changes(before.routing, after.routing, 0)
     worst = int(change.argmax())
     mean = float(change[1:].mean()) if len(change) > 1 else 0.0
     return LossChanges(before.read.tokens[worst], worst, float(change[worst]), mean)

@@ -351,7 +351,7 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     """
     found = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
     (embedded,) = found["embed"].float().cpu()  # (seq, d_model)
-    directions = F.normalize(embedded, dim=-1)
+    directions = F.normalize(embedded, dim=1)
     scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
     return TokenSimilarity(
         attention_scores(embedded, embedded, scale=1.0).numpy(),

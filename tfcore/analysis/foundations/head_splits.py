@@ -164,7 +164,7 @@ def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) ->
     rotated = "rot_" if config.positions == "rope" else ""
     names = [f"blocks.{layer}.attn.{part}" for part in (f"{rotated}q", f"{rotated}k", "v")]
     read = model.activations(one_text(model, ids), names)
-    q, k, v = (read[name][0].float() for name in names)  # (head, seq, d_head)
+    (q,), (k,), (v,) = (read[name].float() for name in names)  # (head, seq, d_head)
     side_by_side = [part.transpose(0, 1).flatten(1) for part in (q, k, v)]  # (seq, d)
     keys = k.repeat_interleave(config.n_heads // config.kv_heads, 0).transpose(0, 1).flatten(1)
     scores = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads))

@@ -121,7 +121,7 @@ def _loss(model: Transformer, ids: Tensor, targets: Tensor) -> Float[Tensor, ""]
 def _look(model: Transformer, ids: Tensor, targets: Tensor) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Copies of table (seq, d_model), similarity (seq, seq) and mean pattern (query, key), and the loss."""
     table = model.decoder.pos_embed.weight.detach().clone()
-    unit = F.normalize(table, dim=-1)
+    unit = F.normalize(table, dim=1)
     name = "blocks.0.attn.pattern"
     pattern = model(ids, capture=(name,)).activations[name].mean((0, 1))
     loss = _loss(model, ids, targets)
@@ -256,7 +256,7 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
         raise ValueError(f"positions={model.config.positions!r} has no table; take a model with positions='learned'")
     whole = model.stack.pos_embed.weight.detach().float().cpu()
     table = whole[:n]
-    unit = F.normalize(table, dim=-1)
+    unit = F.normalize(table, dim=1)
     ids = torch.randint(
         0, model.config.vocab_size, (TABLE_ROWS, len(table)), generator=torch.Generator().manual_seed(seed)
     ).to(model.embed.weight.device)
