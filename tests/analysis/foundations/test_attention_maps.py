@@ -254,6 +254,7 @@ def test_a_translator_reads_what_it_writes():
     assert all(one.found.patterns.shape[2:] == (len(one.queries), len(one.keys)) for one in found.values())
     long = read_attention(subject, tokenizer, "a man . " * 200)
     assert len(long.found.ids) == longest_text(subject.config)
+    assert long.within, "the first part is the encoder"
     assert long.keys[-1] == "<end>"
     assert long.dropped == len(source_ids(tokenizer, "a man . " * 200)) - longest_text(subject.config)
 

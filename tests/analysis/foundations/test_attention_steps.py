@@ -1,6 +1,7 @@
 """Attention step by step equals torch's own and numbers worked out by hand; tokens are compared as the model does."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import tfcore
 from tests import small
 from tfcore.analysis.foundations.attention_steps import (
+    EQUAL,
     Attended,
     ScorePair,
     TokenSimilarity,
@@ -191,6 +193,7 @@ def test_weights_are_alike_where_they_are_written_alike(difference, alike):
     steps = attention_steps([(1.0, 0.0)], [(score, 0.0), (0.0, 0.0)], [(1.0, 0.0), (0.0, 1.0)])
     assert steps.weights[0, 0] - steps.weights[0, 1] == pytest.approx(difference)
     assert (attended(steps, ["a", "b"], 0).key is None) == alike
+    assert attended(replace(steps, weights=np.array([[EQUAL, 0.0]])), ["a", "b"], 0).key == "a"
 
 
 def test_weights_of_a_temperature_in_words():

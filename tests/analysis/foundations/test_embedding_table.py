@@ -46,11 +46,11 @@ def test_norms_alone_are_the_same():
 
 
 def test_of_a_large_table_the_first_tokens_of_two_letters_or_more_are_drawn(monkeypatch):
+    monkeypatch.setattr(tables, "DRAWN", 50)
     for most in (tables.MOST_ROWS, 2048):
         monkeypatch.setattr(tables, "MOST_ROWS", most)
         assert tables.most_used(MODEL, TOKENIZER) == tables.evenly(MODEL, TOKENIZER) == list(range(2048))
     monkeypatch.setattr(tables, "MOST_ROWS", 1_000)
-    monkeypatch.setattr(tables, "DRAWN", 50)
     assert tables.evenly(MODEL, TOKENIZER) == list(range(0, 2048, 41))
     ids = tables.most_used(MODEL, TOKENIZER)
     pieces = [TOKENIZER.decode([i]) for i in range(2048)]

@@ -215,6 +215,7 @@ def test_a_token_that_cannot_be_seen_is_refused():
     [
         (0.0, "is 1.0 times as large as that"),
         (math.log(9.5), "is 9.5 times as large as that"),
+        (-0.5, "is 1.6 times as small as that"),
         (-math.log(10.4), "is 10 times as small as that"),
         (40.0, f"is {math.exp(30):,.0f} times as large as that"),
     ],

@@ -9,7 +9,10 @@ from tfcore.analysis.foundations.recurrence.passes import LENGTHS, Pass, PassCon
 
 def test_every_network_is_timed_at_every_length(monkeypatch):
     monkeypatch.setattr(passes, "LENGTHS", (2, 4))
-    monkeypatch.setattr(passes, "REPEATS", 1)
+    monkeypatch.setattr(passes, "REPEATS", 2)
+    monkeypatch.setattr(passes, "SPENT", float("inf"))
+    given = list(passes.time_passes(PassConfig(d_model=8)))
+    assert [item is None for item in given] == [True, True, False] * 6, "each network twice at each length"
     found = passes.timed(PassConfig(d_model=8))
     assert [(point.n, point.kind) for point in found.points] == [(n, kind) for n in (2, 4) for kind in KINDS]
     assert all(point.seconds > 0 for point in found.points)
