@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from os import environ
@@ -45,8 +46,27 @@ def numbers(value: Any) -> Iterator[float]:
         yield from numbers([getattr(value, field.name) for field in dataclasses.fields(value)])
 
 
+BETWEEN = re.compile(r"must be between ([-+.,\de]*\d) and ([-+.,\de]*\d)")
+
+
+def limits(kind: type) -> dict[str, list[float]]:
+    """Of each field that has a number: between which ones it must be, as one that is far too large is told."""
+    found = {}
+    for field in dataclasses.fields(kind):
+        if type(field.default) in (int, float):
+            refusal = ""
+            try:
+                kind(**{field.name: type(field.default)(10**12)})
+            except (TypeError, ValueError) as problem:  # TypeError: other fields have no default
+                refusal = str(problem)
+            if said := BETWEEN.search(refusal):
+                found[f"{kind.__name__}.{field.name} between"] = [float(one.replace(",", "")) for one in said.groups()]
+    return found
+
+
 def constants(name: str) -> dict[str, list[float]]:
-    """Of each constant of a module, and of each default of its dataclasses and functions, the numbers in it."""
+    """Of each constant of a module, and of each default of its dataclasses and functions, the numbers in it; and the
+    limits of these fields."""
     if name.endswith(".page"):
         return written(ROOT / f"{name.replace('.', '/')}.py")
     module = import_module(name)
@@ -57,7 +77,7 @@ def constants(name: str) -> dict[str, list[float]]:
             names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
             found |= {one: getattr(module, one) for one in names if one.isupper()}
         elif isinstance(node, ast.ClassDef) and dataclasses.is_dataclass(kind := getattr(module, node.name)):
-            found |= {f"{node.name}.{field.name}": field.default for field in dataclasses.fields(kind)}
+            found |= {f"{node.name}.{field.name}": field.default for field in dataclasses.fields(kind)} | limits(kind)
         elif isinstance(node, ast.FunctionDef):
             given = inspect.signature(getattr(module, node.name)).parameters.values()
             found |= {f"{node.name}.{one.name}": one.default for one in given}

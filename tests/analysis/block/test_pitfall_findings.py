@@ -102,7 +102,7 @@ def test_losses_to_compare_with():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_last_numbers_of_both_models(kind):
-    looks = [Look(*FIRST), Look(*LAST)]
+    looks = [Look(*FIRST), Look(50, (2.8, 2.0), (4.0, 0.2)), Look(*LAST)]
     shown = finding(PitfallConfig(kind=kind), looks)
     loss, symptom = compare_losses(shown, looks, "a mistake"), compare_symptoms(shown, looks, kind, "a mistake")
     assert (loss.step, loss.broken, loss.baseline, loss.remark) == (100, 2.4, 0.9, shown.loss.text)

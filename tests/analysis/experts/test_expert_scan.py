@@ -1,15 +1,18 @@
 """Which tokens experts prefer, against counting by hand; the file; the recipe; the shipped scan and its model."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file
 
 from tests import small
 from tfcore import shipped
 from tfcore.analysis.experts import expert_scan
 from tfcore.analysis.experts.expert_scan import (
+    PADDING,
     ExpertTokens,
     Preferred,
     Specialisation,
@@ -168,6 +171,10 @@ def test_the_file_gives_the_scan_back_and_is_explained_where_it_is_not(tmp_path,
         assert np.array_equal(getattr(again, name), getattr(found, name))
     assert again.tokens == found.tokens
     assert again.prob == pytest.approx(found.prob, abs=1e-3)
+    for most, kind in ((PADDING, np.uint16), (PADDING + 1, np.uint32)):
+        save_scan(tmp_path / "mine", replace(found, sent=np.full_like(found.sent, most)), "a licence")
+        assert load_file(tmp_path / "mine" / expert_scan.FILE)["sent"].dtype == kind, "as small as they fit"
+        assert (load_scan("mine").sent == most).all()
     (tmp_path / "mine" / expert_scan.FILE).write_bytes(b"nonsense")
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_scan("mine")

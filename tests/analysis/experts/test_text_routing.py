@@ -126,9 +126,17 @@ def test_a_model_without_experts_is_refused(compute):
         compute(small.model())
 
 
-@pytest.mark.parametrize("wrong", [{"top_k": 0}, {"noise": -1.0}, {"capacity": 0.0}, {"seed": -1}])
-def test_a_change_is_checked(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+@pytest.mark.parametrize(
+    ("wrong", "limits"),
+    [
+        ({"top_k": 0}, "1 and 4,096"),
+        ({"noise": -1.0}, "0 and 100"),
+        ({"capacity": 0.0}, "0.01 and 1,000, or None"),
+        ({"seed": -1}, "0 and 1,000,000"),
+    ],
+)
+def test_a_change_is_checked(wrong, limits):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}=.* must be between {limits}"):
         RouterChange(**wrong)
     assert text_routing.RouterChange().top_k == 2
 

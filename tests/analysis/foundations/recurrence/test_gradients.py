@@ -172,5 +172,23 @@ def test_what_cannot_be_is_refused(values, problem):
         GradientConfig(**values)
 
 
+@pytest.mark.parametrize(
+    ("values", "limits"),
+    [
+        ({"vocab_size": 1}, "2 and 256"),
+        ({"d_model": 7}, "8 and 256"),
+        ({"n_layers": 5}, "1 and 4"),
+        ({"n_heads": 9}, "1 and 8"),
+        ({"seed": -1}, "0 and 9,999"),
+        ({"context": 0}, "1 and 8,192"),
+        ({"gain": -0.1}, "0.0 and 4.0"),
+        ({"forget_bias": 10.5}, "-10.0 and 10.0"),
+    ],
+)
+def test_networks_that_cannot_be_are_refused(values, limits):
+    with pytest.raises(ValueError, match=f"{next(iter(values))}=.* must be between {limits}"):
+        replace(SMALL, **values)
+
+
 def test_the_feed_forward_layers_are_four_times_as_wide():
     assert SMALL.transformer.d_ff == 4 * SMALL.d_model
