@@ -123,6 +123,8 @@ def test_the_mean_is_preserved_with_the_spread_that_theory_gives():
 
 def test_inference_leaves_the_activation_alone():
     result = draw_dropout(small.model(), TEXT, "blocks.1.mlp_out", 0.4, False, 0)
+    name = "blocks.1.mlp_out"
+    np.testing.assert_array_equal(result.before, small.model().activations(torch.tensor([TEXT]), name)[name][0, -1])
     assert np.array_equal(result.before, result.after)
     assert result.kept.all()
     assert result.spread == 0

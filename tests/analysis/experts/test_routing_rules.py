@@ -121,9 +121,11 @@ def test_totals_of_all_layers():
 
 
 def test_the_ends_of_a_sweep():
-    found = RoutingSweep((1, 2, 3), (2.5, 2.0, 1.875), (3.0, 2.0, 1.5), (0.5, 1.0), (4.0, 2.25), (1.0, 2.0), (2.5, 3.5))
+    found = RoutingSweep(
+        (1, 2, 3), (2.5, 2.0, 1.875), (3.0, 2.0, 1.5), (0.5, 1.0), (4.0, 2.25), (1.0, 1.5, 2.0), (2.5, 3.0, 3.5)
+    )
     assert str(sweep_ends(found, 2, 2.0)) == (
-        "Loss over experts per token, capacity and noise, 10 runs of the model: with 1 expert 2.50, with 2 as trained "
+        "Loss over experts per token, capacity and noise, 11 runs of the model: with 1 expert 2.50, with 2 as trained "
         "2.00; at capacity 0.5 4.00; with noise 2 3.50 nats per token. Of the numbers of experts, 3 is best on this "
         "text; trained with 2."
     )

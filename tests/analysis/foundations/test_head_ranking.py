@@ -52,6 +52,7 @@ def test_heads_are_ranked_by_what_was_asked(by):
     assert found.values.max() <= found.most
     near = replace(SCORES, distance=SCORES.distance / 100)
     assert rank_heads(PATTERNS, near, kinds, DISTANCE).most == 1
+    assert [rank_heads(PATTERNS[..., :n], SCORES, kinds, ENTROPY).most for n in (1, 2, 8)] == [1, 1, 3]
     assert found.label((1, 2)) == f"{expected[1, 2]:.{1 if by in (ENTROPY, DISTANCE) else 2}f}"
 
 

@@ -1,5 +1,7 @@
 """Losses beyond the trained length, taken from the rows of a ladder."""
 
+from dataclasses import replace
+
 from tfcore.analysis.foundations.position_effects import length_losses, losses_and_rises, smallest_and_largest_rise
 from tfcore.figures.foundations.length_extrapolation import length_losses_figure
 
@@ -14,6 +16,7 @@ def test_means_and_rises_are_those_of_the_rows():
     found = length_losses(ROWS)
     assert found is not None
     assert found.trained == 2
+    assert [replace(found, trained=trained).within for trained in (1, 2, 3)] == [0, 1, 2]
     assert found.ends.tolist() == [1, 2, 3, 4]
     assert found.mean("a").tolist() == [4.0, 3.0, 4.0, 6.5]
     assert found.rise("a") == 3.5

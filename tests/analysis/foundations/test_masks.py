@@ -190,7 +190,7 @@ def test_a_leak_is_told_from_none():
 
 
 def test_the_losses_of_the_twins_are_those_of_the_last_look():
-    looks = [Look(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 10)]
+    looks = [Look(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 8, 10)]
     assert twin_losses(looks) == TwinLosses(10, 0.1, 2.0)
     assert str(TwinLosses(160, 0.01234, 1.2)) == (
         "Training loss, nats per letter, after 160 steps: 0.0123 without a mask, 1.2 with it."

@@ -280,6 +280,7 @@ def test_what_is_said():
     assert str(score_sum(alone)).startswith(
         f"Head 1.2 scores 'w1' (3) with {alone.score:+.2f} for 'w2' (6), and gives "
     )
+    assert (score_sum(alone).other, score_sum(alone).bias) == (0, 0)
     strongest = strongest_writers(found)
     assert strongest.at_query[1] == pytest.approx(max(found.values.sum(1), key=abs))
     assert f"at the query 'w2' {strongest.at_query[0]}, {strongest.at_query[1]:+.2f}" in str(strongest)

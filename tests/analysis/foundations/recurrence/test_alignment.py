@@ -89,7 +89,9 @@ def test_a_training_goes_down_and_looks_come(monkeypatch):
 def test_looks_come_at_the_first_step_every_few_and_at_the_last(steps, looks, expected, monkeypatch):
     for name, value in {"LENGTHS": (2,), "TRAINED": (2, 2), "ROWS": 1, "TESTED": 1, "LOOKS": looks}.items():
         monkeypatch.setattr(alignment, name, value)
-    found = list(alignment.align(AlignmentConfig(width=4, steps=steps)))
+    config = AlignmentConfig(width=4, steps=steps)
+    assert alignment.aligned(config).step == steps
+    found = list(alignment.align(config))
     assert [look and look.step for look in found] == [i if i in expected else None for i in range(1, steps + 1)]
 
 
