@@ -23,7 +23,7 @@ from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
 from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
 from tfcore.analysis.inference.quantisation.weights import percent
-from tfcore.analysis.inside.in_context.accuracy import LabelsMatter
+from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
@@ -128,7 +128,7 @@ def test_the_theorem_holds_from_one_vector_in_sram_to_all():
 
 def test_intervals_that_touch_overlap():
     def of(low, high):
-        return SimpleNamespace(share=0.5, low=low, high=high)
+        return Interval(0.5, low, high)
 
     for high, verdict in ((0.3, "the intervals overlap"), (0.2, "the intervals do not overlap")):
         below, above = of(0.1, high), of(0.3, 0.4)
