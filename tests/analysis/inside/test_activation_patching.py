@@ -80,6 +80,13 @@ def test_every_patch_is_one_of_a_loop_over_positions(kind, values):
     np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
 
 
+def test_what_is_patched():
+    config = small.config()
+    assert patched_names(config, "residual") == ("blocks.0.resid_pre", "blocks.1.resid_pre", "blocks.1.resid_post")
+    assert patched_names(config, "attention") == ("blocks.0.attn_out", "blocks.1.attn_out")
+    assert patched_names(config, "feed-forward") == ("blocks.0.mlp_out", "blocks.1.mlp_out")
+
+
 def test_patching_explains_who_sam_is():
     """The default example: the difference is at the word "boy" until attention 2 carries it to the last token."""
     model, tokenizer = load("stories", device="cpu")

@@ -92,6 +92,7 @@ def test_all_pairs_are_drawn_up_to_a_number():
     assert drawn_pairs(2_500) is None
     assert drawn_pairs(2_501) == DrawnPairs(2_501, 800, 2)
     assert drawn_pairs(4_201) == DrawnPairs(4_201, 800, 3)
+    assert drawn_pairs(81_000) == DrawnPairs(81_000, 800, 48)
 
 
 def test_what_is_not_read_scores_zero_and_what_is_read_whole_scores_most():

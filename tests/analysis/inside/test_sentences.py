@@ -1,0 +1,205 @@
+"""Every sentence of the chapter that no other test has whole, with numbers that are all different."""
+
+import pytest
+
+from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
+from tfcore.analysis.inside.attribution_patching import EstimateAgainstExact, EstimatedShares
+from tfcore.analysis.inside.circuits import DrawnPairs
+from tfcore.analysis.inside.features.grown import GrownQuality, SharedFeatures
+from tfcore.analysis.inside.features.quality import Quality
+from tfcore.analysis.inside.features.rated_sample import PhrasesElsewhere, RatedSample
+from tfcore.analysis.inside.head_measures import HeadMeasures
+from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
+from tfcore.analysis.inside.in_context.heads import HeadsAgree
+from tfcore.analysis.inside.in_context.live import Answer
+from tfcore.analysis.inside.induction_findings import NothingToCopy
+from tfcore.analysis.inside.interventions import DifferenceChange
+from tfcore.analysis.inside.knock_outs import FilledIn
+from tfcore.analysis.inside.phase_change import HeadsForm
+from tfcore.analysis.inside.probing.by_layer import ClassRead, Readable
+from tfcore.analysis.inside.probing.steering import Collapse
+from tfcore.analysis.inside.probing.two_classes import PointsAt, Projected, ToldApart
+
+GOOD, FAIR = Quality(12.25, 0.75, 2.0, 2.5, 4.0, 3, 1_250), Quality(16.0, 0.875, 2.0, 2.25, 4.0, 1, 1_250)
+NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
+SENTENCES = [
+    (NoFeature(), "No feature is left in the picture: keep more of the influence."),
+    (
+        EstimatedShares(0.875, "attention 1", " a", 3, 0.25, 0.75),
+        "Correlation with the estimates: 0.88. The estimate is farthest off for attention 1 at '·a' (3): 0.25, "
+        "exactly 0.75.",
+    ),
+    (
+        EstimatedShares(None, "attention 1", " a", 3, 0.25, 0.75),
+        "The estimate is farthest off for attention 1 at '·a' (3): 0.25, exactly 0.75.",
+    ),
+    (
+        EstimateAgainstExact(0.9, 0.75, 5, 7, 0.125, "nats", "head 1.2", -0.5, 1.5),
+        "Correlation of estimate and exact effect: 0.90 over all parts, 0.75 over heads alone. Of the 7 parts with "
+        "an exact effect of at least 0.12 nats, 5 have an estimate of the same sign. Farthest off: head 1.2, "
+        "estimate -0.50, exact +1.50.",
+    ),
+    (
+        EstimateAgainstExact(0.9, None, 5, 7, 0.125, "nats", "head 1.2", -0.5, 1.5),
+        "Correlation of estimate and exact effect: 0.90 over all parts. Of the 7 parts with an exact effect of at "
+        "least 0.12 nats, 5 have an estimate of the same sign. Farthest off: head 1.2, estimate -0.50, exact +1.50.",
+    ),
+    (
+        EstimateAgainstExact(None, None, 5, 7, 0.125, "logits", "head 1.2", -0.5, 1.5),
+        "Of the 7 parts with an exact effect of at least 0.12 logits, 5 have an estimate of the same sign. Farthest "
+        "off: head 1.2, estimate -0.50, exact +1.50.",
+    ),
+    (
+        DrawnPairs(81_000, 800, 48),
+        "Of 81,000 pairs of each kind the 800 highest are drawn and, in the order of their scores, one in 48 of the "
+        "others.",
+    ),
+    (
+        GrownQuality(1_500, 2_048, GOOD, FAIR),
+        "Step 1500, on 1,250 held-out tokens: loss recovered 75.0% (shipped 87.5%), explained variance 75.0% "
+        "(shipped 87.5%), 12.2 features a token (shipped 16.0); 3 of 2,048 features fire at none of these tokens.",
+    ),
+    (
+        SharedFeatures(1_500, 2_048, 0.75, 0.375, 0.25, 1_024),
+        "Each feature beside the shipped one that writes most nearly the same: the median of the cosines is 0.75 at "
+        "step 1500 (0.38 at step 0, 0.25 for random directions). 1024 of 2,048 have 0.7 or more.",
+    ),
+    (
+        RatedSample("layer 0", (1, 3, 6), 27, 50),
+        "A language model read and rated 10 features of layer 0, drawn at random: 6 with 2, 3 with 1, 1 with 0 (2 "
+        "where one phrase names what the places of all 5 strongest held-out texts have in common, 1 where it names "
+        "what most of them have in common, 0 where it names less). Of all five dictionaries, 27 of 50 have 2 (54%, "
+        "95 % interval 40% to 67%).",
+    ),
+    (
+        PhrasesElsewhere(50, 21, 15, 12),
+        "These phrases are of the strongest places. 21 of 50 name a token: 15 of these 21 features are active on it "
+        "at half or more of all other held-out places, and for 12 it is the token on which they are active most "
+        "often.",
+    ),
+    (
+        HeadMeasures("he", ("2.5", 0.25), ("3.1", -1.5), ("0.3", 2.25), False),
+        "Head 2.5 carries most of the state from token to token, 25%; head 3.1 writes most of the logit of 'he' "
+        "itself, -1.50; without head 0.3 its log-probability falls most, by 2.25 nats (partly estimated). The "
+        "measures name three heads: what is carried need not be used, and a head can matter through what later heads "
+        "make of it.",
+    ),
+    (
+        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("0.3", 0.01), True),
+        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
+        "itself, +1.50; without head 0.3 its log-probability falls most, by 0.01 nats (measured). The measures name "
+        "two heads: what is carried need not be used, and a head can matter through what later heads make of it.",
+    ),
+    (
+        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("2.5", 2.25), True, "she"),
+        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
+        "above that of 'she' itself, +1.50; without head 2.5 that difference falls most, by 2.25 logits (measured). "
+        "The three measures agree on the first head.",
+    ),
+    (
+        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("2.5", 0.0099), False, "she"),
+        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
+        "above that of 'she' itself, +1.50; without any one of them that difference falls by less than 0.01 logits "
+        "(partly estimated).",
+    ),
+    (
+        Accuracy("smollm2", "capitals", "right", 3, NEAR, FAR, 60, 0.0625),
+        "smollm2, capitals, labels right: right in 50% (40% to 60%) of the prompts after 3 examples, in 25% (12% to "
+        "38%) without any; a guess among the task's answers is right in 6%. 60 prompts, 95 % intervals.",
+    ),
+    (
+        Accuracy("smollm2", "capitals", "random", 0, FAR, FAR, 60, 0.0625),
+        "smollm2, capitals, labels random: right in 25% (12% to 38%) of the prompts without examples; a guess among "
+        "the task's answers is right in 6%. 60 prompts, 95 % intervals.",
+    ),
+    (
+        HeadsAgree(24, {(3, 0): 2.5, (1, 2): 0.25}, 8, 0.75, 6, 2, 1.5),
+        "Fall of the right answer's log-probability when a head alone is zero-ablated, beside its induction score, "
+        "of 24 heads (8 exact, the others estimated). Most: 3.0 +2.50, 1.2 +0.25 nats. Rank correlation of the two: "
+        "0.75. Of the 6 with the largest fall 2 are among the 6 with the highest induction score; by chance it would "
+        "be 1.5.",
+    ),
+    (
+        HeadsAgree(24, {(3, 0): 2.5, (1, 2): 0.25}, 8, None, 6, 2, 1.5),
+        "Fall of the right answer's log-probability when a head alone is zero-ablated, beside its induction score, "
+        "of 24 heads (8 exact, the others estimated). Most: 3.0 +2.50, 1.2 +0.25 nats. Of the 6 with the largest "
+        "fall 2 are among the 6 with the highest induction score; by chance it would be 1.5.",
+    ),
+    (
+        Answer("x", 9, 1, "random", "Italy", "Rome", " Rome", 0.25, 2_050, (" Paris",), (0.5,), "Paris"),
+        "After 1 example, labels random, the right answer to “Italy”, '·Rome', has probability 25.0%: rank 2,050; "
+        "the most probable is '·Paris', 50.0%. Of the task's answers alone the first is “Paris”.",
+    ),
+    (
+        Answer("x", 9, 0, "right", "Italy", "Rome", " Rome", 0.5, 1, (" Rome",), (0.5,), "Rome"),
+        "Without examples the right answer to “Italy”, '·Rome', has probability 50.0%: the most probable token.",
+    ),
+    (NothingToCopy(), "No two tokens come again in the same order, so there is nothing to copy."),
+    (DifferenceChange(" he", " she", 2.5, -0.75), "The logit of '·he' less that of '·she' goes from 2.50 to -0.75."),
+    (
+        FilledIn(0, 30),
+        "All effects are estimates by attribution patching (arXiv:2310.10348), pale; exact ones are to come.",
+    ),
+    (FilledIn(7, 30), "Exact in 7 of 30 layers; pale: estimates by attribution patching (arXiv:2310.10348)."),
+    (FilledIn(30, 30), "All effects are exact."),
+    (
+        HeadsForm(100, 250, (200, 400), 5.0, 6.5, 600, (0.125, 0.25, 0.5), 50, 800),
+        "A previous-token head is there from step 100, an induction head from step 250, and the loss on the second "
+        "copy falls between steps 200 and 400: a phase change. K-composition goes from 0.12 to 0.25 by step 50, long "
+        "before, and is highest at step 800 with 0.50. Meanwhile the loss on the first copy *rises* from 5.00 to "
+        "6.50 nats at step 600: the model copies before it has learned when not to.",
+    ),
+    (
+        HeadsForm(100, 250, (200, 400), 6.5, 6.5, 600, (0.125, 0.25, 0.5), 50, 800),
+        "A previous-token head is there from step 100, an induction head from step 250, and the loss on the second "
+        "copy falls between steps 200 and 400: a phase change. K-composition goes from 0.12 to 0.25 by step 50, long "
+        "before, and is highest at step 800 with 0.50.",
+    ),
+    (
+        Readable("word length", 606, 3, 2, 0.875, 0.8, 0.95, 0.25, 0.5, 0.375),
+        "Word length (3 classes) of 606 held-out words: read best at layer 1, 87.5% correct (95 % interval 80.0% to "
+        "95.0%), against 50.0% at the embedding and 37.5% by the most frequent class. The control task reaches 25.0% "
+        "there: selectivity +62.5 percentage points.",
+    ),
+    (ClassRead(0, ("a", "b"), (3, 5), (3, 5), None), "The embedding: 8 of 8 words are read correctly."),
+    (
+        ClassRead(2, ("a", "b"), (3, 5), (3, 4), ("b", "a", 1)),
+        "Layer 1: 7 of 8 words are read correctly; the most frequent mistake: 'b' read as 'a', 1 of 5 times.",
+    ),
+    (
+        Collapse(None, None, 1.5, 0.25),
+        "The text collapses at none of the factors from -8 to 8: more than 60% of its runs of 3 tokens stood in it "
+        "before, or its cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 "
+        "nats.",
+    ),
+    (
+        Collapse(-4.0, None, 1.5, 0.25),
+        "The text first collapses at factor -4: more than 60% of its runs of 3 tokens stood in it before, or its "
+        "cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 nats.",
+    ),
+    (
+        Collapse(-4.0, 3.0, 1.5, 0.25),
+        "The text first collapses at factor -4 and +3: more than 60% of its runs of 3 tokens stood in it before, or "
+        "its cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 nats.",
+    ),
+    (
+        ToldApart("probe", 3, 20, 24, 2, 23),
+        "Each line held out in turn, probe: 20 of 24 sentences fall on the right side at layer 2 (95 % interval 64% "
+        "to 93%; a guess is right in half of them). The most are 23, first at layer 1.",
+    ),
+    (
+        PointsAt("probe at layer 2", (" a", "b", "c", " d", "e"), (0.5, 0.25, -0.125, -0.25, -0.75), 2),
+        "Read by the unembedding, the probe at layer 2 points at '·a', 'b' (cosine up to 0.50) and away from 'e', "
+        "'·d', 'c' (-0.75).",
+    ),
+    (
+        Projected("probe at layer 2", " a", 1.25, "b", -0.5),
+        "Along the probe at layer 2, '·a' lies farthest on the side of the first class (+1.25) and 'b' on that of "
+        "the second (-0.50).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "sentence"), SENTENCES, ids=lambda one: type(one).__name__)
+def test_it_says_what_it_found(found, sentence):
+    assert str(found) == sentence
