@@ -330,6 +330,8 @@ def test_accepted_draft_tokens_are_counted():
     assert found.accepted_words == ("3 of 4", "expected: α = 0.75")
     assert found.per_pass_words == ("2.50", "formula: 2.73")
     assert found.error_words == ("3e-07", "4 places, all tokens")
+    none = speculation.acceptance_found([speculation.Pass((), 5, (5,))], 0)
+    assert (none.accepted, none.verified, none.alpha, none.error, none.expected) == (0, 0, 0, 0, 1)
 
 
 def test_a_draft_token_says_what_decided():

@@ -330,7 +330,7 @@ def run_trace(requests: Sequence[Request], policy: Policy, *, slots: int, longes
         ValueError: a request that would never fit.
     """
     usable = slots // block * block if policy == "paged" else slots
-    too_long = max((request.length for request in requests), default=0)
+    too_long = max(request.length for request in requests)
     if too_long > longest or longest > usable:
         raise ValueError(f"a request of {too_long} tokens, longest={longest}, must fit into {usable} usable slots")
     server = open_server(policy, slots, longest, block)
