@@ -4,15 +4,19 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
+from tests import small
 from tfcore.analysis.training.training_runs import (
     Curves,
     Generalisation,
     Look,
+    by_place,
     generalisation,
     gradient_state,
     head_maps,
     last_check,
+    look,
     lowest_loss,
     right_shares,
     right_tokens,
@@ -34,6 +38,22 @@ def a_look():
     patterns = np.zeros((2, 3, 5, 5), np.float32)
     forced, free = np.array([1, 2, 3, 0]), np.array([1, 0, 0, 0])
     return Look(1_200, ids, 2, patterns, forced, share, free, share, share / 2)
+
+
+def test_a_look_is_what_the_model_says_place_by_place():
+    model, ids, start = small.model(), small.ids(3, 7), 3
+    found = look(model, 5, ids, start)
+    assert found.patterns.shape == (2, 6, 6, 6)
+    given = ids[:1, :start]
+    for place in range(4):
+        p = model(ids[:1, : start + place]).logits[0, -1].softmax(-1)
+        assert found.forced[place] == int(p.argmax())
+        assert found.sure[place] == pytest.approx(float(p[ids[0, start + place]]), rel=1e-4)
+        best = model(given).logits[:, -1:].argmax(-1)
+        assert found.free[place] == int(best)
+        given = torch.cat((given, best), 1)
+    right = torch.tensor([[True, False], [True, True], [True, False]])
+    assert by_place(right).tolist() == pytest.approx([1, 1 / 3])
 
 
 def test_the_last_check_is_the_last_one():
