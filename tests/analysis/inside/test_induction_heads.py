@@ -68,6 +68,9 @@ def test_scores_are_those_of_the_standard_test_of_heads():
     model = subject()
     rows = random_rows(61, 9, 4, 5)
     found, standard = copying(model, twice(rows), 9), heads.repeated_tokens(model, 5, 9, 4, distinct=True)
+    first = copying(model, twice(rows[:1]), 9)
+    assert found.ids.tolist() == first.ids.tolist() == rows[0].tolist() * 2
+    np.testing.assert_allclose(found.patterns, first.patterns, atol=1e-6)
     np.testing.assert_allclose(found.scores["induction"], standard.induction, atol=1e-6)
     np.testing.assert_allclose(found.scores["previous token"], standard.previous, atol=1e-6)
     assert found.first_loss == pytest.approx(standard.first_loss, abs=1e-5)
