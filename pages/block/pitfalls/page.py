@@ -80,11 +80,11 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
 
 def say(config: PitfallConfig, looks: list[Look]) -> None:
     """What each model generates now, and the finding."""
-    spoken = last_said(looks)
-    if spoken is not None and spoken.said is not None:
+    if (spoken := last_said(looks)) is not None:
+        step, said = spoken
         names = ("With the mistake", "Baseline")
-        for place, name, written in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):
-            place.caption(f"{name}, after {spoken.step} steps, says:")
+        for place, name, written in zip(st.columns(2, gap="medium"), names, said, strict=True):
+            place.caption(f"{name}, after {step} steps, says:")
             place.code(written, language=None, wrap_lines=True)
     st.markdown(f"**Found.** {finding(config, looks)}")
 

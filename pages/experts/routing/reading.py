@@ -90,7 +90,7 @@ def kept_scan() -> ExpertScan | str:
             "`make train RECIPE=experts` makes them in a minute. Shown instead is your text alone."
         )
     experts = network(TRAINED)[0].config.experts
-    if experts is None or found.load.shape[1] != experts.n_experts:
+    if found.load.shape[1] != experts.n_experts:
         return "The counts over the held-out stories belong to another model. Shown instead is your text alone."
     return found
 
@@ -141,7 +141,7 @@ def choose_layer(reading: Reading) -> tuple[int, int]:
     """A layer with experts: its number, and its place among them."""
     first, last = reading.layers[0], reading.layers[-1]
     layer = controls.slider("Layer", "layer", first, last, first)
-    return layer, layer - first
+    return layer, reading.layers.index(layer)
 
 
 def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
@@ -150,7 +150,8 @@ def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
     for chosen, dropped, weights, probs in zip(
         found.chosen[at], found.dropped[at], found.weights[at], found.probs[at], strict=True
     ):
-        experts = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -probs[i])
+        (places,) = chosen.nonzero()
+        experts = sorted(places.tolist(), key=lambda i: -probs[i])
         total = float(weights.sum()) or 1.0
         bar = [
             text.Part(str(i + 1), 0.25 if dropped[i] else float(weights[i]) / total, i, bool(dropped[i]))

@@ -1,6 +1,5 @@
 """Part of the page on routing: an expert that every token goes through, beside those a router chooses."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -94,7 +93,7 @@ def show_shares(now: reading.Reading, found: SharedWork, at: int) -> None:
     text.chips(
         tokens,
         key="chips",
-        shade=np.clip(share, 0, 1).tolist(),
+        shade=share.tolist(),
         titles=analysis.share_titles(found, at),
         label=f"The text, each token as dark as the shared expert's part in what layer {layer} adds",
     )

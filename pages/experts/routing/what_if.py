@@ -85,7 +85,7 @@ def show() -> None:
             key="chips",
             parts=reading.parts(after.routing, at),
             titles=token_titles(after, at),
-            faint=(~after.routing.taken[at].any(-1)).tolist(),
+            faint=(~after.routing.taken[at].any(1)).tolist(),
             label=f"The text, each token with its experts in layer {layer} under the changed rules",
         )
         st.caption(

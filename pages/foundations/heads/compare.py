@@ -124,7 +124,9 @@ def another_text(choice: Choice, layer: int, head: int) -> Second:
 def another_model(choice: Choice, layer: int, head: int) -> Second:
     """A head of another model on the same text."""
     name = models.choose(key="model2", label="Other model", default=other_of(choice.model_name))
-    part = choice.part if choice.part in model_parts(name) else model_parts(name)[-1]
+    *_, part = parts = model_parts(name)
+    if choice.part in parts:
+        part = choice.part
     what = name, choice.pasted, part, None, choice.hide_sink
     other = read(*what)
     if other is None:
@@ -157,8 +159,8 @@ def another_model(choice: Choice, layer: int, head: int) -> Second:
 
 def other_of(model_name: str) -> str:
     """The model that stands on the right at first: the one that ships beside a real one, and the other way round."""
-    there = models.names()
-    return next(name for name in (models.DEFAULT, models.REAL, *there) if name in there and name != model_name)
+    there = [name for name in models.names() if name != model_name]
+    return next(name for name in (models.DEFAULT, models.REAL, *there) if name in there)
 
 
 def words(experiment: page.Experiment) -> None:
@@ -185,15 +187,14 @@ def examples(choice: Choice) -> dict[str, dict[str, Any]]:
     found = {kind: strongest_of(choice.kinds, kind) for kind in ("induction", "previous token", "duplicate")}
     named: dict[str, dict[str, Any]] = {}
     for one, other in itertools.combinations_with_replacement(found, 2):
-        first, second = found[one][:1], found[other][1:2] if one == other else found[other][:1]
-        if first and second:
-            values = {"layer": first[0][0], "head": first[0][1], "layer2": second[0][0], "head2": second[0][1]}
+        pairs = zip(found[one], found[other][1:] if one == other else found[other], strict=False)
+        for (layer, head), (layer2, head2) in itertools.islice(pairs, 1):
             label = f"two {one} heads" if one == other else f"{one} and {other}"
-            named[label] = {"with": "head", **values}
+            named[label] = {"with": "head", "layer": layer, "head": head, "layer2": layer2, "head2": head2}
     layer, head = striking_head(choice.kinds)
     chosen = dict(list(named.items())[:3])
     other = other_of(choice.model_name)
-    it = {IN_BOTH: IT} if {IT["model"], IT["model2"]} <= set(models.names()) else {}
+    it = {IN_BOTH: IT} if all(IT[key] in models.names() for key in ("model", "model2")) else {}
     return {
         **it,
         **chosen,

@@ -87,7 +87,7 @@ def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: p
             pattern = patterns[layer].mean(0)
             shown = experiments.layer_mean(reading, layer, token, view, window, choice.log)
         else:
-            pattern = rollout(patterns[: layer + 1])[layer]
+            *_, pattern = rollout(patterns[: layer + 1])
             shown = experiments.rolled_out(reading, layer, token, view, window, choice.log)
         one_map(reading, pattern, title, shown, view, window)
         if of == "head":
@@ -210,7 +210,7 @@ def one_token(choice: Choice, heads: Found, token: int, pattern: ndarray) -> Non
     query = text.visible(reading.queries[token])
     height = figures.one_token_height(len(places))
     which = "every head" if all_heads else "the heads that are shown above"
-    weights, step = pool_keys(some_heads(patterns[:, :, token : token + 1], places)[:, 0], KEYS)
+    weights, step = pool_keys(some_heads(patterns[:, :, [token]], places).squeeze(1), KEYS)
     pooled = f" A cell shows the largest weight of {step} tokens, of which the first is named." if step > 1 else ""
     figure(
         figures.one_token(

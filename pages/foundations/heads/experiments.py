@@ -91,7 +91,7 @@ def rolled_out(
 ) -> Shown:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928)."""
     hidden = (hidden_sink(reading),) if reading.hides_sink else ()
-    rolled = rollout(reading.found.patterns[: layer + 1])[layer]
+    *_, rolled = rollout(reading.found.patterns[: layer + 1])
     unseen = reading.sink if reading.hides_sink else np.zeros_like(reading.sink)
     on_first = rollout_on_first(rolled, token, reading.queries, unseen, layer + 1)
     figure, findings = map_of(reading, rolled, token, view, window, log)

@@ -126,10 +126,9 @@ def _tiles(choice: Choice, ranking: Ranking, places: list[Place], selected: Plac
     if not places:
         st.info("No head of these layers is of this kind; order the tiles by score, or choose another kind.")
         return
-    patterns, kinds = choice.reading.found.patterns, choice.kinds
-    tokens = max(patterns.shape[2:])
-    side = TILE if tokens <= TILE else SMALL_TILE
-    pooled = " A cell shows the largest of the weights it stands for." if tokens > side else ""
+    kinds = choice.kinds
+    side = TILE if choice.tokens <= TILE else SMALL_TILE
+    pooled = " A cell shows the largest of the weights it stands for." if choice.tokens > side else ""
     labels = [f"{str(kinds.kind[place]).replace(' token', '')} {ranking.label(place)}" for place in places]
     columns = figures.mosaic_columns(len(places), kinds.kind.shape[1])
     layers = sorted({layer for layer, _ in places})

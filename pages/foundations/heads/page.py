@@ -76,7 +76,9 @@ parts = model_parts(name)
 hide_sink, log, bos, more = False, False, None, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
-    part = controls.sections("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
+    *_, part = parts
+    if "cross" in parts:
+        part = controls.sections("Attention of", "part", parts, part, PARTS)
     if section != "cuts":
         more = page.more_settings()
         with more:

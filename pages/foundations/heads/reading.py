@@ -127,10 +127,15 @@ class Choice:
         """How a program makes the reading."""
         return made(read_attention, self.model_name, self.pasted, self.part, bos=self.bos, hide_sink=self.hide_sink)
 
+    @property
+    def tokens(self) -> int:
+        """Along the longer side of the maps."""
+        return max(len(self.reading.queries), len(self.reading.keys))
+
     def tiles(self, places: Sequence[Place], side: int) -> Float[ndarray, "place row column"]:
         """The maps of some heads, of at most `side` cells."""
         maps = self.reading.found.patterns
-        if max(maps.shape[2:]) > side:
+        if self.tokens > side:
             maps = thumbnails(self.model_name, self.pasted, self.part, self.bos, self.hide_sink, side)
         return some_heads(maps, places)
 

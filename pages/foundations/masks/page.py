@@ -145,9 +145,9 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
     name = NAMES[config.kind]
     masked, free = (leak(model_name, pasted, mask, position) for mask in (config, FREE))
     tokenizer = cache.model(model_name)[1]
-    other = tokenizer.tokens(
+    (other,) = tokenizer.tokens(
         [replacement_for(tokenizer.encode, first_tokens(model_name, pasted, TOKENS).ids[position])]
-    )[0]
+    )
     shown = experiments.leak(masked, free, tokens, name)
     st.markdown(
         f"Token {position}, **{text.escape(text.visible(tokens[position]))}**, becomes "

@@ -54,9 +54,9 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
             caption=shown.caption,
         )
     with texts:
-        spoken = last_said(looks)
-        generated = spoken.said if spoken is not None else None
-        for name, words in zip(("Generated without a mask", "Generated with a mask"), generated or (), strict=False):
-            st.caption(f"{name}:")
-            st.code(words, language=None, wrap_lines=True)
+        if (spoken := last_said(looks)) is not None:
+            _, said = spoken
+            for name, words in zip(("Generated without a mask", "Generated with a mask"), said, strict=True):
+                st.caption(f"{name}:")
+                st.code(words, language=None, wrap_lines=True)
     st.markdown(f"**Found.** {finding(config, looks).sentence}")

@@ -214,7 +214,7 @@ def none() -> None:
     with right:
         if len(words) < 2:
             st.info("One word cannot be shuffled: type at least two, with a space between them.")
-        if len(pasted.split()) > WORDS:
+        if pasted.split()[WORDS:]:
             st.caption(f"The first {WORDS} words are used.")
         _differences(result, words, look, is_causal)
     labels = text.tick_labels(words)

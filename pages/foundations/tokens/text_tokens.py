@@ -128,7 +128,7 @@ def _rows(found: TextPieces, vocabulary: int, changed: ChangedText) -> None:
     for title, (key, pieces, hues, notes) in zip(sizes.titles, rows, strict=True):
         st.markdown(f"**{title}**")
         text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
-    more = f" Only the first {CHIPS} of each row are drawn." if max(len(found.data), len(found.ids)) > CHIPS else ""
+    more = f" Only the first {CHIPS} of each row are drawn." if found.data[CHIPS:] or found.ids[CHIPS:] else ""
     st.caption(text.escape(f"{sizes} {changed}{more}"))
 
 

@@ -44,10 +44,10 @@ def translation(found: Translated, layer: int, head: int | None, step: int) -> S
 
 def every_head(found: Translated, layer: int, head: int | None) -> Shown:
     """The cross-attention of every head of a translation, small."""
-    layers, heads, n, across = found.writing.patterns.shape
+    layers, heads, *_ = found.writing.patterns.shape
     places = [(i, j) for i in range(layers) for j in range(heads)]
     figure = tiles(
-        found.writing.patterns.reshape(-1, n, across),
+        np.concatenate(found.writing.patterns),
         [f"{i}.{j}" for i, j in places],
         heads,
         hovers=[f"layer {i}, head {j}" for i, j in places],

@@ -86,7 +86,7 @@ def translate_job() -> None:
         )
         shown = experiments.translation(found, layer, head, step)
         there = None if head is None else head_links.HeadOfText("translate", sentence, layer, head, part="cross")
-        there = there if len(found.source) <= MOST else None  # the page on heads reads the whole sentence
+        there = None if found.source[MOST:] else there  # the page on heads reads the whole sentence
         weights = found.weights(layer, head)
         figure(
             shown.figure,
@@ -148,7 +148,7 @@ def fill_job() -> None:
         return
     chosen = controls.place("Masked token", "blank", len(found.places))
     before = pasted.split(BLANK)
-    left = BLANK.join(before[: chosen + 1]).replace(BLANK, "").removesuffix(" ")
+    left = "".join(before[: chosen + 1]).removesuffix(" ")
     text.chips(found.tokens, key="text with blanks", selected=found.places[chosen], label="The text, token by token")
     one, other = st.columns(2, gap="large")
     with one:

@@ -1,5 +1,6 @@
 """Mistakes leave their symptoms, healthy twins do not have them, and the floors are what can be reached."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from tfcore.analysis.block import pitfall_tasks as tasks
 from tfcore.analysis.block import pitfalls as variants
 from tfcore.analysis.block.pitfall_findings import finding, without_places
-from tfcore.analysis.block.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, model_config, train_twins
+from tfcore.analysis.block.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 
@@ -80,6 +81,13 @@ def test_the_wrong_axis_is_the_right_norm_of_a_turned_tensor():
     )
     expected = rms_norm(x.movedim(0, -1), torch.ones(5), norm.eps).movedim(-1, 0)
     torch.testing.assert_close(norm(x), expected)
+
+
+def test_the_last_texts_are_those_of_the_last_look_that_has_some():
+    silent = Look(60, (1.0, 1.0), (0.0, 0.0))
+    first, last = (replace(silent, step=step, said=(f"a{step}", f"b{step}")) for step in (20, 40))
+    assert last_said([first, last, silent]) == (40, ("a40", "b40"))
+    assert last_said([silent]) is None
 
 
 def test_without_skips_the_weights_start_as_those_of_the_twin():

@@ -1,15 +1,19 @@
 """The page on balance: a pair trains by itself, runs are kept and compared, all five come at once, a button stops."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.experts.balance import kept
 from pages.experts.balance.words import WORDS
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig
+from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook
 
 PAIR = (BalanceConfig(steps=40), BalanceConfig(remedy="loss", steps=40))
 
@@ -40,6 +44,8 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
         assert [float(array(band["y"])[-1]) for band in bands] == pytest.approx((100 * look.load).tolist(), abs=1e-3)
         assert list(bands[0]["x"])[-1] == 40
     assert "**Found.** Expert" in said(test)
+    (bar,) = test.get("progress")
+    assert (bar.proto.value, bar.proto.text[:12]) == (100, "40 steps in ")
     table = test.dataframe[0].value
     assert list(table["remedy"]) == ["no remedy", "auxiliary loss, α = 0.03"]
     assert table["held-out loss"].tolist() == pytest.approx([look.held_out for look in last])
@@ -92,3 +98,16 @@ def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
 def test_a_training_is_called_by_its_remedy_and_how_much_of_it():
     assert BalanceConfig().name == "no remedy"
     assert BalanceConfig(remedy="noise", importance=0.1).name == "noise, σ = 1, w = 0.1"
+
+
+def test_the_table_and_the_curves_have_the_numbers_of_the_looks(monkeypatch):
+    end = SimpleNamespace(
+        largest=0.5, idle=3, entropy=0.7, lost=0.25, overflow=0.125, loss=2.0, held_out=2.5, written=3.0
+    )
+    monkeypatch.setattr(kept, "ending", lambda _: end)
+    looks = [BalanceLook(step, np.array([0.75, 0.25]), np.zeros(2), 0.1, 0.2, 2.0, 2.5) for step in (1, 20)]
+    (row,) = kept.table({PAIR[0]: looks}).values.tolist()
+    assert row == ["no remedy", 50.0, 3, 0.7, 25.0, 12.5, 2.0, 2.5, 3.0]
+    curves = kept.every_look({PAIR[0]: looks})
+    assert curves["step"].tolist() == [1, 20]
+    assert curves.iloc[1, -2:].to_dict() == {"load of expert 1": 0.75, "load of expert 2": 0.25}

@@ -1,5 +1,7 @@
 """The page on routing: what it shows is what the model does; rules are changed and counted; files may be missing."""
 
+import json
+
 import numpy as np
 import pytest
 import streamlit as st
@@ -38,8 +40,10 @@ def truth(change=None, model="untrained"):
 
 
 def test_each_token_has_its_experts_with_their_weights_and_what_was_found_is_so():
-    test = opened(layer="2", token="3", only="2")
+    test = opened(layer="2", token="3", only="1")
     ids, tokens, found = truth()
+    (chips,) = [json.loads(e.proto.json) for e in test.get("bidi_component") if "parts" in (e.proto.json or "")]
+    assert chips["faint"] == (~found.taken[2, :, 0]).tolist()
     rows = reading.parts(found, 2)
     for place, bar in enumerate(rows):
         assert {int(part.words) - 1 for part in bar} == set(found.chosen[2, place].nonzero()[0].tolist())
@@ -240,3 +244,17 @@ def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
     assert abs(loss[4] - loss[2]) < 0.2, "more hardly help"
     assert route(network, ids, RouterChange(capacity=0.5)).loss > loss[2] + 0.5
     assert route(network, ids, RouterChange(noise=4.0)).loss > loss[2] + 0.5
+
+
+@pytest.mark.parametrize(("few", "kind"), [(8, "button_group"), (7, "selectbox")])
+def test_a_few_experts_stand_side_by_side(monkeypatch, few, kind):
+    monkeypatch.setattr(reading, "FEW", few)
+    for address in ({"key": "only"}, {"key": "expert", "show": "experts"}):
+        key = address.pop("key")
+        assert [element.key for element in opened(**address).get(kind) if element.key == key]
+
+
+@pytest.mark.parametrize(("base", "split", "most"), [("mixtral_8x7b", "1", 1), ("deepseek_moe_16b", "4", 4)])
+def test_at_least_one_expert_is_left_to_choose(base, split, most):
+    slider = opened(show="size", base=base, split=split).slider(key="shared")
+    assert (slider.min, slider.max) == (0, most)

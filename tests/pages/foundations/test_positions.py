@@ -130,3 +130,14 @@ def test_a_click_on_a_slope_chooses_its_head(monkeypatch):
     assert values == {"head": 6}
     scores._choose_head({"point": [1, 2]})
     assert values == {"head": 6}
+
+
+def test_a_matrix_that_is_shown_in_part_says_so():
+    captions = [figures(opened(d_model=str(d)))["shift"][0]["caption"] for d in (32, 40)]
+    assert captions == ["M_k, shape (32, 32).", "M_k, shape (40, 40); the first 32 rows and columns."]
+
+
+@pytest.mark.parametrize(("count", "more"), [(scores.WORDS, False), (scores.WORDS + 1, True)])
+def test_of_many_words_the_first_are_shuffled(count, more):
+    test = opened(scheme="None", text="a " * count)
+    assert (f"The first {scores.WORDS} words are used." in words(test)) == more

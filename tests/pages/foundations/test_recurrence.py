@@ -2,8 +2,20 @@
 
 from functools import partial
 
+import pytest
+
 from tests.pages import visits
-from tfcore.analysis.foundations.recurrence import alignment, alignment_findings, comparison, comparison_findings
+from tests.pages.figures import array, figures
+from tests.pages.waiting import wait_for_jobs
+from tfcore.analysis.foundations.recurrence import (
+    alignment,
+    alignment_findings,
+    comparison,
+    comparison_findings,
+    passes,
+)
+from tfcore.analysis.foundations.recurrence.passes import PassConfig, Passes
+from tfcore.training import recurrence
 
 opened = partial(visits.opened, "foundations/recurrence/page.py")
 
@@ -55,3 +67,28 @@ def test_passes_here(patience):
     test = opened(look="Time of one pass", timing="here, now", width="64")
     assert test.select_slider(key="width").value == 64
     assert "sequential" not in words(test) or "What to see." in words(test)
+
+
+def test_of_work_that_is_done_the_last_result_is_drawn(monkeypatch):
+    align, compare, measured = (
+        [alignment.kept_alignment(order) for order in ("copy", "reverse")],
+        [comparison.kept_comparison(task) for task in ("recall", "copy")],
+        [Passes(PassConfig(), (), "no machine"), passes.kept_passes()],
+    )
+    monkeypatch.setattr(alignment, "align", lambda _: iter(align))
+    monkeypatch.setattr(recurrence, "compare", lambda _: iter(compare))
+    monkeypatch.setattr(passes, "time_passes", lambda _: iter(measured))
+
+    def drawn(figure, **address):
+        test = opened(**address)
+        wait_for_jobs()
+        test = visits.run(test)
+        return figures(test)[figure]
+
+    _, spec = drawn("alignment", look="Attention over an encoder", aligned="here, now")
+    cells = [array(trace["z"]) for trace in spec["data"] if trace.get("colorscale") == "@weights"]
+    assert cells[0] == pytest.approx(align[-1].alignment, abs=1e-6)
+    _, spec = drawn("course", look="Trained side by side", run="here, now")
+    assert spec["data"][0]["x"][-1] == compare[-1].last.step
+    head, _ = drawn("passes", look="Time of one pass", timing="here, now")
+    assert f"on {measured[-1].machine}." in head["caption"]

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.tokens import embeddings
+from pages.foundations.tokens import embeddings, merges
 from pages.ui import cache, session
 from tests.pages import visits
-from tests.pages.figures import figures
+from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore import presets
 from tfcore.analysis.foundations import embedding_table
@@ -251,3 +251,33 @@ def test_a_click_on_a_row_types_its_token_if_it_can_be_typed(monkeypatch):
     for row in (dog, tokenizer.vocab_size, -1, 2.0, "3"):
         embeddings.choose("stories", {"customdata": row})
     assert heard == [{"piece": " dog"}]
+
+
+def test_a_series_has_at_least_two_numbers():
+    assert "One number is no series yet" in said(opened(part="series", csv="5"))
+    test = opened(part="series", csv="5\n6")
+    assert test.slider(key="points").max == 2
+    assert "cost" in figures(test)
+
+
+def test_strides_go_up_to_the_length_of_the_series():
+    rows = "\n".join(map(str, range(12)))
+    _, spec = figures(opened(part="series", csv=rows, points="2", stride="2"))["cost"]
+    assert max(max(np.ravel(array(trace["x"]))) for trace in spec["data"]) == 12
+
+
+def test_one_of_two_columns_is_chosen():
+    assert not opened(part="series", csv="1\n2\n3").selectbox
+    assert opened(part="series", csv="a,b\n1,4\n2,5\n3,6").selectbox(key="column").options == ["1: a", "2: b"]
+
+
+@pytest.mark.parametrize(("count", "more"), [(240, False), (241, True)])
+def test_of_a_long_text_the_first_characters_are_drawn(count, more):
+    assert ("Only the first 240 of each row" in said(opened(text="a" * count))) == more
+
+
+def test_merges_that_are_all_learned_have_not_ended_early():
+    corpus = "la la la, tra la la, la la la, tra la la la la"
+    count = len(merges.learn(corpus).merges)
+    words = [said(opened(part="learning", corpus=corpus, learned=str(n))) for n in (count, count + 1)]
+    assert [f"After {count} merges no pair stands twice" in word for word in words] == [False, True]

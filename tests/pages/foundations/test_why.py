@@ -42,6 +42,8 @@ def test_why_in_each_part_of_a_translator(part):
     test = opened(show="why", model="translate", part=part, text="She gave me a red book yesterday.", token="3")
     assert set(figures(test)) == {"why", "pairs"}
     assert "add up to it within" in figures(test)["why"][0]["caption"]
+    follows = [button.key for button in test.button if (button.key or "").startswith("follow")]
+    assert bool(follows) == (part != "cross-attention")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -108,3 +108,11 @@ def test_a_click_on_a_small_map_chooses_its_layer_and_head(monkeypatch):
         np.testing.assert_array_equal(
             canvas["z"][top : top + n, left : left + across], np.round(255 * patterns[layer, head]).astype(np.uint8)
         )
+
+
+def test_of_two_blanks_the_second_is_predicted_from_all_before_it():
+    text = "The ___ was very ___ today."
+    test = opened(job="predict a masked token", blanks=text, blank="1")
+    what = f"The decoder's prediction, from the {jobs.masked('fill', text, jobs.BLANK, 1).places[1]} tokens before it"
+    alone = jobs.continued("stories", "The  was very", 0, jobs.NEW, jobs.TOP, what)
+    assert figures(test)["left-side"][0]["alt"] == jobs.experiments.continuation(alone).alt

@@ -7,6 +7,9 @@ import pytest
 from pages.ui.loading.presets import NAMES
 from tests.pages import visits
 from tests.pages.figures import figures
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.config import ModelConfig
+from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
 
 opened = partial(visits.opened, "model/parameters/page.py")
@@ -72,3 +75,22 @@ def test_two_models_side_by_side():
     test = opened(model="LLaMA 3 8B", versus="LLaMA 2 7B")
     assert list(test.dataframe[0].value.columns) == ["LLaMA 3 8B", "LLaMA 2 7B"]
     assert len(test.dataframe[1].value) == len(PRESETS)
+
+
+def test_a_model_of_ones_own_has_what_the_sliders_say():
+    sizes = {"d_model": "128", "n_layers": "3", "n_heads": "8", "group": "4", "vocab": "1000", "n_experts": "2"}
+    test = opened(model="your own, by sliders", **sizes)
+    own = ModelConfig(
+        vocab_size=1_000,
+        d_model=128,
+        n_layers=3,
+        n_heads=8,
+        n_kv_heads=2,
+        d_ff=3_072,
+        activation="gelu",
+        tie_embeddings=True,
+        max_seq_len=131_072,
+        experts=ExpertsConfig(n_experts=2, top_k=2),
+    )
+    assert (test.slider(key="top_k").min, test.slider(key="top_k").max) == (1, 2)
+    assert test.metric[0].delta == f"{parameters(own).total:,}"

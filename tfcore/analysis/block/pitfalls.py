@@ -244,9 +244,9 @@ def train_to_the_end(config: PitfallConfig) -> list[Look]:
     return [look for look in train_twins(config) if look is not None]
 
 
-def last_said(looks: Sequence[Look]) -> Look | None:
-    """The last look with generated texts."""
-    return next((look for look in reversed(looks) if look.said is not None), None)
+def last_said(looks: Sequence[Look]) -> tuple[int, tuple[str, str]] | None:
+    """The last step after which both generated a text, and these texts."""
+    return next(((look.step, look.said) for look in reversed(looks) if look.said is not None), None)
 
 
 def model_config(config: PitfallConfig) -> ModelConfig:

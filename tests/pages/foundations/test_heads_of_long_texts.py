@@ -1,0 +1,53 @@
+"""The page on heads with texts that are too long to be drawn word by word, and its maps at their limits."""
+
+from functools import partial
+
+import pytest
+
+from pages.foundations.heads import every_head, experiments, reading
+from pages.ui import cache
+from pages.ui.text import tick_labels
+from tests.pages import visits
+from tests.pages.figures import figures
+from tfcore.analysis.foundations.attention_maps import read_attention
+from tfcore.figures.foundations.head_portrait import first_drawn, portrait_place
+from tfcore.figures.foundations.heads import MAP_CELLS
+
+opened = partial(visits.opened, "foundations/heads/page.py")
+
+
+def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
+    seen = {}
+    for panel, name in ((experiments, "draw_portrait"), (every_head.figures, "one_token")):
+        draw = getattr(panel, name)
+        noted = lambda *given, draw=draw, name=name, **more: seen.update({name: given}) or draw(*given, **more)  # noqa: E731
+        monkeypatch.setattr(panel, name, noted)
+    monkeypatch.setattr(every_head, "KEYS", 64)
+    text = " ".join(f"cat {i}" for i in range(100))
+    test = opened(text=text, token="150")
+    labels = tick_labels(read_attention(*cache.model("stories"), text).queries)
+    assert len(labels) > 150
+    _, shown, chosen = seen["draw_portrait"]
+    assert chosen > 0
+    first = first_drawn(len(labels), 150)
+    assert (shown, first + chosen) == (labels[first : first + len(shown)], 150)
+    assert figures(test)["portrait"][0]["at"] == portrait_place(shown, chosen)
+    weights, _, columns, place, *_ = seen["one_token"]
+    step = -(-len(labels) // 64)
+    assert (weights.shape[1], columns, place) == (len(columns), labels[::step], 150 // step)
+    assert f"the largest weight of {step} tokens, of which" in figures(test)["one-token"][0]["caption"]
+    assert "the largest weight of" not in figures(opened(text="One two."))["one-token"][0]["caption"]
+
+
+def test_as_many_tokens_as_a_map_has_cells_are_drawn_one_by_one():
+    assert every_head._choose_range(MAP_CELLS, None) == (0, MAP_CELLS)
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_only_maps_that_are_large_are_kept_for_all_visitors(monkeypatch, room):
+    config = cache.model("stories")[0].config
+    monkeypatch.setattr(reading, "COPIED", 5**2 * config.n_heads * config.n_layers - room)
+    found = reading.read("stories", f"One two three {'four' if room else 'two'} three", None, None, False)
+    assert found is not None
+    assert len(found.queries) == 5
+    assert found.found.patterns.flags.writeable == (not room)
