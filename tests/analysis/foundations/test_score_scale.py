@@ -53,7 +53,7 @@ def test_variance_is_d_k(spread):
 def test_histograms_are_densities_near_the_normal_curve(spread):
     step = spread.edges[1] - spread.edges[0]
     middle = (spread.edges[1:] + spread.edges[:-1]) / 2
-    assert spread.density.shape == (len(WIDTHS), len(middle))
+    assert spread.density.shape == (len(WIDTHS), len(middle)) == (11, score_scale.BINS)
     np.testing.assert_allclose(spread.density.sum(-1) * step, 1, atol=0.01)
     normal = np.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi)
     assert np.abs(spread.density[-1] - normal).max() < 0.04

@@ -81,7 +81,7 @@ def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer hea
     Args:
         inducing: see score_heads.
     """
-    scores = {kind: np.mean([one.scores[kind] for one in found], axis=0) for kind in found[0].scores}
+    scores = {kind: np.mean([one.scores[kind] for one in found], axis=0) for kind in next(iter(found)).scores}
     entropy, distance = (np.mean([getattr(one, name) for one in found], axis=0) for name in ("entropy", "distance"))
     mean = HeadScores(scores, *_name(scores), entropy, distance)
     return mean if inducing is None else _with_induction(mean, inducing)

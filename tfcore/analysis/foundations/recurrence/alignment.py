@@ -224,7 +224,7 @@ def train_step(model: EncoderDecoder, optimiser: torch.optim.Optimizer, ids: Ten
     """One step of Adam with teacher forcing; the loss before it."""
     logits, _ = model(ids, target)
     loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
-    optimiser.zero_grad(set_to_none=True)
+    optimiser.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), CLIP)
     optimiser.step()
