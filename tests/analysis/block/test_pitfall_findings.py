@@ -106,7 +106,8 @@ def test_the_last_numbers_of_both_models(kind):
     shown = finding(PitfallConfig(kind=kind), looks)
     loss, symptom = compare_losses(shown, looks, "a mistake"), compare_symptoms(shown, looks, kind, "a mistake")
     assert (loss.step, loss.broken, loss.baseline, loss.remark) == (100, 2.4, 0.9, shown.loss.text)
-    assert (symptom.broken, symptom.baseline, symptom.remark) == (8.0, 0.5, shown.symptom.text)
+    assert (symptom.step, symptom.broken, symptom.baseline) == (100, 8.0, 0.5)
+    assert symptom.remark == shown.symptom.text
     assert symptom.what.lower() == SYMPTOMS[kind].title.lower()
 
 

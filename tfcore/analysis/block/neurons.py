@@ -115,7 +115,7 @@ def neuron_effect(model: Transformer, layer: int, neuron: int, snippet: Snippet)
     value = float(post[snippet.peak, neuron])
     lift = value * promoted(model, layer, neuron) / scale[snippet.peak]
     followed = next(iter(snippet.ids[snippet.peak + 1 :]), None)
-    here = (logits[snippet.peak].softmax(0) for (logits,) in (as_is.logits, without.logits))
+    here = (logits.softmax(1)[snippet.peak] for (logits,) in (as_is.logits, without.logits))
     with_it, without_it = (math.nan if followed is None else float(probabilities[followed]) for probabilities in here)
     return NeuronEffect(value, lift.cpu().numpy(), followed, with_it, without_it)
 
