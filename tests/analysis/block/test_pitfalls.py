@@ -182,8 +182,8 @@ def test_each_step_can_be_stopped_at():
 @pytest.mark.parametrize(
     ("values", "named"),
     [
-        ({"kind": "skip", "dose": 5}, "dose=5"),
-        ({"dose": 3}, "dose=3"),
+        ({"kind": "skip", "dose": 5}, "dose=5 of 'skip' is not one of 1, 2, 3, 4, 6, 8"),
+        ({"dose": 3}, "dose=3 of 'mask' is not one of 0"),
         ({"steps": 0}, "steps=0"),
         ({"seed": -1}, "seed=-1"),
     ],

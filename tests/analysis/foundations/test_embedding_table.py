@@ -94,14 +94,14 @@ def test_without_the_scale_positions_drown_the_tokens():
 
 
 def test_scale_effect_by_hand():
-    found = embedding_scale.scale_effect(MODEL, 7, (2.0,), every=64)
+    found = embedding_scale.scale_effect(MODEL, 7, (3.0,), every=64)
     vector = tfcore.positions.sinusoidal(torch.tensor([7]), 192)[0]
     hits = []
     for i in range(0, 2048, 64):
-        cosines = torch.nn.functional.cosine_similarity(WEIGHTS, (2 * WEIGHTS[i] + vector)[None], dim=1)
+        cosines = torch.nn.functional.cosine_similarity(WEIGHTS, (3 * WEIGHTS[i] + vector)[None], dim=1)
         hits.append(int(cosines.argmax()) == i)
     assert found.recognised[0] == pytest.approx(np.mean(hits))
-    squares = 4 * (WEIGHTS**2).sum(-1)
+    squares = 9 * (WEIGHTS**2).sum(-1)
     assert found.share[0] == pytest.approx(float((squares / (squares + 96)).mean()), rel=1e-4)
 
 

@@ -55,6 +55,11 @@ def test_best_loss_of_the_noisy_task_is_a_little_below_ln_4():
     ids, targets = learned.draw_batch("nearby", 200, torch.Generator().manual_seed(0))
     assert math.log(4) - 0.2 < learned.best_loss("nearby", ids, targets) < math.log(4)
     assert learned.best_loss("previous", ids, targets) == 0.0
+    shares = [
+        ids[3, p - learned.REACH : p].tolist().count(int(targets[3, p])) / 4 for p in range(learned.REACH, learned.SEQ)
+    ]
+    by_hand = -sum(math.log(share) for share in shares) / len(shares)
+    assert learned.best_loss("nearby", ids[3:4], targets[3:4]) == pytest.approx(by_hand, abs=1e-6)
 
 
 @pytest.mark.parametrize("architecture", ["decoder", "encoder"])
