@@ -35,7 +35,8 @@ arriving = cache.data(max_entries=128)(gradients.arriving_in)
 
 def table(found: tuple[Arriving, ...]) -> pd.DataFrame:
     """Every curve, by distance."""
-    columns: dict[str, Any] = {"distance": range(len(found[0].measured))}
+    first, *_ = found
+    columns: dict[str, Any] = {"distance": range(len(first.measured))}
     for one in found:
         columns |= {NAMES[one.kind]: one.measured}
         columns |= {} if one.product is None else {f"{NAMES[one.kind]}, product of Jacobians": one.product}

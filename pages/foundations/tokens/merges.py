@@ -180,12 +180,9 @@ def learned() -> None:
             st.caption(f"After {now} merges no pair stands twice, so it ends there.")
         pieces = bpe.replay(found.words, {one.pair: rank for rank, one in enumerate(found.merges[:now])})[-1].pieces
         st.markdown(f"**The text in {bpe.learned_length(found, now).tokens_text} tokens**")
-        text.chips(
-            pieces[:240],
-            key="learned pieces",
-            hues=[i % 3 for i in range(min(len(pieces), 240))],
-            label="The text in tokens",
-        )
+        shown = pieces[:240]
+        hues = [i % 3 for i, _ in enumerate(shown)]
+        text.chips(shown, key="learned pieces", hues=hues, label="The text in tokens")
     with right:
         _learning(found, now)
     page.what_to_see(

@@ -17,7 +17,7 @@ from tfcore.analysis.foundations.signals import Melody
 from tfcore.figures.foundations import signal_tokens as figures
 
 STRIP = 12  # patches shown in a row
-PATCHES = list(range(4, 65, 2))
+PATCHES = [2 * half for half in range(2, 33)]
 HOPS = [2.5, 4.0, 5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0]
 SOUNDS: dict[Melody, str] = {"notes": "notes", "sweep": "a sweep", "vowel": "a vowel"}
 

@@ -258,3 +258,13 @@ def test_a_few_experts_stand_side_by_side(monkeypatch, few, kind):
 def test_at_least_one_expert_is_left_to_choose(base, split, most):
     slider = opened(show="size", base=base, split=split).slider(key="shared")
     assert (slider.min, slider.max) == (0, most)
+
+
+def test_of_many_experts_per_token_four_are_tried(monkeypatch):
+    tokenizer = checkpoints.load("stories", device="cpu")[1]
+    config = small.config(vocab_size=2048, max_seq_len=64, experts=ExpertsConfig(n_experts=8, top_k=6, d_expert=8))
+    monkeypatch.setattr(reading, "untrained", lambda: (Transformer(config, 1).eval(), tokenizer))
+    st.cache_data.clear()
+    slider = opened(show="what if").slider(key="k")
+    st.cache_data.clear()
+    assert (slider.min, slider.max, slider.value) == (1, 4, 4)

@@ -96,6 +96,18 @@ def test_the_stage_of_attention_is_scrubbed_by_the_browser(to, stage, monkeypatc
     assert [SAID.get(one["stage"], one["stage"]) for one in sent] == ([stage] if stage else [])
 
 
+def test_a_score_that_is_clicked_leads_to_why_the_head_looks_there(monkeypatch):
+    handlers, led, text = {}, [], "Once upon a time"
+    monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))
+    opened(model="stories", stage="softmax", text=text)
+    monkeypatch.setattr(attention.HeadOfText, "open", lambda _, *place: led.append(place))
+    n = len(cache.model("stories")[1].encode(text))
+    for cell in ([0, 0], [n - 1, 0], [1, 1], [n, 0], [1, n], [-1, 0], [1, -1], [0, 1], [1], "x", None):
+        monkeypatch.setattr(attention.st, "session_state", {attention.KEY: {"cell": cell}})
+        handlers["on_cell_change"]()
+    assert led == [(0, 0), (n - 1, 0), (1, 1)]
+
+
 def test_of_a_long_text_the_last_tokens_are_walked():
     test = opened(model="stories", stage="mask", text=f"{'a dog ' * 40}{TEXT}")
     assert stage_data(test)["tokens"][-3:] == [".", "·The", "·little"]

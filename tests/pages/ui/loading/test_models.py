@@ -16,6 +16,7 @@ from tests.hostile_tokenizers import normalizers, replace
 from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
+from tfcore.analysis.model import costs
 from tfcore.analysis.quantities import gigabytes
 
 PAGES = {
@@ -321,3 +322,25 @@ def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
     wait_for(test, name or " ", lambda t: t.warning, 30)
     assert REFUSED[name] in said(test, "warning")
     assert str(allowed) not in said(test, "warning", "caption", "markdown")
+
+
+def test_what_is_loaded_may_make_room_and_counts_as_free(allowed, monkeypatch):
+    monkeypatch.setattr(own_models.Store, "used", 10**15)
+    monkeypatch.setattr(costs, "free_memory", lambda _: 10**14)
+    test = opened("model/your_model/page.py", model="./llama")
+    wait_for(test, "./llama", lambda t: "load model" in keys(t))
+    assert test.metric[1].label == "Free now"
+    assert test.metric[1].value.startswith(gigabytes(10**15)[:6])
+    notes = [note["text"] for note in figures(test)["fits"][1]["layout"]["annotations"]]
+    assert f"free now: {gigabytes(11 * 10**14)}" in notes
+
+
+@pytest.mark.parametrize(
+    ("policy", "folder", "told"), [("any", True, True), ("public", True, False), ("any", False, False)]
+)
+def test_how_to_put_a_model_into_an_empty_folder_is_said_where_it_may_be(
+    allowed, tmp_path, monkeypatch, policy, folder, told
+):
+    monkeypatch.setenv("TFCORE_MODELS", policy)
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path) if folder else "")
+    assert ("Put a GGUF file" in said(opened("model/your_model/page.py"), "caption")) == told
