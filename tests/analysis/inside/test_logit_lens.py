@@ -208,6 +208,9 @@ def test_cells_print_the_predictions_of_their_place():
     assert words == [[f"s{s}i{i}g0" for s in range(3)] for i in range(4)]
     assert hovers[1][2] == "s2i1g0 18&#37;, s2i1g1 19&#37;<br>'c' has rank 1, 70.0%".replace("&#37;", "%")
     assert hovers[3][0] == "s0i3g0 6%, s0i3g1 7%"
+    words, hovers = lens_cells(planted(), [[["abcdefghijklmn"] * 2] * 4] * 3, ["ABCDEFGHIJKLMN"] * 4)
+    assert (words[0][0], hovers[0][0].split()[0]) == ("abcdefg…", "abcdefghi…")
+    assert "'ABCDEFGHI…' has rank 2" in hovers[0][0]
 
 
 def test_a_token_stage_by_stage_in_words():

@@ -94,7 +94,7 @@ def test_what_is_said_of_forecasts():
     none = predicted_against_measured(
         graph, TakenOff(found.nodes[:0], empty, empty, empty, empty, Output(6), 3.0), ByteTokenizer()
     )
-    assert none.correlation is None
+    assert none == PredictedAgainstMeasured(none.measure, 0, None, None, None, 0.0, 0, 0, 0.0, "none", 0.0, 0.0)
     falls = np.array([1.0, -0.1, 0.09])
     tenth = TakenOff(found.nodes, falls, falls, falls, falls, Output(6), 3.0)
     said = predicted_against_measured(graph, tenth, ByteTokenizer())
