@@ -119,6 +119,9 @@ def test_names_say_what_and_where():
     assert [names.name(len(nodes) - i) for i in (2, 1)] == ["output t7", "output t12 − t3"]
     assert len(set(diagram.keys)) == len(diagram.keys)
     assert names.label([int(token)]) == f"t{IDS[2]}"
+    assert [names.row(int(node)) for node in (token, error)] == [names.name(int(node)) for node in (token, error)]
+    row = f"0/{nodes.feature[feature]} at t{IDS[position]} → {names.promotes([feature])[0]}"
+    assert names.row(feature) == row
 
 
 def test_what_a_feature_promotes_is_read_through_norm_and_unembedding():
@@ -188,7 +191,10 @@ def test_sentences():
         "The most influence of all features, 4.1%, has feature 1/2 at 'a' (3); with all that follows from it, it "
         "lowers what is explained by 0.50 logits."
     )
-    assert "a group of 3 with feature 1/2" in str(LargestNode("feature 1/2 at 'a' (3)", 3, 0.041, 0.5))
+    assert str(LargestNode("feature 1/2 at 'a' (3)", 3, 0.041, 0.5)) == (
+        "The most influence of all features, 4.1%, has a group of 3 with feature 1/2 at 'a' (3); with all that follows "
+        "from it, it raises what is explained by 0.50 logits."
+    )
     assert str(NodeSum("output t7", "logit", 3.5514, 3.5512, "token 'a' (0)", 1.1)) == (
         "Output t7: all contributions and biases add up to 3.551, its logit is 3.551. Largest: token 'a' (0) with "
         "+1.10."
