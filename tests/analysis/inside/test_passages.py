@@ -55,6 +55,7 @@ def test_an_encoder_explains_a_masked_token_or_the_one_asked_for():
     for none in (-1, len(found.ids), 99):
         assert read_passage(model, tokenizer, DOG, 40, none).target == 5
     assert read_passage(model, tokenizer, "The dog was.", 40).target == 3  # the last word
+    assert read_passage(model, tokenizer, "The.", 40).target == 1
     assert len(read_passage(model, tokenizer, DOG, 4).ids) == 4
     assert read_passage(model, tokenizer, "", 40).target == 0
 

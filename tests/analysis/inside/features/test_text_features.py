@@ -104,6 +104,7 @@ def test_what_it_promotes_is_its_share_of_the_logits(stories, scan, dictionary, 
     said = one_feature.feature_promotion(network, tokenizer, "stories", dictionary, feature)
     row = torch.tensor([scan.ids(int(scan.window[dictionary, feature, 0]))])
     place = int(scan.position[dictionary, feature, 0])
+    assert said.activation == scan.value[dictionary, feature].max()
     state = network(row, capture=("blocks.3.resid_post",)).activations["blocks.3.resid_post"][0, place].double()
     written = said.activation * load_transcoders("stories").each[dictionary].W_dec[feature].double()
     rms = (state.square().mean() + network.config.norm_eps).sqrt()

@@ -245,7 +245,7 @@ def step_errors(found: Kept) -> StepErrors:
     return StepErrors(sums(found.steps), len(answers), len(found.direct), commonest, times)
 
 
-def main(name: str) -> None:
+def main(name: str = "smollm2") -> None:
     """Ask all problems in both ways."""
     model, tokenizer = load(name)
     if tokenizer is None:
@@ -262,4 +262,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "smollm2")
+    main(*sys.argv[1:])
