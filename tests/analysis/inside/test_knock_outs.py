@@ -125,6 +125,9 @@ def test_the_other_name_of_a_text(text, rival):
 
 
 def test_values_beyond_the_scale_are_named():
+    names = [["a", "b"], ["c", "d"]]
+    assert quantities.scale_end(np.array([[1.0, -1.0], [np.nan, 1.0]]), names, 0.5) == quantities.ScaleEnd(1.0, ())
+    assert quantities.scale_end(np.full((2, 2), -0.25), names, 0.5) == quantities.ScaleEnd(0.5, ())
     beyond = [(f"head 0.{i}", 9.0 - i) for i in range(6)]
     assert str(quantities.ScaleEnd(2.0, ())) == "Colours end at ±2.00, the largest value."
     assert str(quantities.ScaleEnd(2.0, tuple(beyond[:4]))) == (

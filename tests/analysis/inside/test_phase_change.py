@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from tests import small
+from tfcore.analysis.inside.circuits import composition
 from tfcore.analysis.inside.phase_change import (
     BestHeads,
     FormedYet,
     InContextScore,
     Moment,
     best_heads,
+    best_key_composition,
     formed_yet,
     heads_form,
     in_context,
@@ -48,6 +51,12 @@ def test_when_heads_form():
     assert heads_form(planted([10], [0.5], [0.5])) is None, "a fall has two ends"
     assert heads_form(planted([10, 9, 0], [0, 0.5, 0.5], [0, 0.3, 0.3])) is None
     assert heads_form(planted([10, 9, 0], [0, 0.3, 0.3], [0, 0.5, 0.5])) is None
+
+
+def test_the_largest_composition_is_that_of_the_last_layer():
+    model = small.model(n_layers=3)
+    assert best_key_composition(model) == pytest.approx(composition(model, 2).scores["key"].max())
+    assert best_key_composition(small.model(n_layers=1)) == 0
 
 
 def test_the_early_token_has_one_before_it():

@@ -159,6 +159,8 @@ def test_links_of_a_group_add_up_to_its_activation():
     assert isinstance(said, NodeSum)
     assert said.value == pytest.approx(activation)
     assert said.kind == "activation"
+    assert (said.largest, said.part) == incoming.rows[0]
+    assert abs(said.part) == max(abs(part) for _, part in incoming.rows[:-2])
     every = int(np.count_nonzero(graph.edges[:, list(group)].sum(1)))
     assert len(links_of(names, group, every)[1].rows) == every, "no others are left"
     token = [int(graph.of_kind(EMBEDDING)[0])]

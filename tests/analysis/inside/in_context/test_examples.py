@@ -169,6 +169,12 @@ def test_sentences():
     )
 
 
+def test_labels_are_compared_after_all_examples():
+    curves = [accuracy.Curve(one, (*[5] * 16, n), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)]
+    found = accuracy.labels_matter(accuracy.Measured("m", "antonyms", tuple(curves), 0.1, 3))
+    assert found == LabelsMatter(16, 10, accuracy.interval(9, 10), accuracy.interval(2, 10), 3)
+
+
 def test_intervals_that_touch_overlap():
     low, middle, high = Interval(0.25, 0.125, 0.375), Interval(0.5, 0.375, 0.625), Interval(0.75, 0.7, 0.8)
     for one, other, verdict in ((low, middle, "overlap"), (low, high, "do not overlap")):
