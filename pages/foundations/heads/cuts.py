@@ -63,14 +63,14 @@ def cuts(choice: Choice) -> None:
             f"to ({n_heads}, {len(queries)}, {split.d_head}): no number changes.",
             table=lambda: pd.DataFrame(split.product),
         )
-        rows = -(-found.drawn // 8)
+        wide = max(560, 94 * -(-found.drawn // -(-found.drawn // 8)))
         figure(
             shown.figure,
             key="cuts",
             alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; "
             f"{found.trained}.",
             height=shown.figure.layout.height,
-            min_width=max(560, 94 * -(-found.drawn // rows)),
+            min_width=wide,
             caption=shown.caption,
             table=lambda: pd.DataFrame(split.patterns.reshape(n_heads * len(queries), -1)),
         )

@@ -12,7 +12,7 @@ from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.foundations.score_findings import parts_table
-from tfcore.analysis.foundations.score_parts import ScoreParts, Source, score_parts, strongest_key
+from tfcore.analysis.foundations.score_parts import ScoreParts, Source, score_parts, seen_keys, strongest_key
 from tfcore.analysis.foundations.score_writers import StreamPass, stream_pass, written
 from tfcore.figures.foundations.score_parts import HEIGHT, PAIRS_WIDTH, WIDTH
 
@@ -115,9 +115,7 @@ def examples() -> dict[str, dict[str, Any]]:
 def choose_keys(choice: Choice, run: StreamPass, layer: int, head: int, query: int) -> tuple[int, int | None]:
     """Controls for the key, and for the other key that it is compared with."""
     model, keys = cache.model(choice.model_name)[0], run.text.keys
-    last = query + 1 if run.part == "decoder" else len(keys)
-    window = model.config.window_of(layer) if run.part != "cross" else None
-    seen = [i for i in range(last) if window is None or abs(query - i) < window]
+    seen = seen_keys(model, run, layer, head, query)
     names = {i: f"{i}: {text.visible(keys[i])}" for i in seen}
     with choice.more:
         key = controls.select(

@@ -19,7 +19,7 @@ from tfcore.analysis.foundations.score_findings import (
     score_table,
     strongest_writers,
 )
-from tfcore.analysis.foundations.score_parts import score_parts, strongest_key
+from tfcore.analysis.foundations.score_parts import score_parts, seen_keys, strongest_key
 from tfcore.analysis.foundations.score_writers import Writer, stream_pass
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
@@ -197,6 +197,12 @@ def test_the_induction_head_reads_what_the_previous_token_head_wrote_at_the_key(
     assert said.at_key[0] == source.writer.name
     assert source.key == source.place - 1
     assert source.weight > 0.8
+
+
+def test_the_keys_of_a_query_are_those_before_it_and_in_its_window():
+    for window, first in ((None, 0), (2, 5)):
+        model = shaken(window=window)
+        assert seen_keys(model, read(model), 1, 0, 6) == list(range(first, 7))
 
 
 def test_a_token_that_cannot_be_seen_is_refused():

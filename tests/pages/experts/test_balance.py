@@ -11,6 +11,7 @@ from pages.experts.balance.words import WORDS
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.recorded import places
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
 from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook
@@ -75,6 +76,9 @@ def test_all_five_at_once():
     assert [trace["name"] for trace in figures(test)["curves"][1]["data"][::6]] == list(
         test.dataframe[0].value["remedy"]
     )
+    where = places(test)
+    columns = [where[f"load_{remedy}:figure"][-9:] for remedy in ("none", *REMEDIES)]
+    assert columns == ["1. column", "2. column", "3. column"] * 2
     press(test, "stop")
 
 

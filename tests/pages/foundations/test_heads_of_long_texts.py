@@ -51,3 +51,7 @@ def test_only_maps_that_are_large_are_kept_for_all_visitors(monkeypatch, room):
     assert found is not None
     assert len(found.queries) == 5
     assert found.found.patterns.flags.writeable == (not room)
+
+
+def test_of_a_deep_model_the_fourth_layer_is_cut(real_models):
+    assert opened(show="how heads are cut", model="smollm2", text="One two").slider(key="layer").value == 3

@@ -131,3 +131,8 @@ def test_a_model_trained_without_a_mask_cheats(monkeypatch):
     without, with_mask = re.search(r"steps: (\S+) without a mask, (\S+) with it", head["alt"]).groups()
     assert float(without) < 0.5 * float(with_mask)
     assert test.button(key="again").label == "Another seed"
+
+
+def test_a_deep_model_begins_in_its_fourth_layer(real_models):
+    test = opened(model="smollm2", text="One two")
+    assert [test.slider(key=key).value for key in ("layer", "head")] == [3, 5]

@@ -9,6 +9,7 @@ from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.foundations.test_heads import HOSTILE
+from tests.pages.recorded import set_by_buttons
 from tests.pages.visits import run
 
 opened = partial(visits.opened, "foundations/heads/page.py")
@@ -50,3 +51,10 @@ def test_why_in_each_part_of_a_translator(part):
 def test_why_with_any_text(name):
     test = opened(show="why", text=HOSTILE[name], key="99", than="x", layer="-7")
     assert test.info or set(figures(test)) == {"why", "pairs"}
+
+
+@pytest.mark.parametrize(("clicked", "asked"), [(3, 3), (0, 0), (-1, 16), (10**6, 16), (26, 16), ("x", 16), (None, 16)])
+def test_where_no_cell_was_clicked_the_strongest_is_asked_about(clicked, asked):
+    test = opened(layer="3", head="0", token="25")
+    test.session_state["key"] = clicked
+    assert f"key {asked}" in set_by_buttons(run(test))["ask why"].split(", ")

@@ -151,6 +151,13 @@ def strongest_key(
     return int(scores.masked_fill(~(preferred if preferred.any() else visible), -torch.inf).argmax())
 
 
+def seen_keys(model: Transformer, run: StreamPass, layer: int, head: int, query: int) -> list[int]:
+    """The keys that a query may see."""
+    _, visible = recorded_scores(model, run, run.part, layer, head, query)
+    places: list[int] = visible.nonzero().flatten().tolist()
+    return places
+
+
 def recorded_scores(
     model: Transformer, run: StreamPass, part: Part, layer: int, head: int, query: int
 ) -> tuple[Float[Tensor, " key"], Bool[Tensor, " key"]]:
