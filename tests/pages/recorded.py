@@ -105,9 +105,10 @@ def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
     return [part for alike in found.values() for part in alike]
 
 
-def _in_sight(head: dict[str, Any]) -> dict[str, int]:
-    """What of a figure that scrolls is in sight at first."""
-    return {"at": head["at"]} if head["at"] else {}
+def _in_sight(head: dict[str, Any]) -> dict[str, Any]:
+    """From which width on a figure scrolls, what of it is in sight at first, and whether cells are marked."""
+    found = {"at": head["at"], "cursor": head["cursor"], "minWidth": head["minWidth"]}
+    return {key: _in_letters(value) for key, value in found.items() if value}
 
 
 def _texts(test: AppTest) -> list[str]:

@@ -21,6 +21,7 @@ from tests.pages.random_controls import set_all
 from tests.pages.recorded import ask_for_tables, compare, distinct, drawn, places, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run, said
+from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.model import costs
 
 pytestmark = pytest.mark.usefixtures("short")
@@ -29,7 +30,7 @@ FILES = [file for file, *_ in listed()]
 TEACHING = [file for file in FILES if file != "start/home/page.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 TEXTS = ("", "A", "The cat")  # none, and such as have one token and two
-DRAWS = 3  # times that all controls of a page are set at random
+DRAWS = 6  # times that all controls of a page are set at random
 OF_JOBS = ("stop", "again", "anew")
 FEW = 4
 # Where every visit begins a training, it is a short one; where it asks something else, a round of its own.
@@ -49,7 +50,12 @@ UNSTEADY = {
 # With a choice that begins a training or a measurement.
 PARTLY_LIVE = (
     *("foundations/masks/page.py", "foundations/recurrence/page.py"),
-    *("block/normalisation/page.py", "inside/features/page.py", "inference/generation/page.py"),
+    *(
+        "block/normalisation/page.py",
+        "inside/induction/page.py",
+        "inside/features/page.py",
+        "inference/generation/page.py",
+    ),
 )
 
 
@@ -96,9 +102,9 @@ def beginnings(visits: list[tuple[dict[str, str], dict[str, Any]]]) -> dict[str,
 
 
 @pytest.fixture
-def is_live(monkeypatch) -> Callable[[str], bool]:
-    """Says of a page whether what was seen since it was last asked may be another next time: measurements, and how far
-    a training is."""
+def work(monkeypatch) -> Callable[[str], str]:
+    """Says of a page what it has begun since it was last asked: nothing, work that comes to the same result whenever it
+    is done, or what may be another next time: measurements, and long trainings."""
     begun = []
     start = jobs.Jobs.start
 
@@ -106,10 +112,12 @@ def is_live(monkeypatch) -> Callable[[str], bool]:
         begun.append(given)
         return start(*given, **named)
 
-    def asked(file: str) -> bool:
-        live = file == "training/lab/page.py" or (file in {*LIVE_PAGES, *PARTLY_LIVE} and bool(begun))
+    def asked(file: str) -> str:
+        some = bool(begun)
         begun.clear()
-        return live
+        if file == "training/lab/page.py" or (file in {*LIVE_PAGES, *PARTLY_LIVE} and some):
+            return "live"
+        return "begun" if some else ""
 
     monkeypatch.setattr(jobs.Jobs, "start", noted)
     return asked
@@ -178,14 +186,12 @@ def visits(file: str) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
         yield test, address
-        given = choices(test)
+        given = texts(test) | choices(test)
         if (sliders := frozenset(slider.key for slider in test.slider)) not in known:
             known.add(sliders)
             for end in ("min", "max"):
                 yield push(test, end), None
-            short = texts(test)
-            given = short | given
-            done -= {(key, text) for key in short for text in TEXTS}  # in each view anew
+            done -= {(key, text) for key in texts(test) for text in TEXTS}  # in each view anew
         todo += [(new, option, address) for new, options in given.items() for option in options]
     for i in range(DRAWS):
         jobs.JOBS.close()
@@ -193,22 +199,27 @@ def visits(file: str) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, is_live, filled, clicked):
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monkeypatch, work, filled, clicked):
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
     sights, opened_at = [], []
     for test, address in visits(file):
-        sights.append(seen(test, is_live(file)))
+        state = work(file)
+        sights.append(seen(test, bool(state)))
         if address is not None:
             opened_at.append((address, sights[-1]))
             is_refused = set(address.values()) & set(TEXTS)  # may be, and then lacks what a page must have
             assert is_refused or file not in TEACHING or faults(test, file) == [], address
+        if state == "begun":
+            wait_for_jobs()
+            sights.append(seen(run(test), False))
+            work(file)
     assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(opened_at)) == []
     for sight in sights:
         for name in UNSTEADY.get(file, ()):
             sight["drawn"].pop(name, None)
-    work = {"work": sorted(set(filled))} if filled else {}
-    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}} | work
+    amount = {"work": sorted(set(filled))} if filled else {}
+    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}} | amount
     assert compare(f"every choice of {file.removesuffix('/page.py')}", found, in_order=False) == []
 
 
@@ -220,19 +231,19 @@ def test_every_question_of_a_round(number, clicked):
 
 
 @pytest.mark.parametrize("file", TEACHING)
-def test_every_thing_to_try_works(file, monkeypatch, is_live):
+def test_every_thing_to_try_works(file, monkeypatch, work):
     """And there are some, beside a paper."""
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
     test, found = opened(file, **BEGIN.get(file, {})), {}
-    is_live(file)
+    work(file)
     assert "arXiv:" in said(test, "markdown", "caption", "code")
     tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
     assert len(tries) >= 3
     for key in tries:
         if any(button.key == key for button in test.button):  # another one may have led to another section
             sight = record(run(test.button(key=key).click()))
-            found[key] = {"controls": sight["controls"]} if is_live(file) and file in LIVE_PAGES else sight
+            found[key] = {"controls": sight["controls"]} if work(file) == "live" and file in LIVE_PAGES else sight
     assert compare(file.removesuffix("/page.py"), found) == []
 
 

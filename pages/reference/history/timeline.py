@@ -76,7 +76,7 @@ def panel(families: bool) -> None:
             on_click=_click,
             at=figures.place_of(layout, chosen, NARROWEST) if chosen else None,
             caption=f"{figured.caption} A year is as wide as it has entries. Click one.",
-            table=lambda: pd.DataFrame([_row(entries[key]) for key in shown]),
+            table=lambda: pd.DataFrame([_row(one) for one in entries.values()])[[key in shown for key in entries]],
         )
     if chosen is not None:
         _card(entries[chosen])
