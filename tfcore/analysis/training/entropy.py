@@ -18,8 +18,7 @@ def weighted_logs(weight: Float[ndarray, "..."], value: Float[ndarray, "..."]) -
 
     Where the value is 0 and the weight is not, minus infinity.
     """
-    with np.errstate(divide="ignore"):
-        logs = np.log2(value)
+    logs = np.log2(value, out=np.full_like(value, -np.inf), where=value > 0)
     return np.multiply(weight, logs, out=np.zeros_like(weight), where=weight > 0)
 
 
