@@ -167,6 +167,7 @@ def test_speculation_is_told_as_it_happens(monkeypatch):
     read = [guess for guess in guesses if guess.state != "discarded"]
     assert speculation.acceptance(passes) == pytest.approx(np.mean([guess.overlap for guess in read]))
     for guess in guesses:
+        assert len(guess.tokens) == len(guess.p_all) == len(guess.q_all) == speculation.SHOWN
         at = list(guess.tokens).index(guess.token) if guess.token in guess.tokens else None
         assert at is None or (guess.p_all[at], guess.q_all[at]) == pytest.approx((guess.p, guess.q))
     timings = items[len(passes) :]
@@ -276,6 +277,7 @@ def test_a_search_is_counted():
     for node in tree.nodes:
         kept += node.state in ("kept", "finished")
     assert (found.beams, found.steps, found.considered, found.kept) == (2, 4, len(tree.nodes), kept)
+    assert len(tree.nodes) == 4 * 2 * 2, "of each step twice as many as there are beams"
     assert found.best == max(one.score for one in tree.results)
     assert (found.greedy, found.left_at) == (tree.greedy.score, tree.left_at)
     assert tree.texts == tuple(BYTES.decode(list(one.ids)) for one in (*tree.results, tree.greedy))

@@ -17,6 +17,7 @@ from tfcore.analysis.inference.quantisation.activations import (
     rounded_activations,
     rounding_errors,
     scan_activations,
+    scan_inputs,
     token_error,
 )
 from tfcore.loading.checkpoints import load
@@ -107,6 +108,12 @@ def test_a_scan_has_every_way_at_every_layer(scan):
         after = rounded_activations(x[2], ActivationScheme(bits=4, scale=scale, outliers_apart=apart))
         expected = np.mean([float((b - a).norm() / a.norm()) for a, b in zip(x[2], after, strict=True)])
         assert scan.errors[4][way][2] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_text_of_one_token_has_no_rest():
+    x = torch.randn(2, 1, 6, generator=torch.Generator().manual_seed(0))
+    found = scan_inputs(x, "down")
+    assert np.array_equal(found.largest, found.without_first)
 
 
 def test_what_is_said_of_channels_and_errors():
