@@ -153,6 +153,12 @@ def test_a_block_keeps_the_terms_of_the_paper():
     assert two - one == pytest.approx(seq * (32 * d + 2 * heads * seq), rel=0.001)
 
 
+@pytest.mark.parametrize(("norm", "statistics"), [("rmsnorm", 1), ("layernorm", 2)])
+def test_a_norm_keeps_what_it_reads_and_its_statistics(norm, statistics):
+    use = memory(config(norm=norm, n_layers=1), batch=1, seq=1)
+    assert use.activations["norms"] == 3 * (24 + statistics + 24) * 4, "two of the block and the last, with outputs"
+
+
 REFUSED = {
     "seq=33 must be between 1 and max_seq_len=32": {"seq": 33},
     "seq=0 must be between 1 and max_seq_len=32": {"seq": 0},

@@ -59,6 +59,6 @@ def test_what_each_token_attends_to_most():
 
 def test_it_is_said_in_a_sentence():
     pair = "'·it' attends most to '·cat': score 3.21, weight"
-    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 5)) == f"{pair} 0.80; 5 other tokens share the remaining 0.20."
+    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 2)) == f"{pair} 0.80; 2 other tokens share the remaining 0.20."
     assert str(StrongestKey(" it", " cat", 3.214, 0.8, 1)) == f"{pair} 0.80; 1 other token has the remaining 0.20."
     assert str(StrongestKey(" it", " cat", 3.214, 1.0, 0)) == f"{pair} 1.00; it can attend to nothing else."

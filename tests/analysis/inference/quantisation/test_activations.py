@@ -48,6 +48,11 @@ def test_rounding_is_a_loop_over_tokens(bits, scale, apart):
             assert found[token, channel] == pytest.approx(expected, abs=1e-3 * abs(value) + 1e-3)
 
 
+def test_a_scheme_says_itself():
+    assert str(ActivationScheme(bits=6, scale="tensor")) == "int6, one scale per text"
+    assert str(ActivationScheme(outliers_apart=True)) == "int8, one scale per token, outliers apart"
+
+
 def test_a_channel_at_the_limit_is_an_outlier_and_nothing_has_no_error():
     assert outlier_channels(torch.tensor([[6.0, -6.0, 5.9], [0.0, 1.0, 5.9]]), 6.0).tolist() == [True, True, False]
     assert token_error(torch.zeros(1, 2), torch.zeros(1, 2)) == 0

@@ -1,6 +1,7 @@
 """Claims about how large models are, what they cost, and how they learn, recomputed."""
 
 import math
+from dataclasses import replace
 
 import torch
 
@@ -149,11 +150,11 @@ def loss_in_bits() -> Checked:
 
 def loss_at_first() -> Checked:
     """Loss of a network before its first step over ln V, for three ways to draw its weights."""
-    cases = {}
+    cases, small = {}, Deep(n_layers=6, init="gpt2")
     for name, deep in (
-        ("std 0.02", Deep(n_layers=6, init="gpt2")),
-        ("Xavier", Deep(n_layers=6, init="xavier")),
-        ("std 1", Deep(n_layers=6, init="normal", init_std=1.0)),
+        ("std 0.02", small),
+        ("Xavier", replace(small, init="xavier")),
+        ("std 1", replace(small, init="normal", init_std=1.0)),
     ):
         cases[name] = probe(deep).loss / math.log(deep.vocab_size)
     return compare(1, cases, ", ".join(f"{value:.2f} ln V ({name})" for name, value in cases.items()))
