@@ -158,7 +158,7 @@ def probe(deep: Deep, seed: int = 0) -> DepthProbe:
     In float64: without skips, gradients fall below what float32 can hold, and rounding errors would be shown.
     """
     model = build_deep(deep, seed).double()
-    ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ + 1), generator=torch.Generator().manual_seed(seed))
+    ids = torch.randint(deep.vocab_size, (ROWS, SEQ + 1), generator=torch.Generator().manual_seed(seed))
     logits, streams = run_deep(model, ids[:, :-1], deep)
     loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
     loss.backward()
@@ -172,7 +172,7 @@ def probe(deep: Deep, seed: int = 0) -> DepthProbe:
 def stream_sizes(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
     """Root mean square of the stream before the first block and after each, without a backward pass."""
     model = build_deep(deep, seed).double()
-    ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ), generator=torch.Generator().manual_seed(seed))
+    ids = torch.randint(deep.vocab_size, (ROWS, SEQ), generator=torch.Generator().manual_seed(seed))
     return _size(torch.stack(run_deep(model, ids, deep)[1])).numpy()
 
 
@@ -245,7 +245,7 @@ def uniform_loss() -> float:
 
 def previous_token_batch(generator: torch.Generator) -> tuple[Int[Tensor, "row seq"], Int[Tensor, "row seq"]]:
     """ids: random tokens. targets: the token before each; at position 0 there is none, and its target is not used."""
-    ids = torch.randint(0, RUN_VOCAB, (RUN_ROWS, RUN_SEQ), generator=generator)
+    ids = torch.randint(RUN_VOCAB, (RUN_ROWS, RUN_SEQ), generator=generator)
     return ids, ids.roll(1, dims=1)
 
 

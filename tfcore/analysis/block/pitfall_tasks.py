@@ -31,7 +31,7 @@ class Batch:
 
 def sentences(count: int, generator: torch.Generator) -> str:
     """Sentences of a small language: every word of a slot is equally likely, whatever came before."""
-    drawn = torch.stack([torch.randint(0, len(slot), (count,), generator=generator) for slot in SLOTS], dim=1)
+    drawn = torch.stack([torch.randint(len(slot), (count,), generator=generator) for slot in SLOTS], dim=1)
     return "".join(SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, row, strict=True))) for row in drawn.tolist())
 
 
@@ -69,14 +69,14 @@ def decode(ids: Int[Tensor, " seq"]) -> str:
 
 def text_batch(stream: Int[Tensor, " letter"], rows: int, seq: int, generator: torch.Generator) -> Batch:
     """Random windows of the stream; the target of each letter is the next."""
-    start = torch.randint(0, len(stream) - seq, (rows, 1), generator=generator)
+    start = torch.randint(len(stream) - seq, (rows, 1), generator=generator)
     window = stream[start + torch.arange(seq + 1)]
     return Batch(window[:, :-1], window[:, 1:])
 
 
 def reverse_batch(rows: int, generator: torch.Generator) -> Batch:
     """Rows of random symbols, to be reversed: the target at position i is the symbol at n - 1 - i."""
-    ids = torch.randint(0, SYMBOLS, (rows, ROW), generator=generator)
+    ids = torch.randint(SYMBOLS, (rows, ROW), generator=generator)
     return Batch(ids, ids.flip(1))
 
 

@@ -56,13 +56,13 @@ def facts() -> dict[tuple[int, ...], tuple[int, ...]]:
     """What follows from every pair of an adjective and an animal: the words of the other three slots, drawn once."""
     generator = torch.Generator().manual_seed(TABLE_SEED)
     first, second = (len(slot) for slot in SLOTS[:GIVEN])
-    table = torch.stack([torch.randint(0, len(slot), (first, second), generator=generator) for slot in SLOTS[GIVEN:]])
+    table = torch.stack([torch.randint(len(slot), (first, second), generator=generator) for slot in SLOTS[GIVEN:]])
     return {(i, j): tuple(table[:, i, j].tolist()) for i in range(first) for j in range(second)}
 
 
 def fact_stream(count: int, generator: torch.Generator) -> Int[Tensor, " letter"]:
     """`count` sentences with random first words and the words that follow from them, as ids of letters."""
-    drawn = torch.stack([torch.randint(0, len(slot), (count,), generator=generator) for slot in SLOTS[:GIVEN]], dim=1)
+    drawn = torch.stack([torch.randint(len(slot), (count,), generator=generator) for slot in SLOTS[:GIVEN]], dim=1)
     rows = [(*given, *facts()[given]) for given in map(tuple, drawn.tolist())]
     texts = (SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, row, strict=True))) for row in rows)
     return encode("".join(texts))

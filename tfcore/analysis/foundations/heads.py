@@ -209,7 +209,7 @@ def repeated_tokens(
         length = min(length, config.vocab_size)
         once = torch.stack([torch.randperm(config.vocab_size, generator=generator)[:length] for _ in range(rows)])
     else:
-        once = torch.randint(0, config.vocab_size, (rows, length), generator=generator)
+        once = torch.randint(config.vocab_size, (rows, length), generator=generator)
     ids = torch.cat((once, once), dim=1).to(next(model.parameters()).device)
     output = model(ids, capture=("blocks.*.attn.pattern",))
     log_p = output.logits[:, :-1].float().log_softmax(-1)

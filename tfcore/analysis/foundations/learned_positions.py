@@ -92,7 +92,7 @@ def draw_batch(
     task: Task, rows: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "row seq"], Int[Tensor, "row seq"]]:
     """Random tokens and, at each position from 4 on, the token to say: one of those just before."""
-    ids = torch.randint(0, VOCAB, (rows, SEQ), generator=generator)
+    ids = torch.randint(VOCAB, (rows, SEQ), generator=generator)
     reach = REACH if task == "nearby" else 1
     back = torch.randint(1, reach + 1, (rows, SEQ), generator=generator)
     return ids, ids.gather(1, (torch.arange(SEQ) - back).clamp(min=0))

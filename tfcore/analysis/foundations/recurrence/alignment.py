@@ -191,7 +191,7 @@ def wanted(ids: Int[Tensor, "batch seq"], order: Order) -> Int[Tensor, "batch se
 
 def letters(rows: int, length: int, seed: int) -> Int[Tensor, "row length"]:
     """Random letters."""
-    return torch.randint(0, LETTERS, (rows, length), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(LETTERS, (rows, length), generator=torch.Generator().manual_seed(seed))
 
 
 def align(config: AlignmentConfig) -> Iterator[AlignmentLook | None]:

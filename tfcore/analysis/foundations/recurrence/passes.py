@@ -73,7 +73,7 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
     models = {kind: network(config.networks, kind).eval() for kind in KINDS}
     points: list[Pass] = []
     for n in LENGTHS:
-        ids = torch.randint(0, VOCABULARY, (1, n), generator=torch.Generator().manual_seed(config.seed))
+        ids = torch.randint(VOCABULARY, (1, n), generator=torch.Generator().manual_seed(config.seed))
         for kind, model in models.items():
             run = partial(_one_pass, partial(logits_of, model, ids))
             run()  # the first run allocates

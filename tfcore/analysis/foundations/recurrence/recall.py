@@ -28,8 +28,8 @@ def recall_rows(
     """
     if seq < SHORTEST:
         raise ValueError(f"seq={seq} is too short for a mark, a letter and a question; take {SHORTEST} or more")
-    ids = torch.randint(0, LETTERS, (rows, seq), generator=generator)
-    mark = torch.randint(0, seq - 2, (rows, 1), generator=generator)
+    ids = torch.randint(LETTERS, (rows, seq), generator=generator)
+    mark = torch.randint(seq - 2, (rows, 1), generator=generator)
     ids.scatter_(1, mark, MARK)
     ids[:, -1] = ASK
     answer = ids.gather(1, mark + 1).squeeze(1)
