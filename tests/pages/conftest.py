@@ -14,9 +14,11 @@ from streamlit.components.v2 import manifest_scanner
 import tfcore
 from pages.inference.kv_cache import watch as _kv_cache_watch
 from pages.ui import page, places
+from pages.ui.loading import own_models
 from pages.ui.work import jobs, runs
 from pages.ui.work.run_records import Limits
 from pages.ui.work.workers import Workers
+from tests import own_folders
 from tests.e2e.serving import without_traceback
 from tests.pages.short import SHORT
 from tests.pages.test_router import listed
@@ -142,3 +144,23 @@ def _own_runs(monkeypatch) -> Iterator[None]:
     yield
     own.close()
     pool.shutdown(wait=True, cancel_futures=True)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> Path:
+    """Models of every family, of random weights."""
+    root = tmp_path_factory.mktemp("models")
+    own_folders.write(root)
+    return root
+
+
+@pytest.fixture
+def allowed(folders, monkeypatch) -> Path:
+    """Visitors may bring these models; none is loaded."""
+    monkeypatch.setenv("TFCORE_MODELS", "any")
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(folders))
+    monkeypatch.setattr(own_models, "STORE", own_models.Store())
+    for name in ("LOOKS", "LOADS"):
+        monkeypatch.setattr(own_models, name, jobs.Jobs())
+    st.cache_data.clear()
+    return folders

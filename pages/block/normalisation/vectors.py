@@ -33,6 +33,7 @@ CHARACTERS = 400
 NUMBERS = "2, 4, 4, 5, 7, 8"
 MODEL = "stories"
 TEXTS = "The dog ran to the park\nShe saw a red ball there"
+LETTERS = 20  # of what is no number, repeated
 ROWS = 3  # texts of a batch
 TOKENS = 6  # of each text
 
@@ -55,7 +56,7 @@ def read_numbers(pasted: str) -> tuple[float, ...]:
         except ValueError:
             number = math.nan
         if not math.isfinite(number) or abs(number) > LARGEST or "_" in word:
-            shown = text.escape(text.visible(text.shorten(word, 20)))
+            shown = text.escape(text.visible(text.shorten(word, LETTERS)))
             raise ValueError(f"“{shown}” is no number from −1,000,000 to 1,000,000: write them like {NUMBERS}.")
         numbers.append(number)
     return tuple(numbers)

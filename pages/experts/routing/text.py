@@ -20,6 +20,7 @@ from tfcore.figures.shown import Shown
 
 OVERVIEW = 200  # with up to four layers
 BESIDE = 290
+LETTERS = 40  # of a token in a heading
 CODE = "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n\nprint(add(3, 4), sub(9, 2))"
 DIALOGUE = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
 TRY: dict[str, dict[str, Any]] = {
@@ -142,7 +143,7 @@ def show_probs(now: reading.Reading, found: RoutedText, at: int, token: int) -> 
     routing, scan = found.routing, reading.scan_of(now.model)
     usual = None if scan is None else scan.share_of(at, now.text.ids[token])
     shown = experiments.probabilities(found, usual, at, token)
-    name = text.escape(text.visible(now.text.tokens[token]), 40)
+    name = text.escape(text.visible(now.text.tokens[token]), LETTERS)
     st.markdown(f"**Router's probabilities for “{name}”** in layer {now.layers[at]}; above the chosen, the weight")
     has_bias = reading.network(now.model)[0].config.experts.bias_rate > 0
     biased = " Each expert also has a fixed bias that counts only for the choice and keeps the load even." * has_bias

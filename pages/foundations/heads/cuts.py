@@ -1,5 +1,6 @@
 """The page on heads: one width cut into more or fewer heads, and heads that share keys and values."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -72,7 +73,7 @@ def cuts(choice: Choice) -> None:
             height=shown.figure.layout.height,
             min_width=wide,
             caption=shown.caption,
-            table=lambda: pd.DataFrame(split.patterns.reshape(n_heads * len(queries), -1)),
+            table=lambda: pd.DataFrame(np.concatenate(split.patterns)),
         )
     st.subheader(SHARING, anchor=False)
     if (refusal := head_splits.sharing_refusal(config)) is not None:
@@ -133,5 +134,5 @@ def sharing(shared: list[head_splits.SharedKV], layer: int) -> None:
         min_width=560,
         alt=f"Attention maps of layer {layer} for every variant. {loss}",
         caption=f"Layer {layer}, one row per variant. {loss}",
-        table=lambda: pd.DataFrame(own.reshape(len(own) * own.shape[1], -1)),
+        table=lambda: pd.DataFrame(np.concatenate(own)),
     )

@@ -54,7 +54,6 @@ def sinusoidal() -> None:
             shown.figure,
             key="table",
             height=420,
-            cursor=False,
             table=lambda: pd.DataFrame(result.table),
             alt=shown.alt,
             caption=f"Shape ({length}, {d_model}). One row is what is added to the token at that position; the framed "

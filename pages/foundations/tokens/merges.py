@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.tokens import experiments
-from pages.foundations.tokens.text_tokens import readers
+from pages.foundations.tokens.text_tokens import CHIPS, readers
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -180,7 +180,7 @@ def learned() -> None:
             st.caption(f"After {now} merges no pair stands twice, so it ends there.")
         pieces = bpe.replay(found.words, {one.pair: rank for rank, one in enumerate(found.merges[:now])})[-1].pieces
         st.markdown(f"**The text in {bpe.learned_length(found, now).tokens_text} tokens**")
-        shown = pieces[:240]
+        shown = pieces[:CHIPS]
         hues = [i % 3 for i, _ in enumerate(shown)]
         text.chips(shown, key="learned pieces", hues=hues, label="The text in tokens")
     with right:

@@ -22,6 +22,7 @@ UBIQUITIN = "MQIFVKTLTGKTITLEVEPSDTIENVKAKIQDKEGIPPDQQRLIFAGKQLEDGRTLSDYNIQKESTL
 INSULIN = ">insulin, chains A and B with what joins them, human\nMALWMRLLPLLALLALWGPDPAAAFVNQHLCGSHLVEALYLVCGERGFFYTPKTRREAEDLQVGQVELGGGPGAGSLQPLALEGSLQKRGIVEQCCTSICSLYQLENYCN"  # noqa: E501
 RESIDUES = 2_000
 HUES = (0, 1, 2, 4, 3)  # of the chips, by group: the colours of the bars beside them
+COLUMNS, LETTERS = 50, 30  # of a table to choose from, and of the name of one
 LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 
 
@@ -100,7 +101,7 @@ def _choose_column(pasted: str, first: Column) -> Column | str:
     """The column of a table that has several."""
     if len(first.names) < 2:
         return first
-    names = {i: f"{i + 1}: {text.shorten(text.visible(name), 30)}" for i, name in enumerate(first.names[:50])}
+    names = {i: f"{i + 1}: {text.shorten(text.visible(name), LETTERS)}" for i, name in enumerate(first.names[:COLUMNS])}
     return column(pasted, controls.select("Column", "column", list(names), min(first.index, len(names) - 1), names))
 
 

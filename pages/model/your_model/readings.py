@@ -20,6 +20,7 @@ from tfcore.loading.hub import is_hub_name
 
 TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
 CHARACTERS = 500  # of a text
+READ = 400  # of what the model reads and writes
 CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
@@ -137,8 +138,8 @@ def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
         st.info("This model has no language model head: hidden states and attention are all it gives.")
         return []
     if found.way == "blank":
-        st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
-    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', 400)}")
+        st.markdown(f"**It reads:** {text.escape(found.text, READ)}")
+    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', READ)}")
     vocab = cache.model(name)[0].config.vocab_size
     shown = experiments.first(found, vocab)
     figure(

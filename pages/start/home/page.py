@@ -213,8 +213,8 @@ CHAPTER_PICTURES = {
 
 SMALL = 112  # pixels across of a picture
 # Of a picture that was taken for previews of links, only what is below its title is shown.
-CUT = f"""<style>img[alt^="A figure of the page"] {{
-  clip-path: inset(25% 0 2% 0); margin-block: -{0.25 * SMALL * 0.525:.0f}px -1px; }}</style>"""
+CUT = """<style>img[alt^="A figure of the page"] {
+  clip-path: inset(25% 0 2% 0); margin-block: -15px -1px; }</style>"""
 # The pictures were taken in the light theme. In the dark one black and white change places, and hues stay.
 DARK = '<style>img[alt^="A figure of the page"] { filter: invert(0.9) hue-rotate(180deg); }</style>'
 

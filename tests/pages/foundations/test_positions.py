@@ -7,8 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.foundations.positions import beyond, effects, scores
 from pages.ui import cache, controls
+from tests import own_folders
 from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.own_models import brought
 from tests.training import tiny_run
 from tfcore.analysis.foundations.position_effects import position_effects
 from tfcore.training import ladder
@@ -141,3 +143,12 @@ def test_a_matrix_that_is_shown_in_part_says_so():
 def test_of_many_words_the_first_are_shuffled(count, more):
     test = opened(scheme="None", text="a " * count)
     assert (f"The first {scores.WORDS} words are used." in words(test)) == more
+
+
+def test_of_many_learned_positions_64_are_shown_at_first(allowed):
+    kind, settings, tokenizer = own_folders.FAMILIES["gpt2"]
+    own_folders.written(kind, settings | {"n_positions": 160}, allowed / "long")
+    tokenizer().save(str(allowed / "long" / "tokenizer.json"))
+    brought("./long")
+    shown = opened(scheme="Learned", table="Of a model", of="./long").slider(key="positions")
+    assert (shown.min, shown.value, shown.max) == (4, 64, 128)

@@ -2,22 +2,17 @@
 
 import json
 import shutil
-import sys
-import time
 
 import pytest
-import streamlit as st
 
 from pages.ui import session
-from pages.ui.loading import model_settings, own_models
-from pages.ui.work import jobs
+from pages.ui.loading import own_models
 from tests import own_folders
 from tests.hostile_tokenizers import normalizers, replace
 from tests.nightly import often
 from tests.pages.figures import figures
+from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
-from tfcore.analysis.model import costs
-from tfcore.analysis.quantities import gigabytes
 
 PAGES = {
     "heads": ("foundations/heads/page.py", {}),
@@ -77,31 +72,6 @@ INSTEAD = {  # where a page shows another model, and what it says
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    root = tmp_path_factory.mktemp("models")
-    own_folders.write(root)
-    return root
-
-
-@pytest.fixture
-def allowed(folders, monkeypatch):
-    monkeypatch.setenv("TFCORE_MODELS", "any")
-    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(folders))
-    monkeypatch.setattr(own_models, "STORE", own_models.Store())
-    for name in ("LOOKS", "LOADS"):
-        monkeypatch.setattr(own_models, name, jobs.Jobs())
-    st.cache_data.clear()
-    return folders
-
-
-def brought(name: str) -> own_models.Own:
-    """The model, loaded as the job does it."""
-    last = list(own_models.bring(name, model_settings.read()))[-1]
-    assert isinstance(last, own_models.Own), last
-    return last
 
 
 @pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["gpt2", "bert"]))
@@ -232,30 +202,6 @@ def test_the_cache_of_a_decoder_of_ones_own_is_counted_and_no_other_models(allow
     assert "what is shown here needs a decoder" in said(other, "info")
 
 
-@pytest.mark.parametrize(("family", "routed"), [("gpt2", False), ("mixtral", True)])
-def test_a_mixture_of_experts_is_led_to_the_page_on_routing(allowed, family, routed):
-    brought(f"./{family}")
-    test = opened("model/your_model/page.py", model=f"./{family}")
-    pages = {e.proto.page for e in test.main if getattr(e, "type", "") == "page_link"}
-    assert "kv-cache" in pages
-    assert ("routing" in pages) == routed
-
-
-def wait_for(test, name, condition, seconds=60):
-    """Run the page again whenever a job about this model has ended, until it shows what is waited for."""
-    until = time.monotonic() + seconds
-    while not condition(test):
-        assert time.monotonic() < until, said(test, "info", "caption", "warning")
-        for pool, kind in ((own_models.LOOKS, "look"), (own_models.LOADS, "load")):
-            pool.wait((kind, name, 0), sys.maxsize, until - time.monotonic())
-        run(test)
-    return test
-
-
-def keys(test):
-    return {button.key for button in test.button}
-
-
 def test_a_link_with_a_model_that_is_not_loaded_offers_to_load_it(allowed):
     test = opened("foundations/heads/page.py", model="./gpt2")
     assert "./gpt2 is not loaded on this server now" in said(test, "markdown").replace("*", "")
@@ -288,59 +234,3 @@ def test_where_it_is_not_allowed_the_page_says_so(allowed, monkeypatch):
     test = opened("foundations/heads/page.py", model="./gpt2")
     assert test.selectbox(key="model").value == "stories"
     assert "has not allowed to load others" in said(test, "caption")
-
-
-def test_the_page_looks_loads_and_shows(allowed):
-    test = opened("model/your_model/page.py", model="./llama")
-    wait_for(test, "./llama", lambda t: "load model" in keys(t))
-    config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
-    assert test.metric[0].value == gigabytes(config_says)
-    own_models.STORE.make_room("./llama", 0, 0)
-    run(test).button(key="load model").click()
-    wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
-    assert test.dataframe[0].value.set_index("setting").value["KV heads"] == "3"
-    assert " s; from a folder." in said(test, "caption")
-    assert "Tokenizer check." in said(test, "markdown")
-    assert "Continuation:" in said(test, "markdown")
-    linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]
-    assert linked
-    assert all("model=.%2Fllama" in query for query in linked)
-
-
-REFUSED = {
-    "nonsense name": "is no name of a model: write org/name",
-    "../../etc": "is no name of a model: write org/name",
-    "./none": "There is no folder ./none",
-    "org/name": "the Hugging Face hub cannot be reached from here, and org/name is not in the cache",
-    "": "There is no name yet",
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
-    test = opened("model/your_model/page.py", model=name or " ")
-    wait_for(test, name or " ", lambda t: t.warning, 30)
-    assert REFUSED[name] in said(test, "warning")
-    assert str(allowed) not in said(test, "warning", "caption", "markdown")
-
-
-def test_what_is_loaded_may_make_room_and_counts_as_free(allowed, monkeypatch):
-    monkeypatch.setattr(own_models.Store, "used", 10**15)
-    monkeypatch.setattr(costs, "free_memory", lambda _: 10**14)
-    test = opened("model/your_model/page.py", model="./llama")
-    wait_for(test, "./llama", lambda t: "load model" in keys(t))
-    assert test.metric[1].label == "Free now"
-    assert test.metric[1].value.startswith(gigabytes(10**15)[:6])
-    notes = [note["text"] for note in figures(test)["fits"][1]["layout"]["annotations"]]
-    assert f"free now: {gigabytes(11 * 10**14)}" in notes
-
-
-@pytest.mark.parametrize(
-    ("policy", "folder", "told"), [("any", True, True), ("public", True, False), ("any", False, False)]
-)
-def test_how_to_put_a_model_into_an_empty_folder_is_said_where_it_may_be(
-    allowed, tmp_path, monkeypatch, policy, folder, told
-):
-    monkeypatch.setenv("TFCORE_MODELS", policy)
-    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path) if folder else "")
-    assert ("Put a GGUF file" in said(opened("model/your_model/page.py"), "caption")) == told
