@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.analysis.inside.test_logit_attribution import shaken
 from tfcore.analysis.inside import flow_shares
 from tfcore.analysis.inside import information_flow as flows
 from tfcore.analysis.inside.flow_shares import Factors, edits_of
@@ -133,7 +134,7 @@ def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
     ],
 )
 def test_shares_of_a_logit_are_those_of_a_slow_loop(values, toward, factors):
-    model = small.model(**values)
+    model = shaken(**values)
     fast = trace(model, of_ids(TEXT, 8), 0.0, factors, toward)
     expected = slow(model, TEXT, 8, 0.0, factors, toward)
     for name in ("stream", "straight", "feedforward"):
@@ -320,6 +321,9 @@ def test_the_next_token_is_drawn_by_temperature_top_p_and_seed():
     squares = own**2 / (own**2).sum()
     np.testing.assert_allclose(sampled(guesses, Sampling(temperature=0.5)), squares, atol=1e-6)
     np.testing.assert_allclose(sampled(guesses, Sampling(top_p=0.7)), [0, 2 / 3, 1 / 3, 0], atol=1e-6)
+    assert [flows.how_drawn(one) for one in (Sampling(), Sampling(temperature=0.5), Sampling(top_p=0.9))] == [
+        *("", "temperature 0.5", "temperature 1.0, top-p 0.90")
+    ]
     assert draw_token(guesses, Sampling(temperature=0), 5) == 1
     drawn = [draw_token(guesses, Sampling(), seed) for seed in range(400)]
     np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 400, own, atol=0.07)

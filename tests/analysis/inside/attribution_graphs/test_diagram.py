@@ -21,6 +21,7 @@ from tfcore.analysis.inside.attribution_graphs.diagram import (
     links_of,
     node_sum,
     profiles,
+    written_by,
 )
 from tfcore.analysis.inside.attribution_graphs.effects import total_effects
 from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT
@@ -131,6 +132,9 @@ def test_what_a_feature_promotes_is_read_through_norm_and_unembedding():
     logits = [float((row * model.decoder.ln_final.weight) @ vector) for vector in model.embed.weight]
     best = sorted(range(len(logits)), key=lambda token: -logits[token])[:4]
     assert naming().promotes([feature]) == [f"t{token}" for token in best]
+    pair = graph.of_kind(FEATURE)[-2:].tolist()
+    rows = [dictionaries[2].W_dec[int(graph.nodes.feature[i])] * float(graph.nodes.activation[i]) for i in pair]
+    torch.testing.assert_close(written_by(dictionaries, graph, pair), rows[0] + rows[1])
 
 
 def test_the_strongest_token_of_a_feature_is_that_of_a_loop():

@@ -112,6 +112,11 @@ def test_the_scan_finds_what_a_plain_search_finds(scanned):
                 assert found.token_share[d, feature, 0] == pytest.approx(most / len(own))
                 assert own.count(found.token[d, feature, 0]) == most
                 assert found.histogram[d, feature].sum() == pytest.approx(1, abs=1e-5)
+        for feature in np.flatnonzero(fires)[::7]:
+            own = torch.tensor([found.ids(int(found.window[d, feature, 0]))])
+            x = model()(own, capture=(one.config.reads,)).activations[one.config.reads][0]
+            value = float(one.encode(x)[int(found.position[d, feature, 0]), int(feature)])
+            assert value == pytest.approx(found.value[d, feature, 0], abs=1e-4)
     assert found.read[0] == sum(max(0, int((row != 65_535).sum()) - SETTLED) for row in windows)
 
 
