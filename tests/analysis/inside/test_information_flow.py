@@ -113,7 +113,7 @@ def slow(
 @pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize(("threshold", "factors"), [(0.0, {}), (0.02, {(1, 2): 0.0, (0, 1): -1.5})])
 def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
-    model = small.model(**values)
+    model = shaken(**values)
     fast, expected = trace(model, of_ids(TEXT, 7), threshold, factors), slow(model, TEXT, 7, threshold, factors)
     for name in ("stream", "straight", "feedforward", "faint"):
         np.testing.assert_allclose(getattr(fast, name), expected[name], atol=2e-5, err_msg=name)

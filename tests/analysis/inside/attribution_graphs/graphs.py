@@ -29,7 +29,10 @@ def transcoders(model: Transformer, top_k: int = 5) -> list[Transcoder]:
 
 @cache
 def made() -> tuple[Transformer, list[Transcoder], Graph]:
-    """The model, its transcoders, and the graph of IDS."""
-    model = small.model(**WIRING)
+    """The model, its transcoders, and the graph of IDS; the weights of its norms are no ones."""
+    model, drawn = small.model(**WIRING), torch.Generator().manual_seed(7)
+    for weight in model.parameters():
+        if weight.ndim == 1:
+            weight.add_(torch.randn(weight.shape, generator=drawn) * 0.3)
     dictionaries = transcoders(model)
     return model, dictionaries, attribution_graph(model, dictionaries, IDS, OUTPUTS)
