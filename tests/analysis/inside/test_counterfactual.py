@@ -47,6 +47,14 @@ def test_the_likely_replacement_that_changes_the_prediction_most():
     assert [a == b for a, b in zip(one, other, strict=True)].count(False) == 1
 
 
+def test_the_first_token_which_nothing_predicts_stays():
+    model, tokenizer = tfcore.load("stories")
+    text = " Sam saw a dog"
+    found = counterfactual(model, tokenizer, text, 64)
+    assert found == by_hand(model, tokenizer, text)
+    assert found.startswith(" Sam")
+
+
 def test_only_the_tokens_that_are_read_stay():
     model, tokenizer = tfcore.load("stories")
     found = counterfactual(model, tokenizer, TEXT, 9)

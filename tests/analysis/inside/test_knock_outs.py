@@ -7,12 +7,13 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.analysis.inside import quantities
-from tfcore.analysis.inside.interventions import parts_of
+from tfcore.analysis.inside.interventions import Part, parts_of
 from tfcore.analysis.inside.knock_outs import (
     LayerEffects,
     all_effects,
     knock_out_each,
     largest_effect,
+    strongest_head,
     without_rounding,
 )
 from tfcore.analysis.inside.quantities import Quantity, measured, rival_name
@@ -98,6 +99,12 @@ def test_the_largest_effect_is_that_of_a_loop():
         f"lowest: head 0.5, -9.00; {small_ones} of 13 change it by less than 0.1."
     )
     assert "lowest" not in str(largest_effect(np.abs(effects), parts, "x", "y", "logits"))
+
+
+def test_the_strongest_head_is_no_feedforward_layer():
+    effects = np.zeros((2, 7))
+    effects[1, 6], effects[0, 2], effects[1, 4] = 9.0, 3.0, -4.0
+    assert strongest_head(effects, parts_of(small.config())) == Part(0, 2)
 
 
 def test_effects_at_their_limits():

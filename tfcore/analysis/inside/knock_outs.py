@@ -75,12 +75,13 @@ def without_rounding(effects: Float[ndarray, "*effects"]) -> Float[ndarray, "*ef
 
 def strongest_head(effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]]) -> Part:
     """The head with the largest effect."""
-    heads = [
-        (float(effect), part)
+    heads = {
+        part: float(effect)
         for row, own in zip(effects, parts, strict=True)
         for effect, part in zip(row, own, strict=True)
-    ]
-    return max((pair for pair in heads if pair[1].head is not None), key=lambda pair: pair[0])[1]
+        if part.head is not None
+    }
+    return max(heads, key=lambda part: heads[part])
 
 
 # ---- findings ----

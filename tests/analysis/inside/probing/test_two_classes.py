@@ -94,6 +94,7 @@ def test_the_difference_of_means():
 def test_a_probe_by_newton_is_the_probe_by_gradients():
     """A softmax over two classes has weights w / 2 and -w / 2: its penalty on both is half of that on w."""
     made = planted(1.0)
+    made.states[1] = 2 + 5 * made.states[1]
     x, first = made.states[1], made.first
     along = two_classes.class_direction(made, 1, "probe")
     slow = fit_probe(torch.from_numpy(x), torch.from_numpy(first).long(), 2, l2=2 * L2)
