@@ -135,7 +135,9 @@ def test_the_best_head_of_both_tests():
         "Prefix matching and copying scores of 4 heads, 25 random tokens, 10 examples: head 1.1 scores 0.75 in prefix "
         "matching and 0.25 in copying."
     )
-    assert str(findings.best_induction_head(result, [], 25)).endswith("no head of this model is an induction head.")
+    none = findings.best_induction_head(result, [], 25)
+    assert none == findings.BestInductionHead(4, 25, 10, None, 0.0, 0.0)
+    assert str(none).endswith("no head of this model is an induction head.")
 
 
 @pytest.mark.parametrize("model", RECIPES)

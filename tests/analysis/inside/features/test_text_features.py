@@ -126,8 +126,10 @@ def test_the_sentence_of_promotion():
 
 
 def test_neighbours_are_those_with_the_largest_cosines():
-    found = one_feature.feature_neighbours(LAYER, 3, 4)
-    rows = LAYER.W_dec.double()
+    of = Transcoder(TranscoderConfig.of_mlp(1, **SHAPE), 1).requires_grad_(False)
+    of.W_dec.mul_(torch.linspace(0.5, 2, 50)[:, None])  # a cosine does not depend on lengths
+    found = one_feature.feature_neighbours(of, 3, 4)
+    rows = of.W_dec.double()
     cosines = {i: float(torch.cosine_similarity(rows[3], rows[i], dim=0)) for i in range(50) if i != 3}
     best = sorted(cosines, key=lambda i: -cosines[i])[:4]
     assert found.features == tuple(best)
