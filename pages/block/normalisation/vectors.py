@@ -169,7 +169,7 @@ def which_axis() -> None:
             right.info("There is no text yet: type one to three lines.")
             fragments.stop()
         row = controls.place("Text of the token to replace", "row", len(rows))
-        position = controls.place("Its position", "position", len(rows[0]), 3)
+        position = controls.place("Its position", "position", len(rows[row]), 3)
     replaced = leak, tokens, other = replace_token(model_name, lines, TOKENS, row, position, kind)
     shown = experiments.which_axis(replaced, row, position)
     with right:
@@ -185,7 +185,7 @@ def which_axis() -> None:
             min_width=660,
             table=lambda: changes(leak, tokens),
             alt=shown.alt,
-            caption=f"Embeddings ({len(rows)}, {len(rows[0])}, {models.config(model_name).d_model}) of "
+            caption=f"Embeddings ({len(rows)}, {len(rows[row])}, {models.config(model_name).d_model}) of "
             f"{model_name}; framed: the replaced token. {shown.caption}",
         )
     page.what_to_see(

@@ -125,12 +125,8 @@ def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
         return []
     trip = there_and_back(name, pasted)
     st.markdown(f"**Tokenizer check.** {trip}")
-    text.chips(
-        trip.tokens[:CHIPS],
-        key="pieces",
-        hues=[i % 3 for i in range(min(CHIPS, len(trip.ids)))],
-        label="The text in tokens",
-    )
+    tokens = trip.tokens[:CHIPS]
+    text.chips(tokens, key="pieces", hues=[i % 3 for i, _ in enumerate(tokens)], label="The text in tokens")
     if not trip.same:
         st.caption(f"Decoded: {text.escape(trip.back, text.MESSAGE)}")
     found = said_first(name, pasted)

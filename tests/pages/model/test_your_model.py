@@ -73,3 +73,17 @@ def test_how_to_put_a_model_into_an_empty_folder_is_said_where_it_may_be(
     monkeypatch.setenv("TFCORE_MODELS", policy)
     monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path) if folder else "")
     assert ("Put a GGUF file" in said(opened("model/your_model/page.py"), "caption")) == told
+
+
+@pytest.mark.parametrize(("spare", "fits"), [(0, True), (-1, False)])
+def test_a_model_that_just_fits_can_be_loaded(allowed, monkeypatch, spare, fits):
+    size = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
+    own_models.STORE.make_room("./llama", 0, 0)
+    monkeypatch.setenv("TFCORE_MODEL_GB", f"{(size + spare + 0.5) / 1e9:.13f}")
+    monkeypatch.setenv("TFCORE_DOWNLOAD_GB", "0")  # nothing of a folder is downloaded
+    test = opened("model/your_model/page.py", model="./llama")
+    wait_for(test, "./llama", lambda t: t.metric)
+    assert ("load model" in keys(test)) == fits
+    assert (f"It does not fit: it needs {gigabytes(size)}" in said(test, "warning")) != fits
+    notes = [note["text"] for note in figures(test)["fits"][1]["layout"]["annotations"]]
+    assert f"limit here: {gigabytes(size + spare)}" in notes
