@@ -156,6 +156,8 @@ def test_a_block_keeps_the_terms_of_the_paper():
 @pytest.mark.parametrize(("norm", "statistics"), [("rmsnorm", 1), ("layernorm", 2)])
 def test_a_norm_keeps_what_it_reads_and_its_statistics(norm, statistics):
     use = memory(config(norm=norm, n_layers=1), batch=1, seq=1)
+    assert set(use.activations) == {"embedding", "norms", "attention", "feed-forward", "output"}
+    assert use.activations["embedding"] == 8, "an index"
     assert use.activations["norms"] == 3 * (24 + statistics + 24) * 4, "two of the block and the last, with outputs"
 
 

@@ -178,6 +178,25 @@ def test_what_a_norm_costs_for_each_number(norm, bias, operations):
     assert _norm(config, 5) == StageCost(weights * config.d_model, operations * 5 * config.d_model)
 
 
+@pytest.mark.parametrize(
+    ("stage", "each", "numbers"),
+    [
+        ("qk-norm", 4, 5 * 12 * 4),
+        ("rotation", 3, 5 * 12 * 4),
+        ("scaled", 1, 6 * 25),
+        ("bias", 1, 6 * 25),
+        ("softmax", 4, 6 * 25),
+        ("add-1", 1, 5 * 24),
+        ("add-2", 1, 5 * 24),
+        ("activation", 1, 5 * 96 * 2),
+        ("probabilities", 4, 5 * 61),
+    ],
+)
+def test_what_a_stage_without_products_costs_for_each_number(stage, each, numbers):
+    """Of 5 tokens, in 6 heads of 4 numbers."""
+    assert stage_cost(small.config(d_ff=96, activation="swiglu"), stage, 5).flops == each * numbers
+
+
 def test_what_reading_costs():
     config = small.config(positions="learned")
     d = config.d_model

@@ -1,5 +1,7 @@
 """What is said of fine-tuning, against numbers counted apart."""
 
+from dataclasses import replace
+
 import pytest
 
 from tfcore.analysis.model.memory_use import memory
@@ -64,6 +66,12 @@ def test_what_depends_on_the_seed():
         "Over 3 seeds of batches (all weights) the loss on the new text falls by 0.80 to 1.10 nats per token, that on "
         "the old one rises by 0.50."
     )
+
+
+@pytest.mark.parametrize(("method", "more"), [("full", 4 * 32 * 64), ("last", 32 * 64), ("lora", 4 * 2 * 64)])
+def test_a_gate_is_trained_like_what_it_is_beside(method, more):
+    config = FineTuneConfig(method=method, layers=1, rank=2)
+    assert trainable(MODEL, config) - trainable(replace(MODEL, activation="gelu"), config) == more
 
 
 def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():
