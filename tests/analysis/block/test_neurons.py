@@ -101,6 +101,10 @@ def test_the_lift_is_the_neurons_own_part_of_the_logits():
     )
 
 
+def test_a_neuron_that_is_off_is_0_and_no_other_is():
+    assert neurons.neuron_off(1, 2, 5).function(torch.ones(1, 4)).tolist() == [[1, 1, 0, 1]]
+
+
 def test_most_active_are_those_nearest_to_their_records():
     records = np.array([[[2.0, -1.0], [4.0, -4.0], [0.0, -8.0]]])
     found = neurons.most_active(np.array([[1.0, -3.0, 5.0]]), records, 3)

@@ -32,7 +32,7 @@ def test_every_letter_has_an_id_and_a_group():
         ("", "no residues"),
         (">only a name", "no residues"),
         ("MQ1F", "letter 3 is '1'"),
-        ("MQJ", "letter 3 is 'J'"),
+        ("MQJ", "letter 3 is 'J', which is no amino acid; use ACDEFGHIKLMNPQRSTVWY$"),
         (">a\nMQ\n>b\nMQ", "two proteins"),
         ("猫", "letter 1"),
     ],

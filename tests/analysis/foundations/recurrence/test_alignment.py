@@ -57,6 +57,14 @@ def test_what_is_wanted():
     assert alignment.sources(3, "reverse").tolist() == [2, 1, 0]
 
 
+def test_right_letters_are_counted_at_every_length(monkeypatch):
+    monkeypatch.setattr(alignment, "TESTED", 4)
+    model = EncoderDecoder(6, attention=False)
+    monkeypatch.setattr(model, "forward", lambda ids: (torch.nn.functional.one_hot(ids, 26), None))
+    assert alignment.right_letters(model, "copy") == (1.0,) * len(LENGTHS)
+    assert max(alignment.right_letters(model, "reverse")) < 0.5
+
+
 def test_a_place_is_followed_where_the_largest_weight_is_at_most_one_letter_off(monkeypatch):
     monkeypatch.setattr(alignment, "TESTED", 4)
     length, written = LENGTHS[-1], 5
