@@ -51,13 +51,15 @@ OPERATORS = (
     *("core/ReplaceTrueWithFalse", "core/ReplaceFalseWithTrue", "core/ReplaceAndWithOr", "core/ReplaceOrWithAnd"),
     *("core/NumberReplacer", "core/ZeroIterationForLoop", "core/ReplaceBreakWithContinue"),
 )
-# Not mutated: sizes on the screen and of caches, colours, the layout of columns. A person looks at these, no test does.
+# Not mutated: sizes on the screen and of caches, lengths of labels, colours, the layout of columns. A person looks at
+# these, no test does.
 SIZES = {
     *("height", "width", "min_width", "size", "gap", "max_entries", "border", "anchor", "vertical_alignment", "wrap"),
     *("horizontal", "hide_index", "delta_color", "disabled", "frozen", "slots", "kw_only", "key", "color", "line"),
     "strict",  # of zip: what is zipped has one length
 }
 LARGEST = 10_000  # of a number that is changed, by 1: of larger ones a page shows no such difference
+LABELS = {"label", "shorten"}  # of a text, to a length
 LAYOUT = {"columns", "container", "base_layout", "of_model", "data", "expander", "tabs"}
 
 
@@ -102,7 +104,7 @@ def _is_size(target: ast.expr) -> bool:
 
 def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Ranges of a module, from (line, column) to (line, column), in which a fault would say nothing: annotations,
-    decorators, SIZES, LAYOUT and numbers beyond LARGEST."""
+    decorators, SIZES, LAYOUT, the lengths of LABELS and numbers beyond LARGEST."""
     ranges = []
     for node in ast.walk(ast.parse(source)):
         parts: list[ast.AST | None] = []
@@ -122,6 +124,8 @@ def excluded(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             parts.append(node.value)
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in LABELS:
+                parts += node.args[1:]
             if name in LAYOUT:
                 parts += [*node.args, *(keyword.value for keyword in node.keywords)]
         if isinstance(node, ast.Assign):

@@ -31,7 +31,17 @@ NEAR = 2e-3  # results of two processors differ by less
 FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
 LABELLED = ("button", "download_button", "expander", "page_link")
-CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "checkbox", "text_input", "number_input")
+CONTROLS = (
+    "slider",
+    "select_slider",
+    "selectbox",
+    "multiselect",
+    "toggle",
+    "checkbox",
+    "text_input",
+    "number_input",
+    "radio",
+)
 
 
 def record(test: AppTest) -> dict[str, Any]:
@@ -60,7 +70,8 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
 
 
 def places(test: AppTest) -> dict[str, str]:
-    """Key of each control and figure -> in which column or box of the page it stands, and which button is coloured."""
+    """Key of each control and figure -> in which column or box of the page it stands, which button is coloured, and
+    which label is hidden."""
     return dict(_places(test.main, ""))
 
 
@@ -70,7 +81,8 @@ def _places(block: Any, path: str) -> Iterator[tuple[str, str]]:
             box = {"column": f"{i + 1}. column ", "flex_container": ""}.get(part.type, f"{part.type} ")
             yield from _places(part, path + box)
         elif getattr(part, "key", None):
-            yield str(part.key), f"{path}{getattr(part.proto, 'type', '')}".strip()
+            hidden = getattr(getattr(part.proto, "label_visibility", None), "value", 0)
+            yield str(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
 
 
 def set_by_buttons(test: AppTest) -> dict[str, str]:

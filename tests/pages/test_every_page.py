@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.round import LENGTH
-from pages.ui.work import filling, jobs
+from pages.ui.work import filling, jobs, live
 from tests.pages.clicks import recorded
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
@@ -59,6 +59,7 @@ PARTLY_LIVE = (
 )
 
 
+WRITTEN = {"work": "answer", "step": "token", "fresh": ""}  # ends before its bar does
 FILLING = (
     *("probing.steer", "probing.reads", "in_context.heads", "circuits.edges", "stream.skip"),
     *("interventions.patch", "interventions.switch", "interventions.sets"),
@@ -125,15 +126,22 @@ def work(monkeypatch) -> Callable[[str], str]:
 
 @pytest.fixture
 def filled(monkeypatch) -> list[str]:
-    """How much work the pages have filled in until now, by their own count."""
+    """How much work the pages have filled in until now by their own count, and how far their bars go."""
     noted: list[str] = []
+    bar = live.bar
 
     def fill(key: Any, operations: float, *given: Any, **more: Any) -> None:
         noted.append(f"{given[3]} times {given[4]}, {operations:.3g} operations")
         filling.fill(key, operations, *given, **more)
 
+    def barred(key: Any, job: Any, done: int, total: int, again: dict[str, Any], **more: Any) -> None:
+        if more != WRITTEN:
+            noted.append(f"{total} {more.get('step', 'step')}s, then {again}")
+        bar(key, job, done, total, again, **more)
+
     for name in FILLING:
         monkeypatch.setattr(f"pages.inside.{name}.fill", fill)
+    monkeypatch.setattr(live, "bar", barred)
     return noted
 
 

@@ -26,6 +26,7 @@ HEIGHT = 400
 def most(values: list[int], at: int = 1, *, height: int = 300) -> int:
     figure(height=300)
     columns([3, 1])
+    label("a long name", 12)
     values.append(20_000)
     return max(values) - at
 '''
