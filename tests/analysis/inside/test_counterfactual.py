@@ -61,6 +61,11 @@ def test_only_the_tokens_that_are_read_stay():
     assert found == by_hand(model, tokenizer, tokenizer.decode(tokenizer.encode(TEXT)[:9]))
 
 
+def test_another_word_has_a_capital_where_that_has_one():
+    pairs = ((" Sam", " Tom"), (" Sam", " dog"), (" dog", " Tom"), (" dog", " cat"), (" dog", " dogs"), (" dog", "cat"))
+    assert [module._can_replace(own, other) for own, other in pairs] == [True, False, False, True, False, False]
+
+
 @pytest.mark.parametrize("tried", [1, 3])
 def test_of_few_replacements_the_likelier_half_is_one(monkeypatch, tried):
     monkeypatch.setattr(module, "TRIED", tried)
