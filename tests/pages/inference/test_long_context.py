@@ -76,6 +76,11 @@ def test_a_query_whose_turn_has_not_come():
     assert all(not any(row) for row in figures(test)["ledger"][1]["data"][0]["text"])
 
 
+@pytest.mark.parametrize(("tile", "last"), [("6", "at hand"), ("14", "its last one was tile 6")])
+def test_the_last_tile_of_the_query_is_named(tile, last):
+    assert last in said(opened(look="flash", row="16", tile=tile), "markdown")
+
+
 def test_traffic_of_an_a100():
     found = metrics(opened(look="traffic"))
     assert found["Plain way"] == (f"{2 * 4 * (4096**2 + 4096 * 64) / 1e6:.1f} MB", "4.06 n² numbers")

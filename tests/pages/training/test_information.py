@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.training.information import bumps
 from pages.training.information import text as _information_text
+from pages.training.information.models import speechless
 from pages.ui import cache
+from pages.ui.loading import models
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
@@ -175,3 +177,8 @@ def test_models_are_compared_on_the_same_text(monkeypatch):
     drawn = figures(opened(show="text"))
     assert "induction" in drawn["everyone"][1]["layout"]["yaxis"]["ticktext"]
     assert [trace["name"] for trace in drawn["adding"][1]["data"]][1:] == ["stories", "induction"]
+
+
+def test_a_model_without_a_tokenizer_says_that_no_text_can_be_given_to_it():
+    assert "without a tokenizer" in str(speechless(models.config("stories"), None))
+    assert speechless(models.config("stories"), cache.model("stories")[1]) is None

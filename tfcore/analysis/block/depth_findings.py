@@ -16,7 +16,7 @@ def few_digits(value: float) -> str:
     """A number of any size in few characters."""
     if not 0.001 <= abs(value) < 100_000:
         return f"{value:.1e}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
 
 
 def _listed(values: Mapping[str, float], between: str) -> str:
