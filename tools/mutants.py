@@ -199,7 +199,7 @@ def tests_of(path: str) -> list[str]:
     experiments."""
     module = path.removesuffix(".py").replace("/", ".")
     page_of_it = f"{module.rpartition('.')[0]}." if path.startswith("pages/") and path.count("/") == 3 else module
-    folders = [ROOT / "tests" / kind for kind in ("analysis", "figures", "pages", "loading")]
+    folders = [ROOT / "tests" / kind for kind in ("analysis", "figures", "pages", "loading", "training")]
     files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
     files = [file for file in files if file.name not in ("test_experiments.py", "test_every_page.py")]  # chosen below
     own = [file for file in files if any(name.startswith(page_of_it) for name in _imports(file))]
