@@ -18,6 +18,7 @@ from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
 NAMES = list(SWITCHES)
 LAST = len(NAMES) - 1
 HEIGHT = 400
+PERIOD = 1.5  # seconds a switch, when they play
 
 versions = cache.data(max_entries=8)(modernising.versions)
 
@@ -65,7 +66,7 @@ page.try_this(
 left, right = st.columns([1, 3], gap="medium")
 with left:
     step = controls.slider("Switches made", "step", 0, LAST, 1)
-    player("step", 0, LAST, step, label="one switch after the other", period=1.5, everywhere=True)
+    player("step", 0, LAST, step, label="one switch after the other", period=PERIOD, everywhere=True)
     size = controls.select("Size to count", "size", list(FIRST), "small", SIZE_NAMES)
     seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)
     place = st.container()

@@ -26,7 +26,8 @@ def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
     text = " ".join(f"cat {i}" for i in range(100))
     test = opened(text=text, token="150")
     labels = tick_labels(read_attention(*cache.model("stories"), text).queries)
-    assert len(labels) > 150
+    assert 150 < len(labels) <= 2 * MAP_CELLS
+    assert test.selectbox(key="range").options == ["all", "0 to 127", f"128 to {len(labels) - 1}"]
     _, shown, chosen = seen["draw_portrait"]
     assert chosen > 0
     first = first_drawn(len(labels), 150)
