@@ -64,6 +64,7 @@ def clicks(traces: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield from _marks(curve, {name: _values(traces[curve].get(name)) for name in ("x", "y", "z", "customdata")})
     for strange in STRANGE:
         yield {"curve": 0, "point": 0, **strange}
+    yield {"curve": 0, "point": [10**6, 0], **NOTHING}
 
 
 def _marks(curve: int, values: dict[str, np.ndarray | None]) -> Iterator[dict[str, Any]]:

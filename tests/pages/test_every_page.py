@@ -91,6 +91,8 @@ def push(test: AppTest, end: str) -> AppTest:
     for key in [slider.key for slider in test.slider if not slider.disabled]:
         for slider in [slider for slider in test.slider if slider.key == key and not slider.disabled]:
             slider.set_value(getattr(slider, end))
+    for stops in [stops for stops in test.select_slider if not stops.disabled]:
+        stops.set_value(stops.options[-1 if end == "max" else 0])
     return run(test)
 
 
