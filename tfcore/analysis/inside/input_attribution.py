@@ -248,7 +248,8 @@ class Completeness(Finding):
     def sentence(self) -> str:
         return (
             f"Integrated gradients from {self.against}, {self.steps} points: they sum to {self.total:+.2f} "
-            f"{self.unit}; the difference that they explain is {self.difference:+.2f}; gap {self.gap:+.2f}."
+            f"{self.unit}; the difference that they explain is {self.difference:+.2f}; "
+            f"gap {round(self.gap, 2) + 0.0:+.2f}."
         )
 
 
