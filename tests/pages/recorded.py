@@ -72,14 +72,14 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
 def places(test: AppTest) -> dict[str, str]:
     """Key of each control and figure -> in which column or box of the page it stands, which button is coloured, and
     which label is hidden."""
-    return dict(_places(test.main, ""))
+    return dict(_places(test.main, "", False))
 
 
-def _places(block: Any, path: str) -> Iterator[tuple[str, str]]:
+def _places(block: Any, path: str, nested: bool) -> Iterator[tuple[str, str]]:
     for i, part in block.children.items():
         if hasattr(part, "children"):
-            box = {"column": f"{i + 1}. column ", "flex_container": ""}.get(part.type, f"{part.type} ")
-            yield from _places(part, path + box)
+            number = f"{i + 1}. " if nested or part.type == "column" else ""  # on the page itself others come and go
+            yield from _places(part, f"{path}{number}{part.type.replace('flex_container', 'box')} ", True)
         elif getattr(part, "key", None):
             hidden = getattr(getattr(part.proto, "label_visibility", None), "value", 0)
             yield str(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
