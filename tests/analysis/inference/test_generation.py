@@ -278,6 +278,8 @@ def test_a_search_is_counted():
         kept += node.state in ("kept", "finished")
     assert (found.beams, found.steps, found.considered, found.kept) == (2, 4, len(tree.nodes), kept)
     assert len(tree.nodes) == 4 * 2 * 2, "of each step twice as many as there are beams"
+    alone = replace(tree, nodes=[node for node in tree.nodes if node.state != "dropped"])
+    assert beam_tree.beam_summary(alone).kept == kept, "though half of all are"
     assert found.best == max(one.score for one in tree.results)
     assert (found.greedy, found.left_at) == (tree.greedy.score, tree.left_at)
     assert tree.texts == tuple(BYTES.decode(list(one.ids)) for one in (*tree.results, tree.greedy))
