@@ -24,7 +24,7 @@ STRANGE: tuple[dict[str, Any], ...] = (
 )
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+def record_clicks(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """Key of a figure -> what each click set, from now on: clicks on its marks, and such as no browser sends. Nothing
     is clicked while the page runs: only what it would set is noted."""
     clicked: dict[str, set[str]] = {}

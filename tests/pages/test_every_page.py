@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs, live
-from tests.pages.clicks import recorded
+from tests.pages.clicks import record_clicks
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
@@ -151,7 +151,7 @@ def filled(monkeypatch) -> list[str]:
 @pytest.fixture
 def clicked(monkeypatch) -> dict[str, set[str]]:
     """What clicks on the pages' figures would set, as far as they were shown."""
-    return recorded(monkeypatch)
+    return record_clicks(monkeypatch)
 
 
 def seen(test: AppTest, live: bool) -> dict[str, Any]:
@@ -166,16 +166,16 @@ def seen(test: AppTest, live: bool) -> dict[str, Any]:
     return found | {"buttons": buttons, "drawn": drawn(test)}
 
 
-def together(sights: list[dict[str, Any]]) -> dict[str, Any]:
-    """What was seen in many visits to a page: its controls, its buttons, its words and its figures."""
+def together(sights: list[dict[str, Any]], clicked: dict[str, set[str]]) -> dict[str, Any]:
+    """What was seen in many visits to a page: its controls, its buttons, its words and its figures, and what clicks on
+    them set."""
     found: dict[str, Any] = {
         kind: _by_key([sight[kind] for sight in sights]) for kind in ("controls", "buttons", "places")
     }
     found["words"] = list(dict.fromkeys(word for sight in sights for word in sight["words"]))
     names = sorted({name for sight in sights for name in sight["drawn"]})
-    return found | {
-        "drawn": {k: distinct(part for sight in sights for part in sight["drawn"].get(k, ())) for k in names}
-    }
+    found["drawn"] = {k: distinct(part for sight in sights for part in sight["drawn"].get(k, ())) for k in names}
+    return found | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}}
 
 
 def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
@@ -231,15 +231,14 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, monke
             sight["drawn"].pop(name, None)
         sight["words"] = [word for word in sight["words"] if not word.startswith(EXPLODES)]
     amount = {"work": sorted(set(filled))} if filled else {}
-    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}} | amount
+    found = together(sights, clicked) | amount
     assert compare(f"every choice of {file.removesuffix('/page.py')}", found, in_order=False) == []
 
 
 @pytest.mark.parametrize("number", ROUNDS)
 def test_every_question_of_a_round(number, clicked):
     sights = [seen(opened("reference/check/page.py", round=number, question=str(i + 1)), False) for i in range(LENGTH)]
-    found = together(sights) | {"clicks": {key: sorted(sets) for key, sets in clicked.items()}}
-    assert compare(f"round {number}", found, in_order=False) == []
+    assert compare(f"round {number}", together(sights, clicked), in_order=False) == []
 
 
 @pytest.mark.parametrize("file", TEACHING)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.block.residuals import experiments
 from pages.ui import cache, controls, fragments, notices, page, text
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
@@ -32,8 +32,7 @@ continuation = cache.of_model(max_entries=128)(experiments.continuation)
 
 def choose(event: Event) -> None:
     """A click on a dot: leave out the sublayers that it leaves out."""
-    row = event["customdata"]
-    if isinstance(row, int) and 0 <= row < 2 ** len(KEYS):
+    if (row := place_of(event, 2 ** len(KEYS))) is not None:
         controls.set_values(**{key: bool(row >> s & 1) for s, key in enumerate(KEYS)})
 
 

@@ -124,9 +124,9 @@ def another_text(choice: Choice, layer: int, head: int) -> Second:
 def another_model(choice: Choice, layer: int, head: int) -> Second:
     """A head of another model on the same text."""
     name = models.choose(key="model2", label="Other model", default=other_of(choice.model_name))
-    *_, part = parts = model_parts(name)
-    if choice.part in parts:
-        part = choice.part
+    parts = model_parts(name)
+    *_, last = parts
+    part = choice.part if choice.part in parts else last
     what = name, choice.pasted, part, None, choice.hide_sink
     other = read(*what)
     if other is None:

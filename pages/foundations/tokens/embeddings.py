@@ -10,7 +10,7 @@ import streamlit as st
 from pages.foundations.tokens import experiments
 from pages.foundations.tokens.text_tokens import readers
 from pages.ui import cache, controls, fragments, page, text
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.foundations import embedding_scale
@@ -89,7 +89,7 @@ def typed(model: str, piece: str) -> list[int]:
 def choose(model: str, event: Event) -> None:
     """A click on the map or on a neighbour: its token, if it can be typed."""
     tokenizer = cache.model(model)[1]
-    if isinstance(token := event["customdata"], int) and 0 <= token < tokenizer.vocab_size:
+    if (token := place_of(event, tokenizer.vocab_size)) is not None:
         (piece,) = tokenizer.tokens([token])
         if typed(model, piece) == [token]:
             controls.set_values(piece=piece)

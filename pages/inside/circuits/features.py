@@ -14,7 +14,7 @@ from pages.inside import reading as _reading
 from pages.inside.circuits import experiments
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, links, page, text
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.inside.attribution_graphs import diagram as diagrams
@@ -151,8 +151,7 @@ def title(left: Drawn, node: int) -> str:
 
 def click(left: Drawn, event: Event) -> None:
     """A click on a node chooses it."""
-    node = event["customdata"]
-    if isinstance(node, int) and 0 <= node < len(left.diagram.keys):
+    if (node := place_of(event, len(left.diagram.keys))) is not None:
         controls.set_values(node=left.diagram.keys[node])
 
 

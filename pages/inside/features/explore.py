@@ -10,7 +10,7 @@ from pages.inside.continuations import continuations
 from pages.inside.features import experiments
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, fragments, page, text
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.block import neurons
@@ -79,8 +79,7 @@ def search(dictionary: int, of: Transcoder) -> readability.TokenFeatures | None:
 
 def click(dictionary: int, event: Event) -> None:
     """A click on a row or a bar chooses its feature."""
-    feature = event["customdata"]
-    if isinstance(feature, int) and 0 <= feature < len(words(dictionary)):
+    if (feature := place_of(event, len(words(dictionary)))) is not None:
         controls.set_values(**{f"feature{dictionary}": feature})
 
 

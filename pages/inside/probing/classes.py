@@ -6,9 +6,19 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.probing import experiments
-from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, read, unusable
+from pages.inside.probing.defaults import (
+    PAIRS,
+    REAL,
+    choose_layer,
+    choose_model,
+    class_boxes,
+    click_on_layer,
+    has_real,
+    read,
+    unusable,
+)
 from pages.ui import cache, controls, page
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.inside.probing import two_classes
@@ -75,7 +85,7 @@ def pictures(model: str, pasted: str, given: Given) -> None:
             shown.figure,
             key="accuracy",
             height=320,
-            on_click=lambda event: click(event, len(right)),
+            on_click=lambda event: click_on_layer(event, len(right)),
             table=lambda: pd.DataFrame(right.T).assign(sentence=found.sentences),
             alt=shown.alt,
             caption=f"{shown.caption} Click a point to choose its layer.",
@@ -105,13 +115,6 @@ def pictures(model: str, pasted: str, given: Given) -> None:
         alt=shown.alt,
         caption=f"{shown.caption} The first token is left out.",
     )
-
-
-def click(event: Event, layers: int) -> None:
-    """A click on a point chooses its layer."""
-    index = event["customdata"]
-    if isinstance(index, int) and 0 <= index < layers:
-        controls.set_values(after=index - 1)
 
 
 def words(model: str, pasted: str, given: Given) -> None:

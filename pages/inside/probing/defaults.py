@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import cache, controls
+from pages.ui.components.figure import Event, place_of
 from pages.ui.loading import models
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import SENTENCES, TwoClasses, sentences
@@ -89,6 +90,12 @@ def choose_layer(model: str) -> int:
     """A control for a layer; the index of the stream's state after it, 0 for the embedding."""
     layers = models.config(model).n_layers
     return controls.slider("Layer (-1: the embedding)", "after", -1, layers - 1, (layers + 1) // 2 - 1) + 1
+
+
+def click_on_layer(event: Event, places: int) -> None:
+    """A click on a point chooses its layer; the first place is the embedding."""
+    if (place := place_of(event, places)) is not None:
+        controls.set_values(after=place - 1)
 
 
 def class_boxes(height: int, places: tuple[DeltaGenerator, DeltaGenerator]) -> tuple[str, str]:

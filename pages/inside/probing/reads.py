@@ -7,8 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.probing import experiments
+from pages.inside.probing.defaults import click_on_layer
 from pages.ui import cache, controls, page, text
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.work.filling import fill
@@ -77,7 +78,7 @@ def draw(found: Probed, layers: int, layer: int, passage: int) -> None:
             shown.figure,
             key="accuracy",
             height=340,
-            on_click=lambda event: click(event, layers),
+            on_click=lambda event: click_on_layer(event, layers),
             table=lambda: pd.DataFrame({"accuracy": found.accuracy(), "control task": found.control()}),
             alt=shown.alt,
             caption=f"{shown.caption} Click a point to choose its layer.",
@@ -94,13 +95,6 @@ def draw(found: Probed, layers: int, layer: int, passage: int) -> None:
             caption=shown.caption,
         )
     chips(found, layer, passage - 1)
-
-
-def click(event: Event, layers: int) -> None:
-    """A click on a point chooses its layer."""
-    index = event["customdata"]
-    if isinstance(index, int) and 0 <= index < layers:
-        controls.set_values(after=index - 1)
 
 
 def chips(found: Probed, layer: int, passage: int) -> None:

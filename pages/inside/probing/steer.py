@@ -12,7 +12,7 @@ from pages.inside.probing import experiments
 from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, read, unusable
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.work.filling import fill
@@ -160,9 +160,8 @@ def draw(reading: Reading, found: Sequence[Steered], factor: float) -> None:
 
 def click(event: Event) -> None:
     """A click on a point chooses its factor."""
-    index = event["customdata"]
-    if isinstance(index, int) and 0 <= index < len(FACTORS):
-        controls.set_values(factor=FACTORS[index])
+    if (place := place_of(event, len(FACTORS))) is not None:
+        controls.set_values(factor=FACTORS[place])
 
 
 def words(pasted: str, given: Given, factor: float) -> None:

@@ -84,8 +84,7 @@ def looked_up(name: str) -> Any:
         return Refused("Too many models are being looked up on this server; try again in a minute.")
     if job.active:
         return None
-    *_, found = Refused(f"{name} was not found in time: the hub does not answer."), *job.items
-    return found
+    return job.items[-1] if job.items else Refused(f"{name} was not found in time: the hub does not answer.")
 
 
 @partial(fragments.fragment, run_every=EVERY)

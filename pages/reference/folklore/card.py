@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.reference import views as _views
 from pages.ui import controls, places, text
-from pages.ui.components.figure import Event
+from pages.ui.components.figure import Event, name_of
 from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.folklore.claim import Checked, Claim
 
@@ -14,7 +14,7 @@ BADGES = {"true": "green", "roughly": "blue", "depends": "violet", "wrong": "ora
 
 def click(event: Event) -> None:
     """A click on a row of the figure chooses its claim."""
-    if isinstance(claim := event["customdata"], str) and claim in CLAIMS:
+    if (claim := name_of(event, CLAIMS)) is not None:
         controls.set_values(claim=claim)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.reference import views as _views
 from pages.reference.history import experiments
 from pages.ui import controls, page
-from pages.ui.components.figure import figure
+from pages.ui.components.figure import Event, figure, name_of
 from pages.ui.program import made
 from tfcore.analysis.foundations.token_counts import SEQUENCES, Knob
 from tfcore.analysis.model.flop_count import sequence_cost
@@ -104,6 +104,6 @@ def panel() -> None:
     )
 
 
-def _click(event: dict[str, Any]) -> None:
-    if isinstance(kind := event["customdata"], str) and kind in SEQUENCES:
+def _click(event: Event) -> None:
+    if (kind := name_of(event, SEQUENCES)) is not None:
         controls.set_values(kind=kind)

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.reference import views as _views
 from pages.reference.history import experiments
 from pages.ui import controls, page, text
-from pages.ui.components.figure import figure
+from pages.ui.components.figure import Event, figure, name_of
 from pages.ui.program import made
 from tfcore.analysis.reference import history
 from tfcore.analysis.reference.history import ALL, FAMILIES, FIELDS, Milestone
@@ -110,8 +110,8 @@ def panel(families: bool) -> None:
     page.how_it_is_computed(*programs, code=(history.timeline, *of_view))
 
 
-def _click(event: dict[str, Any]) -> None:
-    if isinstance(entry := event["customdata"], str) and entry in history.milestones():
+def _click(event: Event) -> None:
+    if (entry := name_of(event, history.milestones())) is not None:
         controls.set_values(entry=entry)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.training.scaling import experiments
 from pages.ui import cache, controls, page
-from pages.ui.components.figure import Event, figure
+from pages.ui.components.figure import Event, figure, name_of
 from tfcore import shipped
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.quantities import power, round_count
@@ -128,7 +128,7 @@ def _years(listed: list[KnownModel], chosen: str) -> None:
 
 
 def _choose(event: Event) -> None:
-    if isinstance(who := event["customdata"], str) and who in NAMES:
+    if (who := name_of(event, NAMES)) is not None:
         controls.set_values(who=who)
 
 

@@ -10,7 +10,7 @@ browser keeps. Payload: one line of JSON (what to do), the figure as JSON, then 
 import json
 import re
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -166,6 +166,18 @@ def checked(event: Any) -> Event | None:
     if not (pair or _is_index(point)) or not all(_is_value(v) for v in values.values()):
         return None
     return {"curve": event["curve"], "point": point, **values}
+
+
+def place_of(event: Event, count: int) -> int | None:
+    """Which of `count` places a mark stands for, as its customdata says; None if it says none of these."""
+    place = event["customdata"]
+    return place if isinstance(place, int) and 0 <= place < count else None
+
+
+def name_of(event: Event, names: Container[str]) -> str | None:
+    """Which of these names a mark stands for, as its customdata says; None if it says none of these."""
+    name = event["customdata"]
+    return name if isinstance(name, str) and name in names else None
 
 
 def _is_index(value: Any) -> bool:

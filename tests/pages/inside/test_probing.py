@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pages.inside.probing import classes
+from pages.inside.probing import defaults
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -50,9 +50,9 @@ def test_two_classes_and_a_text_along_their_direction():
 
 def test_a_click_on_a_point_chooses_its_layer_the_embedding_too(monkeypatch):
     heard = []
-    monkeypatch.setattr(classes.controls, "set_values", lambda **values: heard.append(values))
+    monkeypatch.setattr(defaults.controls, "set_values", lambda **values: heard.append(values))
     for index in (0, 4, 5, -1, "2"):
-        classes.click({"customdata": index}, 5)
+        defaults.click_on_layer({"customdata": index}, 5)
     assert heard == [{"after": -1}, {"after": 3}]
 
 

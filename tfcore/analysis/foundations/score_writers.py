@@ -19,7 +19,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -95,7 +95,7 @@ def stream_pass(
         return None
     decoder_ids = None if read.decoder_ids is None else one_text(model, read.decoder_ids)
     names = _kept_names(model.config)
-    output = model(one_text(model, read.ids), decoder_ids=decoder_ids, capture=names, logits_to_keep=0)
+    output = model(one_text(model, read.ids), decoder_ids=decoder_ids, capture=names, logits_to_keep=NO_LOGITS)
     return StreamPass(part, read, output.activations)
 
 

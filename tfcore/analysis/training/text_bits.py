@@ -15,7 +15,7 @@ from tfcore.analysis.statistics import ratio
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.entropy import entropy, perplexity
 from tfcore.analysis.training.text_loss import likeliest, surprisal
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 LN2 = math.log(2)
@@ -155,7 +155,7 @@ def predict_window(
     prediction."""
     read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
     ids = [*read.before, *read.ids][start : start + context + 1]
-    (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=0).hidden
+    (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=NO_LOGITS).hidden
     actual = torch.tensor(ids[1:], device=hidden.device)
     found: list[Prediction] = []
     for some, tokens in zip(hidden.split(ROWS), actual.split(ROWS), strict=True):  # all logits would take 200 MB
