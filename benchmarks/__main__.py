@@ -2,37 +2,34 @@
 
 import argparse
 from dataclasses import asdict
+from importlib import import_module
+from types import ModuleType
 
 import torch
 
-from benchmarks import (
-    beside_training,
-    effects,
-    experts,
-    first_figure,
-    forward,
-    generation,
-    in_place,
-    onednn,
-    real_model,
-    real_page,
-    results,
-    torch_layers,
-)
+from benchmarks import results
 
-BENCHMARKS = {
-    "real": real_model,
-    "effects": effects,
-    "page": real_page,
-    "forward": forward,
-    "onednn": onednn,
-    "layers": torch_layers,
-    "softmax": in_place,
-    "generation": generation,
-    "experts": experts,
-    "training": beside_training,
-    "first": first_figure,
+BENCHMARKS = {  # name -> module of this folder, imported when it runs: some need a browser
+    "real": "real_model",
+    "effects": "effects",
+    "page": "real_page",
+    "gpu": "on_gpu",
+    "forward": "forward",
+    "onednn": "onednn",
+    "layers": "torch_layers",
+    "softmax": "in_place",
+    "generation": "generation",
+    "experts": "experts",
+    "training": "beside_training",
+    "first": "first_figure",
 }
+ON_A_SERVER = ("page", "training", "first")  # of the app: these are not of a device
+ON_A_GPU = ("gpu",)
+
+
+def benchmark(name: str) -> ModuleType:
+    """The module that measures."""
+    return import_module(f"benchmarks.{BENCHMARKS[name]}")
 
 
 def main() -> None:
@@ -47,19 +44,21 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"there is no benchmark {min(unknown)}; there are {', '.join(BENCHMARKS)}")
-    for name in given.names or BENCHMARKS:
+    left_out = ON_A_GPU if given.device == "cpu" else ON_A_SERVER
+    for name in given.names or [name for name in BENCHMARKS if name not in left_out]:
         run(name, given.quick, given.device)
 
 
 def run(name: str, quick: bool, where: str) -> None:
-    """Measure, print, and keep unless it was quick. The page shows what was measured on a CPU."""
-    benchmark = BENCHMARKS[name]
-    rounds = dict.fromkeys(benchmark.ROUNDS, 3) if quick else benchmark.ROUNDS
-    result = results.stamped([asdict(row) for row in benchmark.measure(rounds, device=where)], where)
-    table = benchmark.table(result)
-    if not quick:
-        results.save(name if where == "cpu" else f"{name}-{where}", result)
-        if where == "cpu":
+    """Measure, print, and keep unless it was quick. The page shows what was measured on a CPU, and one GPU table."""
+    module = benchmark(name)
+    rounds = dict.fromkeys(module.ROUNDS, 3) if quick else module.ROUNDS
+    result = results.stamped([asdict(row) for row in module.measure(rounds, device=where)], where)
+    table = module.table(result)
+    if not quick and result["rows"]:
+        shown = (where == "cpu") != (name in ON_A_GPU)
+        results.save(name if shown else f"{name}-{where}", result)
+        if shown:
             results.write_into(results.PAGE, name, table)
     print(f"{name}\n\n{table}\n", flush=True)
 

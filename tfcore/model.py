@@ -119,7 +119,7 @@ class Transformer(nn.Module):
         if decoder_ids is not None:
             x = self._both(ids, decoder_ids, padding_mask, recorder, cache)
         else:
-            x = self._embed(ids, recorder, segment_ids)
+            x = self.embedded(ids, recorder, segment_ids)
             x = self.stack(x, recorder, padding_mask=padding_mask, mask=mask, cache=cache)
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
@@ -147,7 +147,7 @@ class Transformer(nn.Module):
         names = (names,) if isinstance(names, str) else tuple(names)
         self._check(ids, None, padding_mask, None, mask, None)
         recorder = ActivationRecorder.of(names, edits, self.config)
-        x = self._embed(ids, recorder)
+        x = self.embedded(ids, recorder)
         self.stack(x, recorder, padding_mask=padding_mask, mask=mask, until=blocks_below(names, self.config))
         return recorder.record
 
@@ -213,16 +213,17 @@ class Transformer(nn.Module):
             padding_mask = cache.memory_mask
         else:
             under = recorder.under("encoder.")
-            memory = self.encoder(self._embed(ids, under), under, padding_mask=padding_mask)
+            memory = self.encoder(self.embedded(ids, under), under, padding_mask=padding_mask)
             if cache is not None:
                 cache.memory_mask = padding_mask
         under = recorder.under("decoder.")
-        x = self._embed(decoder_ids, under)
+        x = self.embedded(decoder_ids, under)
         return self.decoder(x, under, cache=cache, memory=memory, memory_mask=padding_mask)
 
-    def _embed(
+    def embedded(
         self, ids: Tensor, recorder: ActivationRecorder, segment_ids: Tensor | None = None
     ) -> Float[Tensor, "batch seq d_model"]:
+        """Token (and segment) embeddings as the stack takes them, without positions."""
         x = self.embed(ids)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)

@@ -23,7 +23,7 @@ from benchmarks import (
     results,
     torch_layers,
 )
-from benchmarks.__main__ import BENCHMARKS
+from benchmarks.__main__ import BENCHMARKS, benchmark
 from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.loading import gguf_files
@@ -116,7 +116,7 @@ def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path
 
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if (results.FOLDER / f"{name}.json").exists()])
 def test_the_page_shows_the_results_that_are_kept(name):
-    assert BENCHMARKS[name].table(results.load(name)) in results.PAGE.read_text("utf-8")
+    assert benchmark(name).table(results.load(name)) in results.PAGE.read_text("utf-8")
 
 
 def test_torchs_layers_get_the_same_numbers_as_our_block():

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.generation.captured_steps import CAPTURED_FROM, CapturedSteps, can_be_captured
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling, Stage, pick, uniform
 from tfcore.inspection.edits import Edit
@@ -52,7 +53,7 @@ def generate(
     sampling = Sampling(
         temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
     )
-    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, edits=edits)
+    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, edits=edits, one_by_one=True)
     generator = torch.Generator().manual_seed(seed)
 
     def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, int]:
@@ -100,7 +101,7 @@ def stream(
     sampling = Sampling(
         temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
     )
-    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids)
+    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, one_by_one=True)
     generator = torch.Generator().manual_seed(seed)
 
     def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, Step]:
@@ -168,6 +169,8 @@ class Reader:
     Args:
         model, ids, max_new_tokens, decoder_ids, edits: see generate.
         rollback: how many tokens the caller may take back from the cache.
+        one_by_one: after the prompt each read is of one token, and nobody else touches the cache; on a GPU these steps
+            are recorded once, if there are enough of them.
 
     Attributes:
         prompt: ids the decoder starts with; read them first.
@@ -186,6 +189,7 @@ class Reader:
         decoder_ids: Ids | None = None,
         rollback: int = 0,
         edits: Iterable[Edit] = (),
+        one_by_one: bool = False,
     ) -> None:
         config = model.config
         if max_new_tokens < 0:
@@ -208,10 +212,20 @@ class Reader:
         self.cache = KVCache(
             config, capacity=len(self.prompt) + self.capacity, rollback=rollback, device=model.device, dtype=model.dtype
         )
+        self._steps: CapturedSteps | None = None
+        self._captured = (
+            one_by_one
+            and not self.edits
+            and self.capacity >= CAPTURED_FROM
+            and isinstance(model, Transformer)
+            and can_be_captured(model, self.cache)
+        )
 
     @torch.inference_mode()  # here, not on what calls it: around a generator it depends on who wraps it
     def read(self, tokens: Int[Tensor, "batch new"]) -> Float[Tensor, "batch new vocab"]:
         """Logits of the token after each of these, which follow those read before; on the CPU in float32."""
+        if self._captured and self.cache.length:
+            return self._step(int(tokens))
         tokens = tokens.to(self.model.device)
         if self.source is None:
             output = self.model(tokens, cache=self.cache, edits=self.edits)
@@ -220,6 +234,15 @@ class Reader:
             assert isinstance(self.model, Transformer)  # only these have an encoder
             output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
         return output.logits.float().cpu()
+
+    def _step(self, token: int) -> Float[Tensor, "1 1 vocab"]:
+        """`read` of one token, as a CUDA graph."""
+        if self._steps is None:
+            assert isinstance(self.model, Transformer)
+            self._steps = CapturedSteps(self.model, self.cache)
+        logits = self._steps.read(token, self.cache.length)
+        self.cache.advance(1)
+        return logits.float().cpu()
 
 
 def _listed(ids: Ids) -> list[int]:

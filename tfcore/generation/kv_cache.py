@@ -69,6 +69,11 @@ class KVCache:
         """Memory of the self-attention's keys and values."""
         return sum(store.nbytes for store in self._store)
 
+    @property
+    def has_ring(self) -> bool:
+        """Whether a layer keeps fewer tokens than there may be, in a ring."""
+        return any(kept < self.capacity for kept in self._kept)
+
     def n_cached(self, layer: int) -> int:
         """How many of the earlier tokens this layer still has."""
         oldest = max(0, self._written - self._kept[layer])
@@ -129,3 +134,23 @@ class KVCache:
         ]
         if self.memory_mask is not None:
             self.memory_mask = self.memory_mask.index_select(0, rows.to(self.memory_mask.device))
+
+
+class FixedCache(KVCache):
+    """The same keys and values, each step at the same places of memory: new ones are written where a tensor says, and
+    those of all places are returned, written to or not, for a mask to hide.
+
+    Args:
+        cache: without a ring; it holds what is written here.
+        place: position of the one new token, on the device of the cache.
+    """
+
+    def __init__(self, cache: KVCache, place: Int[Tensor, " one"]) -> None:
+        self.__dict__.update(cache.__dict__)
+        self._place = place
+
+    def extend(self, layer: int, k: New, v: New) -> tuple[Cached, Cached]:
+        store = self._store[layer]
+        store[0].index_copy_(2, self._place, k)
+        store[1].index_copy_(2, self._place, v)
+        return store[0], store[1]

@@ -26,7 +26,7 @@ def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
     others: dict[str, tuple[Code, ...]] = {
         **dict.fromkeys(("characters", "tokens"), (encoder.encode,)),
         "ids": (encoder.tokens, encoder.token_bytes),
-        **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer._embed,)),
+        **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer.embedded,)),
         "positions": (Stack._with_positions, *([positions.sinusoidal] if config.positions == "sinusoidal" else [])),
         "embedding-norm": (norm, Stack._with_positions),
         **dict.fromkeys(("norm-1", "norm-2"), (norm, Block.forward)),
