@@ -11,7 +11,7 @@ from tests.architecture.sources import ROOT, broken, files, imports, module_name
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 CORE = ("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "initialise")
 LEVELS = [
-    ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device"),
+    ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device", "tfcore.wanted"),
     (
         *(f"tfcore.{part}" for part in CORE),
         "tfcore.inspection.*",

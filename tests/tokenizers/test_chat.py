@@ -4,11 +4,14 @@ import pytest
 import transformers as hf
 
 import tfcore
+from tests.bounded import bounded
 from tests.loading.gguf_files import byte_level, random_model, write
+from tests.small import model
+from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import ChatError, Message, conversation, guarded, render, tokens
 from tfcore.tokenizers.isolated import TokenizerError
-from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer, NamedTokenizer, load_tokenizer
 
 TEMPLATE = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] }}<|end|>\n{% endfor %}"
@@ -105,6 +108,40 @@ def test_a_template_without_end_ends_its_process_alone(path, monkeypatch):
     with pytest.raises(TokenizerError, match="and was stopped"):
         conversation(tokenizer, endless + "{% endfor %}", SAID)
     assert tokenizer.encode("dog")  # a new process answers
+
+
+KINDS = {
+    "bytes": ByteTokenizer(),
+    "characters": CharacterTokenizer("abc"),
+    "names": NamedTokenizer(("a", "b")),
+    "byte-level": load_tokenizer(PRETRAINED / "stories" / "tokenizer.json"),
+}
+FLOODS = {
+    "memory": ("{{ 'a' * 1500000000 }}", "fails: MemoryError"),
+    "time": ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "and was stopped"),
+}
+CASES = [*(("memory", kind) for kind in KINDS), ("time", "names")]
+
+
+@pytest.mark.parametrize(("flood", "kind"), CASES)
+def test_limits_follow_where_a_template_came_from(flood, kind, tmp_path, monkeypatch):
+    """Of a folder that was not installed, templates run beside this process whatever the tokenizer is."""
+    monkeypatch.setattr("tfcore.tokenizers.isolated.CALL_SECONDS", 1)
+    tfcore.save(model(vocab_size=KINDS[kind].vocab_size), tmp_path, KINDS[kind])
+    template, sentence = FLOODS[flood]
+    (tmp_path / "chat_template.jinja").write_text(template)
+    tokenizer = tfcore.load(tmp_path)[1]
+    special = special_tokens(tmp_path, tokenizer)
+    assert special.template == template
+    with bounded(60, 3), pytest.raises(TokenizerError, match=sentence):
+        conversation(tokenizer, special.template, SAID)
+
+
+def test_a_template_that_was_not_installed_says_what_one_that_was_does(tmp_path):
+    for tokenizer in (KINDS["characters"], KINDS["names"]):
+        tfcore.save(model(vocab_size=tokenizer.vocab_size), tmp_path, tokenizer)
+        found = conversation(tfcore.load(tmp_path)[1], TEMPLATE, SAID)
+        assert found == conversation(tokenizer, TEMPLATE, SAID)
 
 
 def test_what_a_template_may_use():

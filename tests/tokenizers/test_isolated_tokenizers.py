@@ -6,19 +6,29 @@ import os
 import signal
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from tests.bounded import bounded
+from tests.bounded import bounded, taken
 from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, added, content, many
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.weights import CheckpointError
 from tfcore.tokenizers import isolated as isolated_tokenizers
-from tfcore.tokenizers.foreign import of_library
+from tfcore.tokenizers.foreign import tokenizer_of
 from tfcore.tokenizers.isolated import IsolatedTokenizer, TokenizerError, isolated, read_tokenizer
-from tfcore.tokenizers.tokenizer import BPETokenizer, CharacterTokenizer, Tokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import (
+    BPETokenizer,
+    ByteTokenizer,
+    CharacterTokenizer,
+    NamedTokenizer,
+    Tokenizer,
+    load_tokenizer,
+)
+from tfcore.wanted import STILL_WANTED, UnwantedError
 
+OWN = (ByteTokenizer(), CharacterTokenizer("abc é"), NamedTokenizer(("a", "b", "ca")))
 TEXTS = ("the quick cat's hat, 12 x", "", " a\nb ", "Éa犬 [MASK] q", "q" * 300, "The end. " * 400)
 MEGABYTES, SECONDS = 60, 8.0  # that this process may take for any of them
 
@@ -36,7 +46,7 @@ def made(said: dict) -> Any:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_every_component_does_what_it_does_here(name):
-    inside, outside = of_library(json.dumps(GOOD[name])), made(GOOD[name])
+    inside, outside = tokenizer_of(json.dumps(GOOD[name])), made(GOOD[name])
     assert isinstance(outside, IsolatedTokenizer)
     assert isinstance(outside, Tokenizer)
     assert outside.vocab_size == inside.vocab_size
@@ -66,9 +76,17 @@ def test_one_of_ours_is_what_it_was(tmp_path):
     assert read_tokenizer(tmp_path / "tokenizer.json").encode(text) == inside.encode(text)
 
 
-def test_small_files_of_ours_need_no_process(tmp_path):
-    CharacterTokenizer("abc").save(tmp_path)
-    assert isinstance(read_tokenizer(tmp_path / "tokenizer.json"), CharacterTokenizer)
+@pytest.mark.parametrize("inside", OWN, ids=lambda one: type(one).__name__)
+def test_our_own_kinds_run_there_too(inside, tmp_path):
+    """Limits follow where a file came from, not what reads it."""
+    inside.save(tmp_path)
+    outside = read_tokenizer(tmp_path / "tokenizer.json")
+    assert isinstance(outside, IsolatedTokenizer)
+    assert outside.vocab_size == inside.vocab_size
+    assert outside.tokens(range(inside.vocab_size)) == inside.tokens(range(inside.vocab_size))
+    text = "ab cab é🐱\ud800\x00"
+    assert outside.encode(text) == inside.encode(text)
+    assert outside.decode(inside.encode(text)) == inside.decode(inside.encode(text))
 
 
 def one_sentence(refused, *paths: str) -> str:
@@ -139,31 +157,11 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         isolated(b" " * 40_000_001)
 
 
-def longest_hold(work) -> float:
-    """Seconds for which other threads of this process stood still meanwhile."""
-    held, done = [0.0], threading.Event()
-
-    def tick():
-        last = time.monotonic()
-        while not done.wait(0.01):
-            now = time.monotonic()
-            held[0], last = max(held[0], now - last), now
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    try:
-        work()
-    finally:
-        done.set()
-        thread.join()
-    return held[0]
-
-
 def test_a_large_vocabulary_holds_nobody_up(monkeypatch):
     """Read in this process, the same file stops all other threads for more than a second."""
     monkeypatch.setattr(isolated_tokenizers, "LOAD_BYTES", 1_500_000_000)
     file = json.dumps(many(40_000, 14)).encode()
-    assert longest_hold(lambda: isolated(file).encode("0000001")) < 0.5
+    assert taken(lambda: isolated(file).encode("0000001")).held < 0.5
 
 
 def test_the_process_ends_with_the_tokenizer():
@@ -172,6 +170,30 @@ def test_the_process_ends_with_the_tokenizer():
     assert process.poll() is None
     del tokenizer
     assert process.poll() is not None
+
+
+@pytest.mark.parametrize("waits", ["for an answer", "for its turn"])
+def test_nobody_who_left_is_waited_for(waits, monkeypatch):
+    monkeypatch.setattr(isolated_tokenizers, "CALL_SECONDS", 30)
+    tokenizer, wanted, found = made(LATER["a pattern that searches"][0]), threading.Event(), []
+    wanted.set()
+
+    def ask():
+        STILL_WANTED.set(wanted.is_set)
+        with pytest.raises(UnwantedError):
+            tokenizer.encode("x" * 2_000)
+        found.append(waits)
+
+    process, thread = tokenizer._worker._process, threading.Thread(target=ask)
+    with tokenizer._worker._lock if waits == "for its turn" else nullcontext():
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive()
+        wanted.clear()
+        thread.join(5)
+    assert found == [waits]
+    assert (process.poll() is None) == (waits == "for its turn"), "it does not search on for nobody"
+    assert tokenizer.decode(tokenizer.encode("b")) == "b"
 
 
 def test_a_process_that_was_killed_is_started_again():

@@ -26,7 +26,7 @@ from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, p
 from tfcore.loading.weights import CheckpointError as CheckpointError
 from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.model import Transformer
-from tfcore.tokenizers.foreign import of_library
+from tfcore.tokenizers.foreign import tokenizer_of
 from tfcore.tokenizers.isolated import isolated, read_tokenizer
 from tfcore.tokenizers.tokenizer import Tokenizer, load_tokenizer
 
@@ -381,7 +381,7 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
     if gguf_in(place) is not None:
         with GgufWeights(said) as found:
             content = tokenizer_json(found.file.settings, said)
-        tokenizer = of_library(content.decode()) if trusted else _isolated(content, said)
+        tokenizer = tokenizer_of(content.decode()) if trusted else _isolated(content, said)
     elif not said.exists() and not said.is_symlink():
         return None
     else:

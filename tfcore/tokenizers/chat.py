@@ -1,7 +1,8 @@
 """A conversation as the text, and the tokens, that a model was trained to continue: its chat template.
 
 A template is a program in Jinja that comes with a model. It is run as `transformers` runs it, in Jinja's sandbox; one
-that nobody vouches for, in the process of the model's tokenizer besides (isolated.py), which has limits.
+of a model that was not installed with the app, in the process of the model's tokenizer besides (isolated.py), which has
+limits, and so is the search for special tokens in what it writes.
 """
 
 import json
@@ -34,11 +35,13 @@ class Message(NamedTuple):
 
 
 @runtime_checkable
-class Renders(Protocol):
+class Converses(Protocol):
     """A tokenizer that runs templates where it runs itself."""
 
-    def render(self, template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
-        """See render."""
+    def conversation(
+        self, template: str, messages: "Sequence[Message]", first: str = "", last: str = ""
+    ) -> "list[ChatToken]":
+        """See conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,10 @@ def conversation(
         ChatError: the template fails, or refuses such a conversation.
         TokenizerError: it does so in the process of the tokenizer, or takes too much time or memory there.
     """
+    if isinstance(tokenizer, Converses):
+        return tokenizer.conversation(template, messages, first, last)
     said = guarded(messages, tokenizer.special_tokens)
-    run = tokenizer.render if isinstance(tokenizer, Renders) else render
-    return tokens(tokenizer, run(template, said, first, last), said)
+    return tokens(tokenizer, render(template, said, first, last), said)
 
 
 def guarded(messages: Sequence[Message], special: Mapping[str, int]) -> list[Message]:

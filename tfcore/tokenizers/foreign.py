@@ -11,7 +11,15 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, byte_level_alphabet, readable, special_in
+from tfcore.tokenizers.tokenizer import (
+    BPETokenizer,
+    ByteLevelBPE,
+    Tokenizer,
+    byte_level_alphabet,
+    own_kind,
+    readable,
+    special_in,
+)
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -108,9 +116,9 @@ class ForeignByteLevelBPE(ForeignTokenizer, ByteLevelBPE):
     """One in bytes that puts tokens around a text, or lacks some byte that no text has."""
 
 
-def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
-    """A tokenizer.json of the `tokenizers` library: one in bytes that puts nothing around a text is a BPETokenizer, all
-    others are run as their authors meant them.
+def tokenizer_of(text: str) -> Tokenizer:
+    """A tokenizer.json of ours, or of the `tokenizers` library: one in bytes that puts nothing around a text is a
+    BPETokenizer, all others are run as their authors meant them.
 
     Raises:
         Exception: whatever the library makes of a malformed file.
@@ -118,6 +126,8 @@ def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("it must hold a JSON object")
+    if (own := own_kind(content)) is not None:
+        return own
     in_bytes = _is_byte_level(content)
     del content  # a large vocabulary takes ten times the memory of its text
     inner = HFTokenizer.from_str(text)

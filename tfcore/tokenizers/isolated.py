@@ -1,9 +1,11 @@
-"""A tokenizer.json of others, run by a process of its own with limits of memory and time.
+"""A tokenizer.json of others, run by a process of its own with limits of memory and time, and the chat template that
+came with it.
 
 The `tokenizers` library does what a file says. A few lines of it can ask for more memory than there is, search for
 hours, or end the process, and no `except` holds that up; and while it reads a large vocabulary, no other thread of
-Python runs. So all that happens elsewhere (tokenizer_worker.py), and a file that does harm ends nothing but its own
-process. What tokens are called is kept here: only encode, and decode where it is more than joining tokens, ask.
+Python runs. A template is a program, whatever tokenizer it came with. So all that happens elsewhere (worker.py), also
+where the tokenizer is one of our own kinds, and a file that does harm ends nothing but its own process. What tokens are
+called is kept here: only encode, conversations, and decode where it is more than joining tokens, ask.
 """
 
 import json
@@ -12,24 +14,30 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcore.loading.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
 from tfcore.tokenizers.pipe_messages import received, send
-from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer, own_kind, readable
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer, readable
+from tfcore.wanted import STILL_WANTED, UnwantedError
+
+if TYPE_CHECKING:
+    from tfcore.tokenizers.chat import ChatToken, Message
 
 LOAD_BYTES = 1_000_000_000  # of address space: a file of 39 MB takes 650 million
 LOAD_SECONDS = 30  # of computing: a file of 33 MB takes 4
 CALL_BYTES = 500_000_000
 CALL_SECONDS = 5
 PATIENCE = 4  # times as long by the clock, on a machine that is busy
+EVERY = 0.1  # seconds between two looks at the clock, and at whether somebody still waits
 LARGEST_ANSWER = 8_000_000  # bytes
 LARGEST_TABLE = 100_000_000
 # Not `import tfcore`: with it comes torch, which would take longer than all the rest.
@@ -66,21 +74,13 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 
 def isolated(content: bytes) -> Tokenizer:
-    """The tokenizer of these contents of a tokenizer.json. One of the library runs in a process of its own, which ends
-    with the tokenizer.
+    """The tokenizer of these contents of a tokenizer.json, run by a process of its own, which ends with the tokenizer.
 
     Raises:
         ValueError: why there is none.
     """
     if len(content) > MAX_TOKENIZER_BYTES:
         raise ValueError(f"it has {size(len(content))}, more than the {size(MAX_TOKENIZER_BYTES)} a tokenizer may")
-    if len(content) <= MAX_JSON_BYTES and b'"kind"' in content:  # ours are small, and need no library
-        try:
-            own = own_kind(json.loads(content))
-        except RecursionError as error:
-            raise ValueError("it nests too deep") from error
-        if own is not None:
-            return own
     worker = _Worker(content)
     if worker.exact:
         return _IsolatedBPE(worker)
@@ -102,7 +102,7 @@ class IsolatedTokenizer:
     @property
     def vocab_size(self) -> int:
         """One more than the largest id."""
-        return len(self._worker.ends)
+        return len(self._worker.pieces)
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -116,8 +116,7 @@ class IsolatedTokenizer:
             TokenizerError: it took too much memory or time, or gave ids that it has no tokens for.
         """
         ids: list[int] = self._ask("encode", text)
-        if ids and max(ids) >= self.vocab_size:
-            self._fail(f"it gives the id {max(ids)}, and its tokens end at {self.vocab_size - 1}")
+        self._check(ids)
         return ids
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
@@ -137,28 +136,33 @@ class IsolatedTokenizer:
 
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes one id stands for; none for an id that has no token."""
-        if not 0 <= token_id < self.vocab_size:
-            return b""
-        ends = self._worker.ends
-        return self._worker.pieces[ends[token_id - 1] if token_id else 0 : ends[token_id]]
+        return self._worker.pieces.of(token_id)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """A readable piece per id."""
-        if names := self._worker.names:
-            return [names[i] if 0 <= i < len(names) else "" for i in ids]
-        return [readable(self.token_bytes(i)) for i in ids]
+        return [self._worker.names.of(i).decode() if self._worker.names else readable(self.token_bytes(i)) for i in ids]
 
-    def render(self, template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
-        """The text of a conversation by a template that nobody vouches for; see tfcore.tokenizers.chat.
+    def conversation(
+        self, template: str, messages: "Sequence[Message]", first: str = "", last: str = ""
+    ) -> "list[ChatToken]":
+        """The tokens of a conversation by a template that nobody vouches for; see tfcore.tokenizers.chat.
 
         Raises:
             TokenizerError: it fails, refuses the conversation, or takes too much memory or time.
         """
-        return str(self._ask("render", template, [list(message) for message in messages], first, last))
+        from tfcore.tokenizers.chat import ChatToken  # here, because most models are never talked with
+
+        found = self._ask("conversation", template, [list(message) for message in messages], first, last)
+        self._check([i for i, _ in found])
+        return [ChatToken(i, role) for i, role in found]
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json."""
         (folder / "tokenizer.json").write_bytes(self._worker.content)
+
+    def _check(self, ids: list[int]) -> None:
+        if ids and max(ids) >= self.vocab_size:
+            self._fail(f"it gives the id {max(ids)}, and its tokens end at {self.vocab_size - 1}")
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         try:
@@ -197,6 +201,27 @@ class _IsolatedBPE(_IsolatedByteLevelBPE, BPETokenizer):
         return self._worker.separator
 
 
+class _Table:
+    """Texts by number, joined, so that no object is made for each.
+
+    Args:
+        joined: one after the other.
+        sizes: bytes of each, as uint32.
+    """
+
+    def __init__(self, joined: bytes, sizes: bytes) -> None:
+        self._joined, self._ends = joined, list(accumulate(array("I", sizes)))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def of(self, i: int) -> bytes:
+        """The text of this number; nothing where there is none."""
+        if not 0 <= i < len(self._ends):
+            return b""
+        return self._joined[self._ends[i - 1] if i else 0 : self._ends[i]]
+
+
 class _Worker:
     """The other process, started again when it has ended, and what it said of the tokenizer.
 
@@ -217,8 +242,9 @@ class _Worker:
 
         Raises:
             ValueError: it failed, or took too much memory or time.
+            UnwantedError: nobody waits for it any more.
         """
-        with self._lock:
+        with self._turn():
             if self._process.poll() is not None:
                 self._process = self._started()
             question = json.dumps([method, *arguments]).encode()
@@ -253,10 +279,21 @@ class _Worker:
             raise ValueError(about["refused"])
         self.exact, self.separator, self.special = bool(about["exact"]), about["separator"], about["special"]
         self.merges = bool(about["merges"])
-        self.pieces, sizes, names = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 3)
-        self.ends = list(accumulate(array("I", sizes)))
-        self.names = json.loads(names)
+        pieces, sizes, names, name_sizes = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 4)
+        self.pieces, self.names = _Table(pieces, sizes), _Table(names, name_sizes)
         return process
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The lock, for as long as the body takes."""
+        still_wanted = STILL_WANTED.get()
+        while not self._lock.acquire(timeout=EVERY):
+            if not still_wanted():
+                raise UnwantedError
+        try:
+            yield
+        finally:
+            self._lock.release()
 
 
 def _exchange(process: subprocess.Popen[bytes], message: bytes | None, seconds: int, limits: list[int]) -> list[bytes]:
@@ -264,24 +301,33 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes | None, seconds: 
 
     Raises:
         ValueError: why there is no answer; the process is gone then.
+        UnwantedError: nobody waits for it any more; neither is there a process.
     """
     assert process.stdin is not None
     assert process.stdout is not None
-    clock = threading.Timer(PATIENCE * seconds, process.kill)
-    clock.start()
+    still_wanted, done, end = STILL_WANTED.get(), threading.Event(), time.monotonic() + PATIENCE * seconds
+
+    def watch() -> None:
+        while not done.wait(EVERY) and time.monotonic() < end and still_wanted():
+            pass
+        if not done.is_set():
+            process.kill()
+
+    threading.Thread(target=watch, name="tokenizer's clock", daemon=True).start()
     try:
         if message is not None:
             send(process.stdin, message)
         return [received(process.stdout, limit) for limit in limits]
     except (OSError, EOFError) as error:
-        late = not clock.is_alive()
         _end(process)
-        raise ValueError(_why(process.returncode, late, seconds)) from error
+        if not still_wanted():
+            raise UnwantedError from error
+        raise ValueError(_why(process.returncode, time.monotonic() > end, seconds)) from error
     except BaseException:  # too long, or an interrupt: what else it sends would be taken for the next answer
         _end(process)
         raise
     finally:
-        clock.cancel()
+        done.set()
 
 
 def _why(status: int, late: bool, seconds: int) -> str:

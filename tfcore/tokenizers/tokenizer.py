@@ -288,16 +288,15 @@ def byte_level_alphabet() -> dict[str, int]:
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """Read a tokenizer.json of ours or of the `tokenizers` library, one that is trusted: it runs in this process, which
-    a hostile file can end. `isolated_tokenizers.read_tokenizer` is for all others.
+    a hostile file can end. `tfcore.tokenizers.isolated.read_tokenizer` is for all others.
 
     Raises:
         ValueError: when the file is neither.
     """
-    from tfcore.tokenizers.foreign import of_library  # here, because it builds on this module
+    from tfcore.tokenizers.foreign import tokenizer_of  # here, because it builds on this module
 
     try:
-        text = path.read_text("utf-8")
-        return own_kind(json.loads(text)) or of_library(text)
+        return tokenizer_of(path.read_text("utf-8"))
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except Exception as error:  # the library raises bare Exception for a malformed file

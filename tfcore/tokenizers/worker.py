@@ -1,6 +1,6 @@
 """The process in which a tokenizer of others runs: reads a tokenizer.json from its parent, then answers its questions.
 
-The first message from the parent is the file; the answers are facts in JSON and three tables (see `described`). Every
+The first message from the parent is the file; the answers are facts in JSON and four tables (see `described`). Every
 further message is JSON, [method, argument, ...], and so is its answer: {"answer": ...} or {"refused": a sentence}.
 Before it reads anything it gives up memory and time beyond its limits, so that whatever a file makes the library do
 ends this process alone. See isolated.py for the other end.
@@ -9,13 +9,13 @@ ends this process alone. See isolated.py for the other end.
 import json
 import os
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tfcore.tokenizers.foreign import ForeignTokenizer, of_library
+from tfcore.tokenizers.foreign import ForeignTokenizer, tokenizer_of
 from tfcore.tokenizers.pipe_messages import received, send
-from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer
 
 MOST_IDS = 1_000_000  # four times the largest vocabulary in use (Gemma 3: 262,145)
 MOST_AROUND = 16  # eight times as many as are in use
@@ -41,7 +41,7 @@ def serve(load_bytes: int, load_seconds: int, call_bytes: int, call_seconds: int
     _limit(load_bytes, load_seconds)
     content = received(read)
     try:
-        tokenizer = of_library(content.decode("utf-8"))
+        tokenizer = tokenizer_of(content.decode("utf-8"))
         about, *tables = described(tokenizer)
     except BaseException as error:  # the library raises bare Exception, and a panic in it is none
         send(write, json.dumps({"refused": _sentence(error)}).encode())
@@ -57,9 +57,9 @@ def serve(load_bytes: int, load_seconds: int, call_bytes: int, call_seconds: int
             send(write, _answered(tokenizer, message))
 
 
-def described(tokenizer: BPETokenizer | ForeignTokenizer) -> tuple[dict[str, Any], bytes, bytes, bytes]:
-    """What the parent keeps: facts; the bytes of every token one after the other; how many each has (uint32); and the
-    readable names as JSON, where they are not those bytes.
+def described(tokenizer: Tokenizer) -> tuple[dict[str, Any], bytes, bytes, bytes, bytes]:
+    """What the parent keeps: facts; the bytes of every token one after the other, and how many each has (uint32); and
+    the like of the readable names, where they are not those bytes.
 
     Raises:
         RefusedError: ids or tokens that no vocabulary in use has.
@@ -68,8 +68,9 @@ def described(tokenizer: BPETokenizer | ForeignTokenizer) -> tuple[dict[str, Any
     if n > MOST_IDS:
         raise RefusedError(f"its largest id is {n - 1:,}, and at most {MOST_IDS:,} tokens can be shown here")
     pieces = [tokenizer.token_bytes(i) for i in range(n)]
-    names = tokenizer.tokens(range(n)) if isinstance(tokenizer, ForeignTokenizer) and tokenizer.word_piece else []
-    longest = max((len(piece) for piece in [*pieces, *(name.encode() for name in names)]), default=0)
+    named = isinstance(tokenizer, ForeignTokenizer) and tokenizer.word_piece
+    names = [name.encode() for name in tokenizer.tokens(range(n))] if named else []
+    longest = max(map(len, [*pieces, *names]), default=0)
     if longest > LONGEST_TOKEN:
         raise RefusedError(f"one of its tokens has {longest:,} bytes, and at most {LONGEST_TOKEN:,} can be shown here")
     if (around := len(tokenizer.encode(""))) > MOST_AROUND:
@@ -79,11 +80,14 @@ def described(tokenizer: BPETokenizer | ForeignTokenizer) -> tuple[dict[str, Any
     if len(special := dict(tokenizer.special_tokens)) > MOST_SPECIAL:
         raise RefusedError(f"it has {len(special):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
     facts = {"exact": exact, "separator": separator, "special": special, "merges": isinstance(tokenizer, ByteLevelBPE)}
-    sizes = array("I", (len(piece) for piece in pieces))
-    return facts, b"".join(pieces), sizes.tobytes(), json.dumps(names).encode()
+    return facts, *_table(pieces), *_table(names)
 
 
-def _answered(tokenizer: BPETokenizer | ForeignTokenizer, message: bytes) -> bytes:
+def _table(texts: Sequence[bytes]) -> tuple[bytes, bytes]:
+    return b"".join(texts), array("I", map(len, texts)).tobytes()
+
+
+def _answered(tokenizer: Tokenizer, message: bytes) -> bytes:
     method, *arguments = json.loads(message)
     try:
         return json.dumps({"answer": METHODS[method](tokenizer, *arguments)}).encode()
@@ -97,15 +101,16 @@ METHODS: dict[str, Callable[..., Any]] = {
     "offsets": lambda tokenizer, text: tokenizer.offsets(text),
     "decode": lambda tokenizer, ids: tokenizer.decode(ids),
     "words": lambda tokenizer, text: [word.decode("latin-1") for word in tokenizer.words(text)],
-    "render": lambda _, *said: _render(*said),
+    "conversation": lambda tokenizer, *said: _conversation(tokenizer, *said),
     "merges": lambda tokenizer: [[a.decode("latin-1"), b.decode("latin-1")] for a, b in tokenizer.merges],
 }
 
 
-def _render(template: str, messages: list[list[str]], first: str, last: str) -> str:
-    from tfcore.tokenizers.chat import render  # here, because most models are never talked with
+def _conversation(tokenizer: Tokenizer, template: str, messages: list[Any], *ends: str) -> list[tuple[int, str | None]]:
+    from tfcore.tokenizers.chat import Message, conversation  # here, because most models are never talked with
 
-    return render(template, [(role, content) for role, content in messages], first, last)
+    found = conversation(tokenizer, template, [Message(*message) for message in messages], *ends)
+    return [(token.id, token.role) for token in found]
 
 
 def _sentence(error: BaseException) -> str:

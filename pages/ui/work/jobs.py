@@ -1,8 +1,9 @@
 """Long work beside the pages: started once, watched by whoever looks, stopped when nobody does any more.
 
 A job is a function that gives an iterator; what it yields is kept, and None only says "still here". Between any two of
-these the job can be stopped. Jobs run in threads of their own that know nothing of Streamlit, so leaving a page, a
-rerun or a lost connection does not break them. Two visitors who ask for the same key share one job.
+these the job can be stopped, and while it waits for the process of a tokenizer (tfcore.wanted). Jobs run in threads of
+their own that know nothing of Streamlit, so leaving a page, a rerun or a lost connection does not break them. Two
+visitors who ask for the same key share one job.
 
     job = jobs.JOBS.start(key, lambda: train(config), visitor)    # in every run: it starts once
     job.state, job.items                                          # "running", what came until now
@@ -22,6 +23,7 @@ from typing import Any
 from pages.ui import sentences
 from pages.ui.session import session
 from pages.ui.work.registry import ACTIVE, Record, Registry, Snapshot, State
+from tfcore.wanted import STILL_WANTED, UnwantedError
 
 Work = Callable[[], Iterator[Any]]
 LAST_STEP = 10.0  # seconds that a process which ends waits for
@@ -46,6 +48,10 @@ class _Task(Record):
     began: float = 0.0
     patience: float = float("inf")
     halt: threading.Event = field(default_factory=threading.Event)
+
+    def is_wanted(self) -> bool:
+        """Whether somebody still watches it."""
+        return not self.halt.is_set() and time.monotonic() - self.looked <= self.patience
 
 
 def _told(problem: Exception) -> str:
@@ -153,19 +159,21 @@ class Jobs:
     def _run(self, task: _Task) -> None:
         """In a thread of its own: the work, step by step."""
         state: State = "done"
+        STILL_WANTED.set(task.is_wanted)
         try:
             for item in task.work():
                 with self._lock:
                     if item is not None:
                         task.items.append(item)
                         self._lock.notify_all()
-                now = time.monotonic()
-                if task.halt.is_set() or now - task.looked > task.patience:
+                if not task.is_wanted():
                     state = "stopped"
                     break
-                if now - task.began > self.seconds:
+                if time.monotonic() - task.began > self.seconds:
                     state, task.problem = "failed", f"it took longer than the {self.seconds:.0f} s that it may take"
                     break
+        except UnwantedError:
+            state = "stopped"
         except Exception as problem:  # whatever it is, the page says so and the server goes on
             state, task.problem = "failed", _told(problem)
             sys.stderr.write(traceback.format_exc())

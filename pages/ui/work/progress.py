@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from tfcore.wanted import STILL_WANTED, UnwantedError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 PATIENCE = 0.15  # seconds of several steps without a bar
@@ -74,9 +76,10 @@ def steps(work: Callable[[Say], Any]) -> Iterator[Any]:
             said.put(("progress", progress))
 
     def run() -> None:
+        STILL_WANTED.set(lambda: not halt.is_set())
         try:
             said.put(("result", work(say)))
-        except _Stopped:
+        except (_Stopped, UnwantedError):
             said.put(("stopped", None))
         except BaseException as problem:  # a panic inside a library written in Rust is no Exception
             said.put(("problem", problem))
