@@ -44,7 +44,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import first_figures, first_pictures, hosts, messages, previews, settings  # noqa: E402
+from pages.ui.server import first_figures, first_pictures, hosts, memory, messages, previews, settings  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -303,6 +303,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     keep_to_itself()
     streamlit_internals.expect_types()
     check_settings()  # a server with a setting that makes no sense says so, and does not start
+    memory.bound()
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
     if (lab := sys.modules.get("pages.ui.work.runs")) is not None:  # trainings and the processes that do them

@@ -35,8 +35,19 @@ class Server:
 
     def megabytes(self) -> float:
         """What it holds in memory now, shared libraries included."""
+        return self._read("VmRSS")
+
+    def peak(self) -> float:
+        """The most that it held since it began, or since `forget_peak`."""
+        return self._read("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Let `peak` begin anew, with what it holds now."""
+        Path(f"/proc/{self.process}/clear_refs").write_text("5", "utf-8")
+
+    def _read(self, name: str) -> float:
         lines = Path(f"/proc/{self.process}/status").read_text("utf-8").splitlines()
-        return next(round(int(line.split()[1]) / 1e3, 1) for line in lines if line.startswith("VmRSS"))
+        return next(round(int(line.split()[1]) * 1.024e-3, 1) for line in lines if line.startswith(name))
 
     def troubles(self) -> list[str]:
         """Lines of its log with errors."""

@@ -1,12 +1,15 @@
-"""What varied use leaves in memory: `python -m benchmarks.varied`.
+"""What varied use takes of memory: `python -m benchmarks.varied`, or with `--minutes 60` for an hour of ten visitors.
 
 Visitors come one after the other, a few at a time: each brings a text of their own to one page, sets controls of it at
-random, and leaves. The server's memory is read after so many visits.
+random, and leaves. The server's memory is read after so many visits. In an hour, a third of them look at each of the
+two real models, where these are; `--small` leaves them out.
 """
 
+import argparse
 import asyncio
 import random
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +19,15 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks import results
+from benchmarks.crowd import milliseconds
 from benchmarks.servers import APP, Server, serving
 from benchmarks.visitors import Visitor, numbers
 from pages.ui.server import previews
 
 VISITS = (50, 200, 400)
 AT_ONCE, MOVES = 4, 10  # visitors; changes of each
+ROOM = 10  # visitors at once in an hour
+MODELS = ("", "smollm2", "minilm")  # that links name in turn; the first: each page's own
 TEXT = "The {} dog number {} could not find its ball because it was hidden, so the {} looked under every tree."
 WORDS = ("old", "tired", "cat", "little", "girl", "king", "happy", "fox", "river", "wizard", "small", "boy")
 
@@ -90,12 +96,17 @@ async def visits(server: Server, first: int, last: int) -> list[str]:
     return errors
 
 
-async def visit(server: Server, number: int) -> Wanderer:
-    """One visitor, the same whenever a visitor has this number; the pages take turns."""
+async def visit(server: Server, number: int, model: str = "") -> Wanderer:
+    """One visitor, the same whenever a visitor has this number; the pages take turns.
+
+    Args:
+        model: that the link names.
+    """
     dice = random.Random(number)
     one, other = dice.choices(WORDS, k=2)
     pages = sorted(previews.pages())
     where = f"{server.address}/{pages[number % len(pages)]}?text={quote_plus(TEXT.format(one, number, other))}"
+    where += f"&model={model}" if model else ""
     visitor = Wanderer(where)
     try:
         await visitor.open()
@@ -131,11 +142,70 @@ def sentence(result: Mapping[str, Any]) -> str:
     )
 
 
+async def room(server: Server, minutes: float, models: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for every minute: memory at its end and at its highest, visitors so far, and what they met with."""
+    start, numbers = time.monotonic(), iter(range(1_000_000))
+    end, rows, seconds, errors, visitors = start + 60 * minutes, list[dict[str, Any]](), list[float](), list[str](), 0
+
+    async def seat() -> None:
+        nonlocal visitors
+        while time.monotonic() < end:
+            number = next(numbers)
+            visitor = await visit(server, number, models[number // len(previews.pages()) % len(models)])
+            seconds.extend(visitor.seconds)
+            errors.extend(visitor.errors)
+            visitors += 1
+
+    async def watch() -> None:
+        while (now := time.monotonic()) < end:
+            server.forget_peak()
+            await asyncio.sleep(min(60, end - now))
+            row = {"minutes": round((time.monotonic() - start) / 60, 1), "megabytes": server.megabytes()}
+            row |= {"peak": server.peak(), "visitors": visitors, "p50": milliseconds(seconds, 0.5)}
+            rows.append(row | {"changes": len(seconds), "errors": list(errors)})
+            print(rows[-1], file=sys.stderr, flush=True)
+            seconds.clear()
+            errors.clear()
+
+    await asyncio.gather(watch(), *(seat() for _ in range(ROOM)))
+    return rows
+
+
+def hour(minutes: float, small: bool) -> dict[str, Any]:
+    """Memory of a server that ten visitors wander about in, for so many minutes."""
+    given = {"TFCORE_REAL_MODELS": ""} if small else {}
+    with serving(APP, "/healthz", **given) as server:
+        rows = asyncio.run(room(server, minutes, MODELS[:1] if small else MODELS))
+        troubles = server.troubles()
+    return results.stamped(rows) | {"troubles": troubles, "small": small}
+
+
+def told(result: Mapping[str, Any]) -> str:
+    """What came out of it, in words."""
+    rows = result["rows"]
+    errors, changes = sum(len(row["errors"]) for row in rows), sum(row["changes"] for row in rows)
+    return (
+        f"{'The small models alone' if result['small'] else 'With both real models'}: {rows[-1]['minutes']:.0f} "
+        f"minutes, {ROOM} at once, {rows[-1]['visitors']} visitors in turn over all pages, {changes:,} changes, "
+        f"{errors} errors: {rows[-1]['megabytes']:,.0f} MB at the end, {max(r['peak'] for r in rows):,.0f} MB at the highest "
+        f"({result['machine']['cores']} cores, {result['date']})."
+    )
+
+
 def main() -> int:
-    result = measure()
-    results.save("varied", result)
-    results.write_into(results.PAGE, "varied", sentence(result))
-    print(sentence(result))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.varied", description=__doc__)
+    parser.add_argument("--minutes", type=float, help="ten visitors for so long, instead of so many visits")
+    parser.add_argument("--small", action="store_true", help="without the two real models")
+    given = parser.parse_args()
+    if given.minutes:
+        name, result = "hour_small" if given.small else "hour", hour(given.minutes, given.small)
+        words = told(result)
+    else:
+        name, result = "varied", measure()
+        words = sentence(result)
+    results.save(name, result)
+    results.write_into(results.PAGE, name, words)
+    print(words)
     return bool(result["troubles"])
 
 

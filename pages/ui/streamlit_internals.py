@@ -79,7 +79,7 @@ STOP = Feature("a page that ends early does not show its last notices", "streaml
 HISTORY = Feature(
     "Back, Forward and links between pages may lose part of what the address says",
     _CONTEXT,
-    "streamlit.runtime.scriptrunner:ScriptRunContext#query_string,is_history_navigation",
+    "streamlit.runtime.scriptrunner:ScriptRunContext#query_string,is_history_navigation,session_id",
 )
 
 
@@ -297,6 +297,11 @@ def files() -> dict[str, list[Any]]:
 def is_connected(session: str) -> bool:
     """Whether the visitor of this session is connected."""
     return not UPLOADS.on or UPLOADS["get_instance"]().is_active_session(session)
+
+
+def has_left() -> bool:
+    """Whether this thread runs a page whose visitor is no longer connected."""
+    return on_page() and not is_connected(_context().session_id)
 
 
 def forget_files(session: str) -> None:

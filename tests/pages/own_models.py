@@ -9,9 +9,10 @@ from tests.pages.visits import run, said
 
 def brought(name: str) -> own_models.Own:
     """The model, loaded as the job does it."""
-    last = list(own_models.bring(name, model_settings.read()))[-1]
-    assert isinstance(last, own_models.Own), last
-    return last
+    said = list(own_models.bring(name, model_settings.read()))
+    own = own_models.STORE.get(name)
+    assert own is not None, said[-1:]
+    return own
 
 
 def wait_for(test, name, condition, seconds=60):

@@ -1,5 +1,7 @@
 """Panel of the page on the KV cache: one text generated with it and without, step by step, measured as it runs."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 import streamlit as st
 
@@ -11,7 +13,7 @@ from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from pages.ui.work import jobs, live
+from pages.ui.work import jobs, live, turns
 from tfcore.analysis.inference import cached_generation
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, Measured, both_ways, measured
 from tfcore.analysis.quantities import short
@@ -61,7 +63,11 @@ def panel() -> None:
         return
     steps = min(wanted, model.config.max_seq_len - len(ids))
     key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
-    job = live.begin(key, lambda: both_ways(model, ids, steps, seed, exactness))
+
+    def write() -> Iterator[BothWays]:
+        return both_ways(model, ids, steps, seed, exactness)
+
+    job = live.begin(key, write if exactness == "float32" else turns.with_a_copy(write))
     costs = work(model_name, len(ids), steps, exactness)
 
     def draw(job: jobs.Job) -> None:

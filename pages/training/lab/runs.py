@@ -126,6 +126,6 @@ def _files(run: str, step: int) -> Callable[[], bytes]:
         kept, seen = runs.RUNS.weights(run, step), runs.RUNS.look(run)
         if kept is None or seen is None or seen.curves is None:
             return b""
-        return packed(*kept, curve_table(seen.curves).to_csv(index=False))
+        return packed(kept.spec, kept.state, curve_table(seen.curves).to_csv(index=False))
 
     return make

@@ -135,16 +135,20 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
 
 
 def bring(name: str, settings: Settings) -> Iterator[Any]:
-    """A job: loads a model into STORE. Yields Progress, and at the end the Own or why there is none (Refused)."""
+    """A job: loads a model into STORE. Yields Progress, and at the end why there is none (Refused).
 
-    def work(say: progress.Say) -> Any:
-        return _bring(name, settings, say)
+    The model itself is no item: what a job has yielded is kept longer than the model.
+    """
+
+    def work(say: progress.Say) -> None:
+        _bring(name, settings, say)
 
     yield from _in_words(name, work)
 
 
-def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
+def _bring(name: str, settings: Settings, say: progress.Say) -> None:
     import tfcore
+    from pages.ui.work import turns  # here, because it imports torch
     from tfcore.generation.half_precision import copied_bytes
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.special_tokens import special_tokens
@@ -174,10 +178,9 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     state = _state(place) if isinstance(place, Path) else str(found.commit)
     assert tokenizer is not None  # estimate refuses a model without one
     special = special_tokens(place, tokenizer)
-    own = Own(name, model, tokenizer, needed, time.monotonic() - began, state, special)
+    own = Own(name, turns.taken(model), tokenizer, needed, time.monotonic() - began, state, special)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
-    return own
 
 
 def _stop_page(sentence: str) -> None:

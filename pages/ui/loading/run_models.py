@@ -2,15 +2,18 @@
 
 import re
 import threading
-from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from pages.ui.work.run_records import Frozen
 
 MOST = 4  # built models kept at a time; the weights are the run's
 LONGEST = 60
 GONE = "The server no longer has this trained model: runs are kept while somebody looks at them. Train it again."
 _NAME = re.compile(r"run:([\w-]{16})@(\d{1,6})", re.ASCII)
 _LOCK = threading.Lock()
-_BUILT: OrderedDict[str, tuple[Any, Any]] = OrderedDict()
+_BUILT: "WeakKeyDictionary[Frozen, tuple[Any, Any]]" = WeakKeyDictionary()  # the one not asked for longest first
 
 
 def name_of(run: str, step: int) -> str:
@@ -34,14 +37,11 @@ def model(name: str) -> tuple[Any, Any] | None:
     from tfcore.training.lab.train import model_of
 
     kept = runs.RUNS.weights(found[1], int(found[2]))
+    if kept is None:
+        return None
     with _LOCK:
-        if kept is None:
-            _BUILT.pop(name, None)
-            return None
-        if name not in _BUILT:
-            spec, state = kept
-            _BUILT[name] = model_of(spec, state), NamedTokenizer(task(spec).names)
-        _BUILT.move_to_end(name)
+        built = _BUILT.pop(kept, None) or (model_of(kept.spec, kept.state), NamedTokenizer(task(kept.spec).names))
+        _BUILT[kept] = built
         while len(_BUILT) > MOST:
-            _BUILT.popitem(last=False)
-        return _BUILT[name]
+            del _BUILT[next(iter(_BUILT))]
+        return built

@@ -42,7 +42,7 @@ class Job(Snapshot):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Task(Record):
-    work: Work
+    work: Work | None  # none of one that has ended: with it go the models that it worked on
     visitors: set[str] = field(default_factory=set)
     items: list[Any] = field(default_factory=list)
     began: float = 0.0
@@ -140,6 +140,7 @@ class Jobs:
             return
         task.halt.set()
         if task.state == "waiting":
+            task.work = None
             self.registry.put(task, "stopped")
 
     def _seen(self, task: _Task) -> Job:
@@ -153,15 +154,16 @@ class Jobs:
             self.registry.put(task, "running")
             task.began = time.monotonic()
             self._busy += 1
-            threading.Thread(target=self._run, args=(task,), name=f"job {task.key!r}"[:60], daemon=True).start()
+            work, task.work = task.work, None
+            threading.Thread(target=self._run, args=(task, work), name=f"job {task.key!r}"[:60], daemon=True).start()
         self.registry.forget_resting(self.kept)
 
-    def _run(self, task: _Task) -> None:
+    def _run(self, task: _Task, work: Work) -> None:
         """In a thread of its own: the work, step by step."""
         state: State = "done"
         STILL_WANTED.set(task.is_wanted)
         try:
-            for item in task.work():
+            for item in work():
                 with self._lock:
                     if item is not None:
                         task.items.append(item)

@@ -47,6 +47,14 @@ class Limits:
     overdue: float = 60.0
 
 
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """The weights of a run at one step. What is built of them is kept no longer than they are (run_models.py)."""
+
+    spec: LabSpec
+    state: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen(Snapshot):
     """A run at this moment.
@@ -96,7 +104,7 @@ class Run(Record):
     away: bool = False
     given: float = 0.0
     lost: int = 0
-    frozen: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
+    frozen: OrderedDict[int, Frozen] = field(default_factory=OrderedDict)
 
     @property
     def name(self) -> str:
@@ -111,7 +119,7 @@ class Run(Record):
     @property
     def nbytes(self) -> int:
         parts = (len(self.kept or b""), self.curves.nbytes if self.curves else 0, self.look.nbytes if self.look else 0)
-        return sum(parts) + sum(len(state) for state in self.frozen.values() if state is not self.kept)
+        return sum(parts) + sum(len(one.state) for one in self.frozen.values() if one.state is not self.kept)
 
     def seen(self, ahead: int, others: int) -> Seen:
         """The run as it is now."""
@@ -140,7 +148,8 @@ class Run(Record):
         """Keep the weights, for other pages: the step they are of, None while there is more to come."""
         if self.kept is None or self.state in ACTIVE or self.away:
             return None
-        self.frozen[self.step] = self.kept
+        if self.step not in self.frozen:
+            self.frozen[self.step] = Frozen(self.spec, self.kept)
         while len(self.frozen) > FROZEN:
             self.frozen.popitem(last=False)
         return self.step

@@ -21,7 +21,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from pages.ui.work import run_settings, workers
 from pages.ui.work.registry import ACTIVE, State
 from pages.ui.work.run_book import Book
-from pages.ui.work.run_records import NOBODY, Limits, Run, Seen
+from pages.ui.work.run_records import NOBODY, Frozen, Limits, Run, Seen
 from pages.ui.work.workers import Workers
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice, train_slice
@@ -109,11 +109,11 @@ class Runs:
             run = self.book.look(name)
             return run.freeze() if run is not None else None
 
-    def weights(self, name: str, step: int) -> tuple[LabSpec, bytes] | None:
+    def weights(self, name: str, step: int) -> Frozen | None:
         """What was frozen at this step."""
         with self._lock:
             run = self.book.look(name)
-            return (run.spec, run.frozen[step]) if run is not None and step in run.frozen else None
+            return run.frozen.get(step) if run is not None else None
 
     def close(self) -> None:
         """Forget all runs, and end the workers and the thread."""

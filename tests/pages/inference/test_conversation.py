@@ -6,10 +6,11 @@ from functools import partial
 import pytest
 
 from pages.inference.generation import experiments
-from pages.ui.loading import model_settings, own_models
+from pages.ui.loading import own_models
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.own_models import brought
 from tests.pages.visits import run
 from tests.pages.waiting import wait_for_jobs
 from tests.tokenizers.test_chat import TEMPLATE
@@ -31,9 +32,7 @@ def talker(tmp_path, monkeypatch):
     monkeypatch.setenv("TFCORE_MODELS", "any")
     monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path))
     monkeypatch.setattr(own_models, "STORE", own_models.Store())
-    last = list(own_models.bring("./talker.gguf", model_settings.read()))[-1]
-    assert isinstance(last, own_models.Own), last
-    return last
+    return brought("./talker.gguf")
 
 
 def chip_rows(test):

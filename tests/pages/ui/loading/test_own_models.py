@@ -1,8 +1,10 @@
 """Models that visitors brought: at most two, by bytes, refused in a sentence, stopped when nobody wants them."""
 
+import gc
 import json
 import shutil
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,8 +116,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "gpt2"
 
 
-def last(job=own_models.bring):
-    return [item for item in job("./gpt2", model_settings.read()) if item is not None][-1]
+def last(job=own_models.bring, name="./gpt2"):
+    """What a job said last; of one that has loaded the model, the model in the store."""
+    said = [item for item in job(name, model_settings.read()) if item is not None]
+    found = None if job is own_models.look else own_models.STORE.get(name)
+    return said[-1] if found is None or (said and isinstance(said[-1], Refused)) else found
 
 
 def test_a_folder_is_brought(folder):
@@ -255,7 +260,7 @@ def test_downloads_make_room_where_that_is_set(served, tmp_path, monkeypatch):
     of_one = sum(file.stat().st_size for file in (tmp_path / "gpt2").iterdir())
     monkeypatch.setenv("TFCORE_HUB_CACHE_GB", str(2.5 * of_one / 1e9))
     for name in "abca":
-        found = list(own_models.bring(f"tiny/{name}", model_settings.read()))[-1]
+        found = last(name=f"tiny/{name}")
         assert isinstance(found, Own), found
         assert downloaded(tmp_path) <= model_settings.read().cached
         assert (tmp_path / "cache" / f"models--tiny--{name}").is_dir()
@@ -278,7 +283,7 @@ def test_files_of_one_repository_make_room_for_each_other(served, tmp_path, monk
     for seed in (0, 1, 2, 2):
         name = f"tiny/files/{seed}.gguf"
         estimated = list(own_models.look(name, settings))[-1]
-        found = list(own_models.bring(name, settings))[-1]
+        found = last(name=name)
         assert isinstance(found, Own), found
         assert (found.name, found.size) == (name, estimated.memory)
         assert found.special.last == 319
@@ -294,6 +299,48 @@ def test_a_file_that_the_repository_does_not_have(served):
         assert found == Refused(
             "tiny/files/a.gguf: tiny/files on the hub has no a.gguf; its GGUF files are b.gguf", offline=False
         )
+
+
+def gone(name):
+    """Whether a model is gone that a job has loaded and that made room since."""
+    jobs, key = own_models.LOADS, ("load", name, "gone")
+    jobs.start(key, lambda: own_models.bring(name, model_settings.read()), "me")
+    jobs.wait(key, 10**9, 60)
+    assert (found := own_models.STORE.get(name)) is not None, jobs.look(key, "me")
+    model, tokenizer = weakref.ref(found.model), weakref.ref(found.tokenizer)
+    del found
+    own_models.STORE.make_room("./another", 1, 0)
+    gc.collect()
+    return model() is None and tokenizer() is None
+
+
+def test_a_model_that_made_room_is_gone(folder):
+    """Of a folder and of a file; the job that loaded it is remembered longer."""
+    gguf_files.write(
+        folder.parent / "a.gguf", "llama", gguf_files.random_model("llama"), **gguf_files.byte_level("gpt-2")
+    )
+    assert gone("./gpt2")
+    assert gone("./a.gguf")
+
+
+def test_so_is_one_of_the_hub(served, tmp_path):
+    own_folders.write(tmp_path, "gpt2")
+    shutil.copytree(tmp_path / "gpt2", served.root / "tiny" / "a")
+    assert gone("tiny/a")
+
+
+def test_so_is_one_that_was_refused(folder, monkeypatch):
+    """Its problem, and the frames that it came through, are not kept."""
+    tried: list[Any] = []
+
+    def refuse(model, _):
+        tried.append(weakref.ref(model))
+        raise ValueError("it answers with numbers that are not finite")
+
+    monkeypatch.setattr(own_models, "_try_out", refuse)
+    assert isinstance(last(), Refused)
+    gc.collect()
+    assert tried[0]() is None
 
 
 def test_experts_without_end_are_refused(tmp_path, folder):
