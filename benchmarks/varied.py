@@ -184,10 +184,11 @@ def told(result: Mapping[str, Any]) -> str:
     """What came out of it, in words."""
     rows = result["rows"]
     errors, changes = sum(len(row["errors"]) for row in rows), sum(row["changes"] for row in rows)
+    peak = max(row["peak"] for row in rows)
     return (
         f"{'The small models alone' if result['small'] else 'With both real models'}: {rows[-1]['minutes']:.0f} "
         f"minutes, {ROOM} at once, {rows[-1]['visitors']} visitors in turn over all pages, {changes:,} changes, "
-        f"{errors} errors: {rows[-1]['megabytes']:,.0f} MB at the end, {max(r['peak'] for r in rows):,.0f} MB at the highest "
+        f"{errors} errors: {rows[-1]['megabytes']:,.0f} MB at the end, {peak:,.0f} MB at the highest "
         f"({result['machine']['cores']} cores, {result['date']})."
     )
 

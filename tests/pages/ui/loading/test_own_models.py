@@ -306,7 +306,8 @@ def gone(name):
     jobs, key = own_models.LOADS, ("load", name, "gone")
     jobs.start(key, lambda: own_models.bring(name, model_settings.read()), "me")
     jobs.wait(key, 10**9, 60)
-    assert (found := own_models.STORE.get(name)) is not None, jobs.look(key, "me")
+    found = own_models.STORE.get(name)
+    assert found is not None, jobs.look(key, "me")
     model, tokenizer = weakref.ref(found.model), weakref.ref(found.tokenizer)
     del found
     own_models.STORE.make_room("./another", 1, 0)
