@@ -11,14 +11,26 @@ import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
-# Kinds that the package cannot write -> where its blocks of 256 numbers have their scales in half precision, and the
-# size of random ones with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
-K_QUANTS = {
+# Kinds that the package cannot write -> where their blocks have scales in half precision, and the size of random ones
+# with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
+RAW = {
     "Q2_K": ((80, 82), 3.5e-3),
     "Q3_K": ((108,), 1.4e-3),
     "Q4_K": ((0, 2), 2e-4),
     "Q5_K": ((0, 2), 1e-4),
     "Q6_K": ((208,), 5e-5),
+    "IQ1_S": ((0,), 8e-3),
+    "IQ1_M": ((), 8e-3),  # in four places
+    "IQ2_XXS": ((0,), 1e-3),
+    "IQ2_XS": ((0,), 1e-3),
+    "IQ2_S": ((0,), 1e-3),
+    "IQ3_XXS": ((0,), 5e-4),
+    "IQ3_S": ((0,), 5e-4),
+    "IQ4_NL": ((0,), 1e-3),
+    "IQ4_XS": ((0,), 6e-5),
+    "TQ1_0": ((52,), 6e-2),
+    "TQ2_0": ((64,), 6e-2),
+    "MXFP4": ((), 0.0),  # exponents
 }
 SHAPE = {
     "vocab_size": 320,
@@ -60,7 +72,7 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
     """The model as a GGUF file.
 
     Args:
-        kind: of the numbers of its matrices; of K_QUANTS random ones, which are not those of the model.
+        kind: of the numbers of its matrices; of RAW random ones, which are not those of the model.
         more: further settings of the file.
     """
     architecture, c = MODELS[name][0], model.config
@@ -80,7 +92,7 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
         writer.add_key_length(getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads)
     for key, value in more.items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
-        add[type(value)](key, value)
+        (add | {float: writer.add_float32})[type(value)](key, value)
     for their_name, numbers in tensors(architecture, model).items():
         _add(writer, their_name, numbers, kind if numbers.ndim > 1 else "F32")
     writer.write_header_to_file()
@@ -126,15 +138,9 @@ def interleaved(numbers: np.ndarray, heads: int) -> np.ndarray:
 
 def _add(writer: gguf.GGUFWriter, name: str, numbers: np.ndarray, kind: str) -> None:
     quantisation = gguf.GGMLQuantizationType[kind]
-    if kind in K_QUANTS:
-        rng = np.random.default_rng(len(name))
-        block, size = gguf.GGML_QUANT_SIZES[quantisation]
-        raw = rng.integers(0, 256, (numbers.size // block, size), dtype=np.uint8)
-        places, size_of_scales = K_QUANTS[kind]
-        for place in places:
-            scale = rng.normal(0, size_of_scales, len(raw)).astype(np.float16)
-            raw[:, place : place + 2] = scale.view(np.uint8).reshape(-1, 2)
-        raw = raw.reshape(*numbers.shape[:-1], -1)
+    if kind in RAW:
+        block = gguf.GGML_QUANT_SIZES[quantisation][0]
+        raw = blocks(kind, numbers.size // block, len(name)).reshape(*numbers.shape[:-1], -1)
     elif kind == "F32":
         writer.add_tensor(name, numbers.astype(np.float32))
         return
@@ -144,6 +150,23 @@ def _add(writer: gguf.GGUFWriter, name: str, numbers: np.ndarray, kind: str) -> 
             writer.add_tensor(name, raw)
             return
     writer.add_tensor(name, raw, raw_dtype=quantisation)
+
+
+def blocks(kind: str, n: int, seed: int) -> np.ndarray:
+    """(n, bytes of a block) of a kind of RAW, at random but for the scales, which are not large."""
+    rng = np.random.default_rng(seed)
+    raw = rng.integers(0, 256, (n, gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]][1]), dtype=np.uint8)
+    places, size_of_scales = RAW[kind]
+    for place in places:
+        scale = rng.normal(0, size_of_scales, n).astype(np.float16)
+        raw[:, place : place + 2] = scale.view(np.uint8).reshape(-1, 2)
+    if kind == "IQ1_M":  # four bits of the scale in each of the last four pairs of bytes
+        scale = rng.normal(0, size_of_scales, n).astype(np.float16).view(np.uint16)
+        for i in range(4):
+            raw[:, 49 + 2 * i] = (raw[:, 49 + 2 * i] & 15) | ((scale >> (4 * i)) & 15) << 4
+    if kind == "MXFP4":
+        raw[:, 0] = rng.integers(120, 124, n)
+    return raw
 
 
 def byte_level(pre: str) -> dict[str, Any]:

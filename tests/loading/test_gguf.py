@@ -7,9 +7,19 @@ import torch
 import transformers as hf
 
 import tfcore
-from tests.loading.gguf_files import K_QUANTS, MODELS, QUANTISED, TEXT, byte_level, random_model, sentence_piece, write
+from tests.loading.gguf_files import (
+    MODELS,
+    QUANTISED,
+    RAW,
+    TEXT,
+    blocks,
+    byte_level,
+    random_model,
+    sentence_piece,
+    write,
+)
 from tfcore import CheckpointError
-from tfcore.loading import checkpoints
+from tfcore.loading import checkpoints, gguf_file
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_tokenizer import merges_of_scores
 
@@ -49,7 +59,7 @@ def test_every_kind_of_numbers(kind, tmp_path):
     assert_same(path, theirs_of(path))
 
 
-@pytest.mark.parametrize("kind", K_QUANTS)
+@pytest.mark.parametrize("kind", [kind for kind in RAW if kind.endswith("_K")])
 def test_k_quants(kind, tmp_path, monkeypatch):
     """In blocks of 256."""
     architecture, model_class, settings = MODELS["llama"]
@@ -75,6 +85,42 @@ def test_a_tensor_is_read_as_its_blocks_say(tmp_path):
         expected += [float(scale) * (byte & 15) + float(minimum) for byte in numbers]
         expected += [float(scale) * (byte >> 4) + float(minimum) for byte in numbers]
     assert found.shape == (64, 96)
+    assert found.flatten().tolist() == pytest.approx(expected)
+
+
+def test_every_kind_is_read_row_by_row_as_the_package_reads_it_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(gguf_file, "BLOCK", 700)  # numbers at a time, which is no whole number of rows
+    writer = gguf.GGUFWriter(tmp_path / "file.gguf", "llama")
+    expected = {}
+    for kind in RAW:
+        quantisation = gguf.GGMLQuantizationType[kind]
+        raw = blocks(kind, 6 * 512 // gguf.GGML_QUANT_SIZES[quantisation][0], 0).reshape(6, -1)
+        writer.add_tensor(kind, raw, raw_dtype=quantisation)
+        expected[kind] = gguf.quants.dequantize(raw, quantisation)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    assert set(RAW) | set(QUANTISED) | {"F32", "F16", "BF16"} == gguf_file.KINDS
+    with GgufFile(tmp_path / "file.gguf") as file:
+        for kind, numbers in expected.items():
+            assert np.array_equal(file.read(kind).numpy(), numbers), kind
+            assert 0.03 < numbers.std() < 0.13, kind  # random bytes that are no weights would show nothing
+
+
+def test_a_table_of_sixteen_steps(tmp_path):
+    """IQ4_NL: 32 numbers of four bits and a scale; each is one of 16 that are closer together around 0."""
+    steps = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
+    path = tmp_path / "model.gguf"
+    write(path, "llama", random_model("llama"), "IQ4_NL", **byte_level("gpt-2"))
+    with GgufFile(path) as file:
+        entry, found = file.tensors["blk.0.ffn_up.weight"], file.read("blk.0.ffn_up.weight")
+    raw = path.read_bytes()[entry.start : entry.start + entry.size]
+    expected = []
+    for at in range(0, len(raw), 18):
+        scale = float(np.frombuffer(raw[at : at + 2], "<f2")[0])
+        numbers = raw[at + 2 : at + 18]
+        expected += [scale * steps[byte & 15] for byte in numbers] + [scale * steps[byte >> 4] for byte in numbers]
     assert found.flatten().tolist() == pytest.approx(expected)
 
 

@@ -20,7 +20,7 @@ from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
 from tfcore.loading.families.settings import NoTensors, Tensors
 from tfcore.loading.gguf_file import Elsewhere
-from tfcore.loading.gguf_models import GgufWeights
+from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.weights import CheckpointError as CheckpointError
@@ -155,13 +155,13 @@ def estimate(
     if folder is None:
         remote = look(str(name_or_path), revision, token)
         folder, download, commit = remote.place, remote.missing, remote.folder.name
-    if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():
-        raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
     if remote is not None and download:
         config, shapes = _promised(remote)
     else:
         with _opened(folder) as found:
             config, shapes, _ = _planned(found)
+    if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():  # the family comes first
+        raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
     memory = _bytes(shapes, dtype)
     return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
 
@@ -249,22 +249,6 @@ def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
         f"{name_or_path} is neither a model that is here ({', '.join(available())}) nor a folder nor a GGUF file, nor "
         f"has it the form of models on the Hugging Face hub: {FORMS}"
     )
-
-
-def gguf_in(place: Path) -> Path | None:
-    """The GGUF file that a model is in: the place itself, or the only one in a folder without config.json.
-
-    Raises:
-        CheckpointError: there are several.
-    """
-    if not place.is_dir():
-        return place
-    if (place / "config.json").exists():
-        return None
-    found = sorted(place.glob("*.gguf"))
-    if len(found) > 1:
-        raise CheckpointError(f"{place} has {len(found)} GGUF files; name the one to open")
-    return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,11 @@ from torch import Tensor
 from tfcore.loading.weights import CheckpointError, check_file, size
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
-KINDS = {*("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"), *("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K")}
+KINDS = {
+    *("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"),
+    *("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_NL", "IQ4_XS"),
+    *("TQ1_0", "TQ2_0", "MXFP4"),  # NVFP4 has a second scale, in a tensor of its own
+}
 MOST_TENSORS, MOST_SETTINGS = 100_000, 10_000
 MOST_ELEMENTS = 2_000_000  # of a list; the largest vocabularies have 262,144 tokens and twice as many merges
 MAX_HEADER_BYTES = 60_000_000  # Gemma 3's has 15 million

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tfcore.loading.families.settings import short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.weights import CheckpointError, size
 from tfcore.part_configs import RopeScaling
@@ -80,6 +81,36 @@ KINDS = {
     "gpt2": _Kind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
 }
 _WINDOWLESS = {"use_sliding_window": False}  # llama.cpp runs these families without a window
+# Settings that are not read and change no number here, whatever they say, or at these values alone.
+_SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
+_OFF: dict[str, tuple[object, ...]] = {
+    "attention.causal": (True,),
+    "tensor_data_layout": ("Meta AI original pth",),  # of which is known that it is interleaved
+    **dict.fromkeys(("logit_scale", "embedding_scale", "residual_scale", "rope.scaling.attn_factor"), (1,)),
+    **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv"), (0,)),
+    **dict.fromkeys(("attention.max_alibi_bias", "attention.sliding_window", "expert_used_count"), (0,)),
+    **dict.fromkeys(("use_parallel_residual", "rope.scaling.alpha"), (0,)),
+}
+PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")  # what llama.cpp calls the files of a model that it split
+
+
+def gguf_in(place: Path) -> Path | None:
+    """The GGUF file that a model is in: the place itself, or the only one in a folder without config.json.
+
+    Raises:
+        CheckpointError: there are several.
+    """
+    if not place.is_dir():
+        return place
+    if (place / "config.json").exists():
+        return None
+    found = sorted(place.glob("*.gguf"))
+    parts = [PART.fullmatch(path.name) for path in found]
+    if len(found) > 1 and all(part and part[1] == found[0].name[: part.end(1)] for part in parts):
+        return found[0]  # which says that it is a part
+    if len(found) > 1:
+        raise CheckpointError(f"{place} has {len(found)} GGUF files; name the one to open")
+    return found[0] if found else None
 
 
 class GgufWeights:
@@ -100,6 +131,7 @@ class GgufWeights:
         self.path = path
         self.file = GgufFile(path, elsewhere)
         try:
+            self._check_whole()
             self._kind = self._known()
             self._theirs = {self._renamed(name): name for name in self.file.tensors if name != _FACTORS}
             self.values = self._settings()
@@ -146,6 +178,22 @@ class GgufWeights:
     def _is_turned(self, name: str) -> bool:
         return name.endswith(self._kind.turned) if self._kind.turned else False
 
+    def _check_whole(self) -> None:
+        """Refuse one file of several."""
+        said = self.file.settings
+        named = PART.fullmatch(self.path.name)
+        n, number = said.get("split.count"), said.get("split.no")
+        if isinstance(n, int) and n > 1 and isinstance(number, int):
+            part = (number + 1, n)
+        elif named and int(named[3]) > 1:
+            part = (int(named[2]), int(named[3]))
+        else:
+            return
+        raise self._error(
+            f"is part {part[0]} of {part[1]} of a model that was split; join all parts with llama.cpp's "
+            "`llama-gguf-split --merge`, giving it the first, and open the one file that it writes"
+        )
+
     def _known(self) -> _Kind:
         name = self.file.settings.get("general.architecture")
         if not isinstance(name, str) or name not in KINDS:
@@ -170,27 +218,54 @@ class GgufWeights:
         if table is None or len(table.shape) != 2:
             raise self._error("lacks the matrix token_embd.weight")
 
-        def of(key: str, default: Any = None) -> Any:
-            found = self.file.settings.get(f"{architecture}.{key}", default)
+        asked = {"expert_count"}
+
+        def of(key: str, *default: Any) -> Any:
+            """A setting; one without a default must be there."""
+            asked.add(key)
+            found = self.file.settings.get(f"{architecture}.{key}", *default)
+            if found is None and not default:
+                raise self._error(f"lacks the setting {architecture}.{key}")
             return found.item() if isinstance(found, np.generic) else found
 
-        vocabulary: dict[str, Any] = {"vocab_size": table.shape[0], "model_type": self._kind.family}
-        vocabulary["bos_token_id"] = self.file.settings.get("tokenizer.ggml.bos_token_id")
-        vocabulary["tie_word_embeddings"] = "output.weight" not in self.file.tensors or architecture == "gpt2"
-        if architecture == "gpt2":
-            return vocabulary | {
-                "n_embd": of("embedding_length"),
-                "n_layer": of("block_count"),
-                "n_head": of("attention.head_count"),
-                "n_inner": of("feed_forward_length"),
-                "n_positions": of("context_length"),
-                "layer_norm_epsilon": of("attention.layer_norm_epsilon", 1e-5),
-            }
+        values = self._gpt2(of) if architecture == "gpt2" else self._llama(of, architecture)
+        self._check_read(architecture, asked)
+        return {
+            "vocab_size": table.shape[0],
+            "model_type": self._kind.family,
+            "bos_token_id": self.file.settings.get("tokenizer.ggml.bos_token_id"),
+            "tie_word_embeddings": "output.weight" not in self.file.tensors or architecture == "gpt2",
+            **values,
+        }
+
+    def _check_read(self, architecture: str, asked: set[str]) -> None:
+        """Refuse a setting of the model that nothing here asks for, unless it changes no number."""
+        for name, value in self.file.settings.items():
+            before, _, key = name.partition(".")
+            if before != architecture or key in asked or key in _SILENT:
+                continue
+            if not isinstance(value, int | float | str) or value not in _OFF.get(key, ()):
+                shown = short(value) if isinstance(value, int | float | str) else "a list"
+                raise self._error(f"has {name[:80]}={shown}, which may change its numbers and cannot be read")
+
+    def _gpt2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {
+            "n_embd": of("embedding_length"),
+            "n_layer": of("block_count"),
+            "n_head": of("attention.head_count"),
+            "n_inner": of("feed_forward_length"),
+            "n_positions": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+        }
+
+    def _llama(self, of: Callable[..., Any], architecture: str) -> dict[str, Any]:
+        """LLaMA and those built like it."""
         heads = of("attention.head_count")
-        kept = of("attention.key_length", of("rope.dimension_count"))
+        kept = of("attention.key_length", of("rope.dimension_count", None))
+        if (values := of("attention.value_length", kept)) != kept and kept is not None:
+            raise self._error(f"has values of {values} and keys of {kept} numbers in a head, which is not supported")
         biased = "blk.0.attn_q.bias" in self.file.tensors
         return {
-            **vocabulary,
             **(_WINDOWLESS if architecture in ("qwen2", "qwen3") else {}),
             "hidden_size": of("embedding_length"),
             "num_hidden_layers": of("block_count"),
@@ -199,24 +274,26 @@ class GgufWeights:
             "head_dim": kept,
             "intermediate_size": of("feed_forward_length"),
             "max_position_embeddings": of("context_length"),
-            "rms_norm_eps": of("attention.layer_norm_rms_epsilon", 1e-6),
+            "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
             "attention_bias": biased and architecture != "qwen2",
             "rope_parameters": self._rope(of, kept),
         }
 
     def _rope(self, of: Callable[..., Any], d_head: Any) -> dict[str, Any]:
-        """Base and scaling of the rotations."""
-        base, rotated = of("rope.freq_base", 10_000.0), of("rope.dimension_count")
+        """Base and scaling of the rotations. As in llama.cpp, a factor without a kind is linear, and 0 means 1."""
+        base, rotated = of("rope.freq_base", 10_000.0), of("rope.dimension_count", None)
         if rotated is not None and rotated != d_head:
             raise self._error(f"rotates {rotated} of {d_head} numbers of a head, which is not supported")
-        kind, factor = of("rope.scaling.type"), of("rope.scaling.factor", 1.0)
+        kind = of("rope.scaling.type", "linear")
+        factor = of("rope.scaling.factor", of("rope.scale_linear", 1.0)) or 1.0  # the second is the older name
+        scaled = kind != "none" and factor != 1
+        if scaled and kind != "linear":
+            raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear and LLaMA 3.1's can be read")
         if _FACTORS in self.file.tensors:
+            if scaled:
+                raise self._error(f"scales its rotations twice: by {_FACTORS}, and all by {factor}")
             return {"rope_theta": base} | self._long_context(d_head, base)
-        if kind in (None, "none") or factor == 1:
-            return {"rope_theta": base}
-        if kind == "linear":
-            return {"rope_theta": base, "rope_type": "linear", "factor": factor}
-        raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear and LLaMA 3.1's can be read")
+        return {"rope_theta": base} | ({"rope_type": "linear", "factor": factor} if scaled else {})
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:
         """LLaMA 3.1's scaling, whose factors alone the file has."""

@@ -5,6 +5,7 @@ the merge that makes the token of the highest score comes first.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,11 @@ CUTS: dict[str, list[dict[str, Any]]] = {
 _WHOLE_WORDS = {"llama-bpe"}  # a word that is a token is not merged
 _BEGINS = {"llama-bpe"}  # whose texts begin with the first token unless the file says otherwise
 _NFC = {"qwen2", "deepseek-r1-qwen"}
+# Settings that are read here, or that change neither a text nor its tokens with the two kinds of tokenizer.
+_KNOWN = re.compile(
+    r"model|pre|tokens|token_type|token_type_count|scores|merges|\w+_token_ids?|add_(bos|eos)_token|add_space_prefix|"
+    r"remove_extra_whitespaces"
+)
 
 
 def tokenizer_json(settings: Mapping[str, Value], path: Path) -> bytes:
@@ -65,6 +71,10 @@ class _Described:
         self.kinds = [1] * len(self.tokens) if kinds is None else np.asarray(kinds).tolist()
         if len(self.kinds) != len(self.tokens):
             raise self._error(f"has types of {len(self.kinds):,} tokens, and {len(self.tokens):,} tokens")
+        for name, value in settings.items():
+            key = name.removeprefix("tokenizer.ggml.")
+            if key != name and not _KNOWN.fullmatch(key) and not (isinstance(value, bool) and not value):
+                raise self._error(f"has {name[:80]}, which may change how texts are cut and cannot be read")
 
     def content(self) -> dict[str, Any]:
         kind = self._get("model")

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfcore.loading.checkpoints import folder_of, gguf_in
+from tfcore.loading.checkpoints import folder_of
 from tfcore.loading.gguf_file import GgufFile
+from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG, OnHub, cached
 from tfcore.loading.weights import CheckpointError, read_json
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE

@@ -1,0 +1,179 @@
+"""The settings of a GGUF file: each is read, or changes no number, or is refused by its name."""
+
+import struct
+
+import gguf
+import pytest
+import torch
+
+import tfcore
+from tests.loading.gguf_files import MODELS, byte_level, random_model, write
+from tfcore import CheckpointError
+from tfcore.loading import checkpoints
+from tfcore.loading.gguf_models import GgufWeights
+
+LINEAR = {"rope_type": "linear", "rope_theta": 10_000.0, "factor": 4.0}
+IDS = torch.arange(40)[None] * 7 % 320
+TOLERANCE = 1e-4
+
+
+def written(path, name="llama", **more):
+    write(path, name, random_model(name), **byte_level("gpt-2"), **more)
+    return path
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """The bytes of a good file."""
+    return written(tmp_path_factory.mktemp("good") / "model.gguf").read_bytes()
+
+
+def logits(model):
+    with torch.no_grad():
+        return model(IDS).logits
+
+
+def scaled(rope):
+    """The same weights with rotations of another kind."""
+    _, kind, settings = MODELS["llama"]
+    model = kind(kind.config_class(**settings, rope_parameters=rope)).eval()
+    model.load_state_dict(random_model("llama").state_dict())
+    return model
+
+
+LINEARLY = {
+    "a factor alone": {"llama.rope.scaling.factor": 4.0},
+    "a factor and its kind": {"llama.rope.scaling.factor": 4.0, "llama.rope.scaling.type": "linear"},
+    "its older name": {"llama.rope.scale_linear": 4.0},
+}
+NOT_AT_ALL = {
+    "none": {"llama.rope.scaling.factor": 4.0, "llama.rope.scaling.type": "none"},
+    "by nothing": {"llama.rope.scaling.factor": 0.0},
+    "by one": {"llama.rope.scaling.factor": 1.0, "llama.rope.scaling.type": "yarn"},
+}
+
+
+@pytest.mark.parametrize("said", [*LINEARLY.values(), *NOT_AT_ALL.values()], ids=[*LINEARLY, *NOT_AT_ALL])
+def test_rotations_are_scaled_as_llama_cpp_does(said, tmp_path):
+    ours = tfcore.load(written(tmp_path / "model.gguf", **said), device="cpu")[0]
+    theirs = scaled(LINEAR) if said in LINEARLY.values() else random_model("llama")
+    assert (logits(ours) - logits(theirs)).abs().max() < TOLERANCE
+    other = random_model("llama") if said in LINEARLY.values() else scaled(LINEAR)
+    assert (logits(ours) - logits(other)).abs().max() > 1  # which the text is long enough to show
+
+
+READ = {
+    *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
+    *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"),
+    *("attention.layer_norm_rms_epsilon", "rope.dimension_count", "rope.freq_base"),
+    *("rope.scaling.type", "rope.scaling.factor"),
+}
+WITHOUT_EFFECT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
+NAMED = {  # by the package
+    key.removeprefix("{arch}.")
+    for group in (gguf.Keys.LLM, gguf.Keys.Attention, gguf.Keys.Rope)
+    for name, key in vars(group).items()
+    if not name.startswith("_") and isinstance(key, str) and "{dense}" not in key
+}
+
+
+@pytest.mark.parametrize("name", sorted(NAMED - READ - WITHOUT_EFFECT | {"of_tomorrow", "rope.scaling.yarn_tomorrow"}))
+def test_a_setting_that_nothing_reads_is_refused_by_name(name, good, tmp_path):
+    """One more setting in the header of a good file: a number in single precision."""
+    key = f"llama.{name}".encode()
+    more = len(key).to_bytes(8, "little") + key + struct.pack("<If", 6, 7.5)
+    n = int.from_bytes(good[16:24], "little")
+    path = tmp_path / "model.gguf"
+    path.write_bytes(good[:16] + (n + 1).to_bytes(8, "little") + more + good[24:] + bytes(64))
+    with pytest.raises(CheckpointError, match=rf"has llama\.{name}=7\.5, which may change its numbers and cannot be"):
+        GgufWeights(path)
+
+
+OFF = {
+    "llama.attention.causal": True,
+    "llama.attention.sliding_window": 0,
+    "llama.expert_count": 0,
+    "llama.expert_used_count": 0,
+    "llama.final_logit_softcapping": 0.0,
+    "llama.logit_scale": 1.0,
+    "llama.rope.scaling.attn_factor": 1.0,
+    "llama.tensor_data_layout": "Meta AI original pth",
+    "llama.vocab_size": 320,
+    "llama.pooling_type": 3,
+    "llama.rope.scaling.finetuned": True,
+    "llama.rope.scaling.original_context_length": 64,
+    "llama.attention.value_length": 16,
+    "llama.rope.dimension_count": 16,
+}
+
+
+def test_settings_that_switch_nothing_on_are_read_over(tmp_path):
+    found = tfcore.load(written(tmp_path / "model.gguf", **OFF), device="cpu")[0]
+    assert (logits(found) - logits(random_model("llama"))).abs().max() < TOLERANCE
+
+
+REFUSED = {
+    "no mask": ({"llama.attention.causal": False}, r"has llama\.attention\.causal=False"),
+    "another order of rows": ({"llama.tensor_data_layout": "other"}, r"has llama\.tensor_data_layout='other'"),
+    "a window by layers": ({"llama.attention.sliding_window_pattern": [1, 0]}, r"sliding_window_pattern=a list"),
+    "wider values": ({"llama.attention.value_length": 24}, "has values of 24 and keys of 16 numbers in a head"),
+    "yarn": ({"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0}, "scales its rotations by 'yarn'"),
+    "lower case": ({"tokenizer.ggml.normalizer.lowercase": True}, r"has tokenizer\.ggml\.normalizer\.lowercase"),
+    "a separator": ({"tokenizer.ggml.add_sep_token": True}, r"has tokenizer\.ggml\.add_sep_token, which may change"),
+}
+
+
+@pytest.mark.parametrize(("said", "sentence"), REFUSED.values(), ids=list(REFUSED))
+def test_one_sentence_each(said, sentence, tmp_path):
+    with pytest.raises(CheckpointError, match=sentence):
+        tfcore.load(written(tmp_path / "model.gguf", **said))
+
+
+def test_gpt2_is_asked_the_same(tmp_path):
+    with pytest.raises(CheckpointError, match=r"has gpt2\.rope\.freq_base=1, which may change its numbers"):
+        tfcore.load(written(tmp_path / "model.gguf", "gpt2", **{"gpt2.rope.freq_base": 1}))
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+def test_no_default_stands_in_for_a_setting_that_a_file_must_have(name, tmp_path):
+    """The family's own defaults are those of another model."""
+    architecture = MODELS[name][0]
+    path = written(tmp_path / "model.gguf", name)
+    content = path.read_bytes()
+    keys = ["block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count"]
+    keys.append("attention.layer_norm_epsilon" if name == "gpt2" else "attention.layer_norm_rms_epsilon")
+    for key in keys:
+        stated = f"{architecture}.{key}".encode()
+        assert content.count(stated + b"\x04\0\0\0") + content.count(stated + b"\x06\0\0\0") == 1
+        elsewhere = stated.replace(architecture.encode(), b"x" * len(architecture))
+        path.write_bytes(
+            content.replace(stated + b"\x04", elsewhere + b"\x04").replace(stated + b"\x06", elsewhere + b"\x06")
+        )
+        with pytest.raises(CheckpointError, match=f"lacks the setting {architecture}.{key}$"):
+            checkpoints.estimate(path)
+
+
+# ---- a model in several files ----
+
+
+def test_a_part_of_a_model_says_that_it_is_one(tmp_path):
+    joined = r"join all parts with llama\.cpp's `llama-gguf-split --merge`, giving it the first, and open the one file"
+    first, second = (tmp_path / f"model-0000{i}-of-00002.gguf" for i in (1, 2))
+    named = written(tmp_path / "whatever.gguf", **{"split.no": 1, "split.count": 3})
+    with pytest.raises(CheckpointError, match=f"is part 2 of 3 of a model that was split; {joined}"):
+        tfcore.load(named)
+    named.unlink()
+    written(first)
+    written(second)
+    for path, said in ((first, "part 1 of 2"), (second, "part 2 of 2"), (tmp_path, "part 1 of 2")):
+        for ask in (checkpoints.estimate, tfcore.load):
+            with pytest.raises(CheckpointError, match=f"{said} of a model that was split; {joined}"):
+                ask(path)
+    written(tmp_path / "another.gguf")
+    with pytest.raises(CheckpointError, match="has 3 GGUF files; name the one to open"):
+        tfcore.load(tmp_path)
+
+
+def test_one_file_of_one_is_whole(tmp_path):
+    path = written(tmp_path / "model-00001-of-00001.gguf", **{"split.no": 0, "split.count": 1})
+    assert tfcore.load(path, device="cpu")[0].config.n_layers == 2
