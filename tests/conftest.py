@@ -28,6 +28,9 @@ jaxtyping.install_import_hook(NAMES, "beartype.beartype")  # before tfcore is im
 
 import torch  # noqa: E402
 
+if os.environ.get("TFCORE_DEVICE") == "pretend":
+    import tests.pretend_device  # noqa: F401
+
 torch.set_num_threads(1)  # the models are tiny, and results do not depend on the number of cores
 
 settings.register_profile("tests", deadline=None, max_examples=40, derandomize=True, print_blob=True)

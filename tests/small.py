@@ -1,4 +1,4 @@
-"""Small models and inputs that many tests share."""
+"""Small models and inputs that many tests share, on the device that models are loaded on."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.device import device
 from tfcore.loading.checkpoints import CheckpointError, load
 from tfcore.model import Transformer
 
@@ -33,12 +34,12 @@ def config(**values: object) -> ModelConfig:
 
 def model(seed: int = 0, **values: object) -> Transformer:
     """A small model in eval mode, its weights large enough that attention is far from uniform."""
-    return Transformer(config(**({"init_std": 0.3} | values)), seed).eval().requires_grad_(False)
+    return Transformer(config(**({"init_std": 0.3} | values)), seed).eval().requires_grad_(False).to(device())
 
 
 def ids(batch: int = 2, seq: int = 13, vocab: int = 61, seed: int = 0) -> Tensor:
     """Random token ids."""
-    return torch.randint(0, vocab, (batch, seq), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(0, vocab, (batch, seq), generator=torch.Generator().manual_seed(seed)).to(device())
 
 
 def kinds(**more: tuple[object, ...]) -> Iterator[dict[str, object]]:
@@ -51,7 +52,7 @@ def kinds(**more: tuple[object, ...]) -> Iterator[dict[str, object]]:
 def difference(a: Tensor, b: Tensor) -> float:
     """Largest absolute difference."""
     assert a.shape == b.shape
-    return float((a - b).detach().abs().max())
+    return float((a.cpu() - b.cpu()).detach().abs().max())
 
 
 def assert_load_refuses(folder: Path, message: str) -> None:

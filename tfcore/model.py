@@ -81,8 +81,9 @@ class Transformer(nn.Module):
             if config.head != "none" and not config.tie_embeddings:
                 self.unembed = Linear(config.d_model, config.vocab_size, bias=False)
         if device.type != "meta":
-            self.to_empty(device=device)
+            self.to_empty(device="cpu")  # drawn there, so that a seed gives the same weights on every device
             initialise(self, config, seed)
+            self.to(device)
 
     def forward(
         self,

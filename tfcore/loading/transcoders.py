@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from tfcore.device import device as pick_device
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
 from tfcore.loading.checkpoints import PRETRAINED, beside
 from tfcore.loading.weights import CheckpointError, read_floats, read_json
@@ -65,18 +66,23 @@ def with_transcoders() -> list[str]:
     return sorted(path.parent.parent.name for path in PRETRAINED.glob(f"*/{FOLDER}/config.json"))
 
 
-@functools.lru_cache(maxsize=4)
-def load_transcoders(name_or_folder: str | Path) -> Transcoders:
+def load_transcoders(name_or_folder: str | Path, device: str | None = None) -> Transcoders:
     """The transcoders of a shipped model, in float32, read once and shared: without gradients, not to be changed.
 
     Args:
         name_or_folder: a shipped model such as "stories"; or, as a Path, a folder that save_transcoders wrote.
+        device: as in `load`, which their model comes from.
 
     Raises:
         CheckpointError: it has none, or one is damaged; the message says which file.
     """
+    return _loaded(name_or_folder, pick_device(device))
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(name_or_folder: str | Path, place: torch.device) -> Transcoders:
     folder = beside(name_or_folder, FOLDER, with_transcoders(), "transcoders", "transcoders")
-    read = [_read(folder, config) for config in _configs(folder / "config.json")]
+    read = [_read(folder, config).to(place) for config in _configs(folder / "config.json")]
     return _sorted(folder, read)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from tfcore.device import device as pick_device
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import PRETRAINED, beside
 from tfcore.loading.weights import CheckpointError, read_floats
@@ -35,18 +36,23 @@ def with_tuned_lens() -> list[str]:
     return sorted(path.parent.parent.name for path in PRETRAINED.glob(f"*/{FOLDER}/{FILE}"))
 
 
-@functools.lru_cache(maxsize=4)
-def load_tuned_lens(name_or_folder: str | Path) -> TunedLens:
+def load_tuned_lens(name_or_folder: str | Path, device: str | None = None) -> TunedLens:
     """The tuned lens of a shipped model, in float32, read once and shared: without gradients, not to be changed.
 
     Args:
         name_or_folder: a shipped model such as "stories"; or, as a Path, a folder that save_tuned_lens wrote.
+        device: as in `load`, which its model comes from.
 
     Raises:
         CheckpointError: it has none, or it is damaged; the message says which file.
     """
+    return _loaded(name_or_folder, pick_device(device))
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(name_or_folder: str | Path, place: torch.device) -> TunedLens:
     folder = beside(name_or_folder, FOLDER, with_tuned_lens(), "tuned lens", "tuned-lens")
-    return _assembled(folder / FILE, read_floats(folder / FILE))
+    return _assembled(folder / FILE, read_floats(folder / FILE)).to(place)
 
 
 def _assembled(path: Path, weights: dict[str, torch.Tensor]) -> TunedLens:

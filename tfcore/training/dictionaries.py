@@ -89,7 +89,7 @@ class InTraining(nn.Module):
         error, predicted = (written - y).square().mean(), written * self.scale_written + self.mean_written
         dead = (self.idle > revival.after).nonzero()[:, 0]
         if len(dead) == 0 or revival.weight == 0:
-            return error, torch.zeros(()), predicted
+            return error, torch.zeros_like(error), predicted
         values, chosen = before[:, dead].topk(min(revival.top_k, len(dead)), dim=-1, sorted=False)
         rest = F.embedding_bag(dead[chosen], one.W_dec, per_sample_weights=values.relu(), mode="sum")
         return error, revival.weight * (rest - (y - written).detach()).square().mean(), predicted
@@ -103,7 +103,7 @@ class InTraining(nn.Module):
     @torch.no_grad()
     def folded(self) -> Transcoder:
         """The dictionary between the activations as they are: means and scales become part of its weights."""
-        found = module_of(self.dictionary.config)
+        found = module_of(self.dictionary.config).to(self.mean_read.device)
         reads = self.dictionary.W_enc * (self.scale_written / self.scale_read)
         found.W_enc.copy_(reads)
         found.b_enc.copy_(self.dictionary.b_enc * self.scale_written - reads @ self.mean_read)
@@ -133,15 +133,14 @@ def train_dictionaries(
         divergences: for each dictionary, how much a nat a token of KL(model || model with its prediction) counts,
             beside the share of variance; none: not at all.
     """
-    of_each = [InTraining(config, settings.seed + i) for i, config in enumerate(configs)]
+    of_each = [InTraining(config, settings.seed + i).to(model.device) for i, config in enumerate(configs)]
 
     def gradients(step: int, batch: Batch) -> float:
         total = 0.0
-        with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
-            output = seen(model, configs, batch.ids) if divergences else None
-            pairs = (
-                read_and_written(model, configs, batch.ids) if output is None else _pairs(output.activations, configs)
-            )
+        ids = batch.ids.to(model.device)
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=settings.bfloat16):
+            output = seen(model, configs, ids) if divergences else None
+            pairs = read_and_written(model, configs, ids) if output is None else _pairs(output.activations, configs)
             for i, (one, (x, y)) in enumerate(zip(of_each, pairs, strict=True)):
                 if step == 0:
                     one.settle_(x, y)
@@ -150,7 +149,7 @@ def train_dictionaries(
                 error, auxiliary, predicted = one.losses(x, y, revival)
                 loss = error + auxiliary
                 if output is not None:
-                    loss = loss + divergences[i] * divergence_of(model, batch.ids, output, configs[i], predicted)
+                    loss = loss + divergences[i] * divergence_of(model, ids, output, configs[i], predicted)
                 loss.backward()
                 total += float(error.detach())
         return total / len(of_each)

@@ -73,6 +73,7 @@ def old_stories() -> Int[Tensor, "window seq"]:
 @torch.no_grad()
 def mean_loss(model: Transformer, rows: Int[Tensor, "window seq"]) -> float:
     """Cross-entropy of every token after the first of its window, nats per token."""
+    rows = rows.to(model.device)
     return float(next_token_loss(model, rows[:, :-1], rows[:, 1:]))
 
 

@@ -124,7 +124,7 @@ def grow_dictionary(config: GrowDictionaryConfig) -> Iterator[Grown | None]:
     model, windows, shipped = load(MODEL)[0], shipped_windows(), config.shipped
     beside = dictionary_quality(model, shipped, windows.held_out)
     chance = chance_cosine(shipped, config.n_features)
-    one = InTraining(config.shape, SEED + config.seed)
+    one = InTraining(config.shape, SEED + config.seed).to(model.device)
     optimizer = torch.optim.Adam(one.parameters(), lr=config.rate, betas=(0.9, 0.999))
     read = Activations(model, config.shape, windows.trained)
     order = torch.Generator().manual_seed(config.seed)
@@ -153,7 +153,7 @@ class Activations:
     """What a dictionary reads and writes on each batch: computed when it is first asked for, kept in half precision."""
 
     def __init__(self, model: Transformer, shape: TranscoderConfig, windows: Int[Tensor, "window seq"]) -> None:
-        self.model, self.shape, self.batches = model, shape, windows.split(ROWS)
+        self.model, self.shape, self.batches = model, shape, windows.to(model.device).split(ROWS)
         self.kept: dict[int, tuple[Tensor, Tensor]] = {}
 
     def of_batch(self, index: int) -> tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]:

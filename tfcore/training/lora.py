@@ -38,8 +38,9 @@ class LoRALinear(nn.Module):
         self.base = base.requires_grad_(False)
         self.scale = alpha / rank
         bound = 1 / math.sqrt(d_in)
-        self.a = nn.Parameter(torch.empty(rank, d_in).uniform_(-bound, bound, generator=generator))
-        self.b = nn.Parameter(torch.zeros(d_out, rank))
+        drawn = torch.empty(rank, d_in).uniform_(-bound, bound, generator=generator)
+        self.a = nn.Parameter(drawn.to(base.weight.device))
+        self.b = nn.Parameter(torch.zeros(d_out, rank, device=base.weight.device))
 
     def forward(self, x: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
         """W x + (alpha / r) B A x; the (d_out, d_in) product B A is never written out."""
@@ -49,7 +50,7 @@ class LoRALinear(nn.Module):
     def merged(self) -> Linear:
         """One linear layer of weight W + (alpha / r) B A: as fast as before the training."""
         d_out, d_in = self.base.weight.shape
-        layer = Linear(d_in, d_out, bias=self.base.bias is not None)
+        layer = Linear(d_in, d_out, bias=self.base.bias is not None).to(self.a.device)
         layer.weight.copy_(self.base.weight + self.scale * self.b @ self.a)
         if self.base.bias is not None:
             layer.bias.copy_(self.base.bias)

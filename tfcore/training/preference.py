@@ -54,12 +54,12 @@ class Samples:
 def draw_samples(model: Transformer, tokenizer: BPETokenizer, rows: int, generator: torch.Generator) -> Samples:
     """Continue the prompt `rows` times at temperature 1, up to NEW tokens or the end of the story."""
     prompt = tokenizer.encode(PROMPT)
-    cache = KVCache(model.config, rows, capacity=len(prompt) + NEW)
-    ids = torch.tensor(prompt).expand(rows, -1)
+    cache = KVCache(model.config, rows, capacity=len(prompt) + NEW, device=model.device, dtype=model.dtype)
+    ids = torch.tensor(prompt, device=model.device).expand(rows, -1)
     read = ids
     for _ in range(NEW):
         p = model(read, cache=cache).logits[:, -1].softmax(-1)  # (row, vocab)
-        read = torch.multinomial(p, 1, generator=generator)
+        read = torch.multinomial(p.cpu(), 1, generator=generator).to(model.device)  # drawn alike on every device
         ids = torch.cat((ids, read), 1)
     new = ids[:, len(prompt) :]
     ends = new == (-1 if tokenizer.separator_id is None else tokenizer.separator_id)

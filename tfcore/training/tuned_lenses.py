@@ -28,11 +28,11 @@ def train_tuned_lens(
         folder: where state.safetensors is kept; None keeps nothing.
         report: called after every step; its loss is KL(model || lens), mean over the translators.
     """
-    lens = TunedLens(stages(model.config)[:-1], model.config.d_model)
+    lens = TunedLens(stages(model.config)[:-1], model.config.d_model).to(model.device)
 
     def gradients(_: int, batch: Batch) -> float:
         with torch.no_grad():
-            read = model(batch.ids, capture=lens.stages)
+            read = model(batch.ids.to(model.device), capture=lens.stages)
         total = 0.0
         for stage in lens.stages:  # one by one: logits are the largest tensors here
             tuned = tuned_lens_logits(model, lens, stage, read.activations[stage])

@@ -76,19 +76,18 @@ def scan_neurons(
     for first in range(0, len(windows), rows):
         part = windows[first : first + rows].astype(np.int64)
         real = torch.from_numpy(part != PADDING_ID)
-        posts = neuron_activations(
-            model, torch.from_numpy(np.where(part == PADDING_ID, 0, part))
-        )  # (layer, row, seq, neuron)
+        ids = torch.from_numpy(np.where(part == PADDING_ID, 0, part)).to(model.device)
+        posts = neuron_activations(model, ids)  # (layer, row, seq, neuron)
         real[:, :SETTLED] = False
-        signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real[None, :, :, None, None], -torch.inf)
+        signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real.to(posts.device)[None, :, :, None, None], -torch.inf)
         value, position = signed.max(dim=2)  # (layer, row, neuron, side)
-        which = torch.arange(first, first + len(part))[None, :, None, None].expand_as(position)
+        which = torch.arange(first, first + len(part), device=value.device)[None, :, None, None].expand_as(position)
         new = (value.movedim(1, -1), which.movedim(1, -1), position.movedim(1, -1))  # (layer, neuron, side, row)
         both = new if best is None else tuple(torch.cat(two, -1) for two in zip(best, new, strict=True))
         best = _largest(both, kept)
     if best is None:
         raise ValueError("there are no windows to scan; give at least one")
-    return _compact(windows, *best)
+    return _compact(windows, *(part.cpu() for part in best))
 
 
 def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tensor]:

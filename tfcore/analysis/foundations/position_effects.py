@@ -204,7 +204,7 @@ def _outputs(
 ) -> Float[Tensor, "batch seq d_model"]:
     """What leaves the final norm, one vector a token."""
     if ids.shape[1] == 0:
-        return torch.zeros(*ids.shape, model.config.d_model)
+        return torch.zeros(*ids.shape, model.config.d_model, device=model.device)
     name = "ln_final.normalized"
     return model.activations(ids, name, mask=see)[name]
 

@@ -119,6 +119,7 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
     Args:
         ids: whole rows; from each the first `start` tokens are given.
     """
+    ids = ids.to(model.device)
     wanted, asked = ids[:, start:], ids[:, :-1]
     output = model(asked[:1], capture="blocks.*.attn.pattern")
     patterns = [output.activations[f"blocks.{layer}.attn.pattern"] for layer in range(model.config.n_layers)]
@@ -126,12 +127,12 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
     forced, free = probabilities.argmax(-1), free_running(model, ids[:, :start], wanted.shape[1])
     return Look(
         step,
-        ids[0].numpy(),
+        ids[0].cpu().numpy(),
         start,
-        torch.cat(patterns).nan_to_num().numpy(),
-        forced[0].numpy(),
-        probabilities[0].gather(1, wanted[0, :, None]).flatten().nan_to_num().numpy(),
-        free[0].numpy(),
+        torch.cat(patterns).nan_to_num().cpu().numpy(),
+        forced[0].cpu().numpy(),
+        probabilities[0].gather(1, wanted[0, :, None]).flatten().nan_to_num().cpu().numpy(),
+        free[0].cpu().numpy(),
         by_place(forced == wanted),
         by_place(free == wanted),
     )
@@ -139,14 +140,14 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
 
 def by_place(right: Bool[Tensor, "row answer"]) -> Float[ndarray, " answer"]:
     """The share of rows that are right, for each place of the answer."""
-    shares: ndarray = right.float().mean(0).numpy()
+    shares: ndarray = right.float().mean(0).cpu().numpy()
     return shares
 
 
 @torch.no_grad()
 def free_running(model: Transformer, ids: Int[Tensor, "row given"], count: int) -> Int[Tensor, "row answer"]:
     """Greedy generation of `count` tokens, for all rows at once, with a KV cache."""
-    cache = KVCache(model.config, len(ids), capacity=ids.shape[1] + count - 1)
+    cache = KVCache(model.config, len(ids), capacity=ids.shape[1] + count - 1, device=model.device, dtype=model.dtype)
     written = []
     for _ in range(count):
         ids = model(ids, cache=cache).logits[:, -1:].argmax(-1)

@@ -99,7 +99,7 @@ def transcoders(
         model, configs, fresh, recipe.tuning, out / "tuning", report, recipe.revival, first, weights
     )
     save_transcoders(out, second)
-    found = load_transcoders(out)  # as they ship, in half precision
+    found = load_transcoders(out, device="cpu")  # as they ship, in half precision
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
     save_feature_scan(out, scan_features(model, found, windows), LICENCE)
@@ -137,4 +137,4 @@ def of_transcoders(recipe: TranscodersRecipe, corpus: Path) -> dict[str, float]:
     """
     model, tokenizer = with_tokenizer(recipe.model)
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
-    return measured(model, load_transcoders(recipe.model), stories)
+    return measured(model, load_transcoders(recipe.model, device="cpu"), stories)

@@ -69,7 +69,7 @@ def tuned_lens(
 
         trained = train_tuned_lens(model, batches, recipe.settings, out / name / "run", report)
         save_tuned_lens(out / name, trained)
-        said |= _measured(name, load_tuned_lens(out / name), corpus)  # as it ships, in half precision
+        said |= _measured(name, load_tuned_lens(out / name, device="cpu"), corpus)  # as it ships, in half precision
     return said
 
 
@@ -79,7 +79,11 @@ def of_tuned_lens(recipe: TunedLensRecipe, corpus: Path) -> dict[str, float]:
     Raises:
         CorpusError: when a text below `corpus` is missing.
     """
-    return {k: v for name in recipe.models for k, v in _measured(name, load_tuned_lens(name), corpus).items()}
+    return {
+        k: v
+        for name in recipe.models
+        for k, v in _measured(name, load_tuned_lens(name, device="cpu"), corpus).items()
+    }
 
 
 def _measured(name: str, lens: TunedLens, corpus: Path) -> dict[str, float]:

@@ -109,7 +109,7 @@ def arriving(model: Network, kind: Kind, ids: Int[Tensor, "batch seq"], answer: 
 
 def by_distance(gradients: Float[Tensor, "batch seq width"]) -> Float[ndarray, " distance"]:
     """Mean norm over the rows, the last token first."""
-    return gradients.norm(dim=2).flip(1).mean(0).numpy()
+    return gradients.norm(dim=2).flip(1).mean(0).cpu().numpy()
 
 
 def output_gradient(
@@ -118,7 +118,7 @@ def output_gradient(
     """The gradient of the cross-entropy in the logits, softmax(logits) - one_hot(answer), brought to norm 1: what is
     compared is how it travels, not how large the loss is."""
     gradient = logits.softmax(1)
-    gradient[torch.arange(len(answer)), answer] -= 1
+    gradient[torch.arange(len(answer), device=answer.device), answer] -= 1
     return gradient / gradient.norm(dim=1, keepdim=True)
 
 

@@ -70,7 +70,7 @@ def windows_of(ids: Sequence[int]) -> torch.Tensor:
 
 def real_gradient(name: str, model: Transformer, ids: Sequence[int]) -> RealGradient:
     """Over all windows of a text; the loss is that of the token that follows each."""
-    rows = windows_of(ids)
+    rows = windows_of(ids).to(model.device)
     gradient = embedding_gradients(model.requires_grad_(False).eval(), rows[:, :-1], rows[:, -1])
     return RealGradient(name, model.config.n_layers, len(rows), by_distance(gradient))
 

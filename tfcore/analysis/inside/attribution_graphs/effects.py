@@ -89,18 +89,17 @@ def take_off(
         chosen = np.flatnonzero(nodes.layer[places] == layer)
         for some in (chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)):
             at = places[some]
-            change = torch.zeros(len(at), seq, model.config.d_model)
             rows = transcoders[layer].W_dec[torch.from_numpy(nodes.feature[at])]
-            change[torch.arange(len(at)), torch.from_numpy(nodes.position[at])] = -rows * torch.from_numpy(
-                nodes.activation[at][:, None]
-            )
+            size = torch.from_numpy(nodes.activation[at][:, None]).to(rows)
+            change = rows.new_zeros(len(at), seq, model.config.d_model)
+            change[torch.arange(len(at)), torch.from_numpy(nodes.position[at])] = -rows * size
             stream = run.streams[layer].expand(len(at), -1, -1)
             lost = Edit.add(f"blocks.{layer}.mlp_out", change)
             above = names[layer * len(FROZEN) :]
             held = [Edit.replace(name, as_is[name].expand(len(at), *as_is[name].shape[1:])) for name in above]
             for found, edits in ((measured, [lost]), (frozen, [lost, *held])):
                 hidden = model.resume(stream, layer, edits=edits)
-                found[some] = value - (hidden[:, -1] @ read).numpy()
+                found[some] = value - (hidden[:, -1] @ read).cpu().numpy()
     first = len(nodes) - len(graph.outputs)
     predicted = total_effects(graph)[places]
     return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, frozen, output, value)

@@ -267,18 +267,18 @@ class _Tracer:
         for active in self.active:
             self.starts.append(self.starts[-1] + int(active.sum()) + self.seq)
         size = self.starts[-1] + len(self.outputs)
-        self.edges = torch.zeros(size, size)
-        self.biases = torch.zeros(size)
+        self.edges = self.directions.new_zeros(size, size)
+        self.biases = self.directions.new_zeros(size)
 
     def graph(self, ids: tuple[int, ...]) -> Graph:
         for layer in range(self.n_layers):
             for start in range(0, self.seq, AT_ONCE):
                 self._features(layer, start, min(start + AT_ONCE, self.seq))
-        seed = torch.zeros(self.seq, *self.directions.shape)
+        seed = self.directions.new_zeros(self.seq, *self.directions.shape)
         seed[-1] = self.directions
         self._trace(seed, self.n_layers, slice(self.starts[-1], None), after_last=True)
         nodes = self._nodes(ids)
-        return Graph(ids, nodes, self.edges.numpy(), self.biases.numpy(), self.outputs)
+        return Graph(ids, nodes, self.edges.cpu().numpy(), self.biases.cpu().numpy(), self.outputs)
 
     def _features(self, layer: int, start: int, stop: int) -> None:
         """The edges to the features of one layer at some positions; later positions do not matter to them."""
@@ -290,8 +290,8 @@ class _Tracer:
         feature = self.run.features[layer, position, rows[:, 1]]
         weight: Tensor = self.blocks[layer].ln2.weight  # type: ignore[assignment]
         gain = weight / self.run.mlp_scale[layer, position]  # (target, d_model)
-        seed = torch.zeros(stop, len(rows), transcoder.W_enc.shape[1])
-        seed[position, torch.arange(len(rows))] = transcoder.W_enc[feature] * gain
+        seed = self.directions.new_zeros(stop, len(rows), transcoder.W_enc.shape[1])
+        seed[position, torch.arange(len(rows), device=seed.device)] = transcoder.W_enc[feature] * gain
         first = self.starts[layer] + int(active[:start].sum())
         place = slice(first, first + len(rows))
         self.biases[place] = transcoder.b_enc[feature]
@@ -333,11 +333,12 @@ class _Tracer:
         rows: list[tuple[Tensor, Tensor, Tensor]] = [(places, torch.tensor(ids), torch.ones(seq))]
         kinds = [(EMBEDDING, -1)]
         for layer, active in enumerate(self.active):
-            rows.append((active.nonzero()[:, 0], run.features[layer][active], run.activations[layer][active]))
+            found = active.nonzero()[:, 0], run.features[layer][active], run.activations[layer][active]
+            rows.append((found[0].cpu(), found[1].cpu(), found[2].cpu()))
             rows.append((places, torch.full((seq,), -1), torch.ones(seq)))
             kinds += [(FEATURE, layer), (ERROR, layer)]
         tokens = torch.tensor([output.token for output in self.outputs])
-        rows.append((torch.full((size,), seq - 1), tokens, self.read @ run.hidden))
+        rows.append((torch.full((size,), seq - 1), tokens, (self.read @ run.hidden).cpu()))
         kinds.append((OUTPUT, n_layers))
         counts = [len(position) for position, _, _ in rows]
         kind, layers = (np.repeat([one[i] for one in kinds], counts) for i in (0, 1))

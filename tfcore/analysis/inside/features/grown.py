@@ -43,7 +43,7 @@ def closest_features(
     one: Transcoder, shipped: Transcoder
 ) -> tuple[Float[ndarray, " feature"], Integer[ndarray, " feature"]]:
     """For each feature the largest cosine of its row of W_dec with a row of another dictionary's, and which row."""
-    return _closest(one.W_dec.detach().numpy(), shipped)
+    return _closest(one.W_dec.detach().cpu().numpy(), shipped)
 
 
 def chance_cosine(shipped: Transcoder, count: int) -> float:
@@ -56,7 +56,7 @@ def chance_cosine(shipped: Transcoder, count: int) -> float:
 def _closest(
     rows: Float[ndarray, "feature d_model"], shipped: Transcoder
 ) -> tuple[Float[ndarray, " feature"], Integer[ndarray, " feature"]]:
-    others = shipped.W_dec.detach().numpy()
+    others = shipped.W_dec.detach().cpu().numpy()
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = unit @ (others / np.linalg.norm(others, axis=1, keepdims=True)).T
     return cosines.max(1), cosines.argmax(1)
@@ -86,9 +86,9 @@ def grown_features(
     Args:
         settled: tokens at the beginning of each window that are not counted.
     """
-    config, ids = dictionary.config, torch.from_numpy(windows.astype(np.int64))
+    config, ids = dictionary.config, torch.from_numpy(windows.astype(np.int64)).to(model.device)
     x = model.activations(ids, config.reads)[config.reads][:, settled:]
-    on = (dictionary.encode(x) > 0).flatten(0, 1).numpy()  # (token, feature)
+    on = (dictionary.encode(x) > 0).flatten(0, 1).cpu().numpy()  # (token, feature)
     read = windows[:, settled:].ravel().astype(np.int64)
     tokens, share = np.full((config.n_features, NAMED), -1), np.zeros(config.n_features)
     for feature in np.flatnonzero(on.any(0)):

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, substitute
 from tfcore.model import Transformer
@@ -47,12 +48,13 @@ class Quality:
 def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterable[Sequence[int]]) -> Quality:
     """Measures of one dictionary over texts, each a sequence of its own, all its tokens counted."""
     config = transcoder.config
-    fired = torch.zeros(config.n_features, dtype=torch.int64)
+    fired = torch.zeros(config.n_features, dtype=torch.int64, device=model.device)
     errors, count, active = 0.0, 0, 0
-    total, squares = torch.zeros(config.d_model, dtype=torch.float64), 0.0
-    losses = torch.zeros(3, dtype=torch.float64)
+    total, squares = torch.zeros(config.d_model, dtype=torch.float64, device=model.device), 0.0
+    losses = torch.zeros(3, dtype=torch.float64, device=model.device)
     predicted = 0
-    for rows in _equally_long(texts):
+    for ids in _equally_long(texts):
+        rows = ids.to(model.device)
         output = model(rows, capture=(config.reads, config.writes))
         x, y = (output.activations[name].flatten(0, 1) for name in (config.reads, config.writes))
         features = transcoder.encode(x)
@@ -76,10 +78,10 @@ def loss_recovered_together(
     model: Transformer, transcoders: Sequence[Transcoder], texts: Iterable[Sequence[int]]
 ) -> tuple[float, float, float]:
     """Loss in nats a token with all layers as they are, with all predicted at once, and with zeros for all of them."""
-    losses, predicted = torch.zeros(3, dtype=torch.float64), 0
+    losses, predicted = torch.zeros(3, dtype=torch.float64, device=model.device), 0
     zeros = [Edit.zero(one.config.writes) for one in transcoders]
     for ids in texts:
-        row = torch.tensor([list(ids)])
+        row = one_text(model, ids)
         passes: tuple[Sequence[Edit], ...] = ([], substitute(transcoders), zeros)
         losses += torch.stack([_summed_loss(model(row, edits=edits).logits, row) for edits in passes])
         predicted += len(ids) - 1

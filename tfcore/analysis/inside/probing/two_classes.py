@@ -309,7 +309,7 @@ class TokenRows:
 def token_rows(model: Transformer) -> TokenRows:
     """Of a model; most of the time of `points_at`."""
     rows = unembedding(model).float()
-    gamma = getattr(model.decoder.ln_final, "weight", torch.ones(rows.shape[1])).float()
+    gamma = getattr(model.decoder.ln_final, "weight", rows.new_ones(rows.shape[1])).float()
     mean = rows.mean(0)
     # The squared lengths of gamma * (row - mean), without a second matrix of that size.
     squares = rows.square() @ gamma.square() - 2 * rows @ (gamma.square() * mean) + (gamma * mean).square().sum()

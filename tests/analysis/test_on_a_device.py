@@ -1,0 +1,117 @@
+"""One analysis of each kind on a device that is not the CPU: the same numbers, and nothing left there.
+
+All tests run on it with `TFCORE_DEVICE=pretend python -m pytest` (`make nightly` does so), and on a GPU where there is
+one."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.pretend_device import NAME
+from tfcore.analysis.block.neuron_scan import scan_neurons
+from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
+from tfcore.analysis.inside.features.feature_edits import held_feature
+from tfcore.analysis.inside.features.feature_scan import scan_features
+from tfcore.analysis.inside.features.grown import grown_features
+from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
+from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
+from tfcore.analysis.inside.logit_lens import logit_lens
+from tfcore.analysis.inside.residual_stream import stages
+from tfcore.generation.generate import generate
+from tfcore.loading.checkpoints import load
+from tfcore.loading.transcoders import load_transcoders
+from tfcore.loading.tuned_lenses import load_tuned_lens
+from tfcore.training import growing_dictionaries
+from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
+from tfcore.training.lora import add_lora_, merge_lora_
+
+TEXT = "Max had a red ball. Max lost the"
+IDS = [[5, 80, 200, 13, 9, 44, 5, 80], [7, 81, 20, 130, 9, 41, 5, 81]]
+
+
+def circuits(model, tokenizer):
+    found = trace_text(model, tokenizer, "stories", TEXT, 12, 200, None)
+    drawn = draw_traced(model, tokenizer, "stories", found, 0.5, 0.8, True)
+    return found.graph, drawn.diagram.effects, take_strongest_off(model, "stories", found)
+
+
+def quality(model, _):
+    dictionaries = load_transcoders("stories")
+    return dictionary_quality(model, dictionaries.of_stream, IDS), loss_recovered_together(
+        model, dictionaries.of_mlps, IDS
+    )
+
+
+def growing(model, tokenizer):
+    config = GrowDictionaryConfig(n_features=64, top_k=4, steps=2)
+    return [found for found in grow_dictionary(config) if found is not None]
+
+
+def lora(model, tokenizer):
+    with torch.inference_mode(False):
+        add_lora_(model, 2, 1.0)
+        torch.nn.init.normal_(model.stack.blocks[0].attn.qkv.b, generator=None)
+        with torch.no_grad():
+            model.stack.blocks[0].attn.qkv.b.copy_(torch.linspace(-1, 1, 2 * len(model.stack.blocks[0].attn.qkv.b)).view(-1, 2))
+        before = model(torch.tensor(IDS, device=model.device)).logits.detach().cpu()
+        merge_lora_(model)
+        after = model(torch.tensor(IDS, device=model.device)).logits.detach().cpu()
+    return before, after
+
+
+WORK = {
+    "attention maps": lambda model, tokenizer: attention_maps(model, IDS[0]),
+    "circuits": circuits,
+    "features of a text": lambda model, tokenizer: feature_activations(model, chosen_dictionary("stories", 2), IDS[0]),
+    "a feature held": lambda model, tokenizer: held_feature(model, "stories", IDS[0], 1, 3, 2.0, 4),
+    "quality of dictionaries": quality,
+    "on what features fire": lambda model, tokenizer: grown_features(
+        model, chosen_dictionary("stories", 4), np.array(IDS), 1
+    ),
+    "a scan of features": lambda model, tokenizer: scan_features(model, load_transcoders("stories"), np.array(IDS)),
+    "a scan of neurons": lambda model, tokenizer: scan_neurons(model, np.array(IDS), 1),
+    "a dictionary in training": growing,
+    "a tuned lens": lambda model, tokenizer: logit_lens(
+        model, IDS[0], stages(model.config), load_tuned_lens("stories-learned")
+    ),
+    "writing": lambda model, tokenizer: generate(model, IDS[0], max_new_tokens=8, repetition_penalty=1.2, top_p=0.9),
+    "low-rank updates": lora,
+}
+
+
+def flat(found):
+    """The numbers of a result, none of which may be left on a device."""
+    if dataclasses.is_dataclass(found):
+        return [row for one in dataclasses.fields(found) for row in flat(getattr(found, one.name))]
+    if isinstance(found, Mapping):
+        return [row for one in found.values() for row in flat(one)]
+    if isinstance(found, list | tuple):
+        return [row for one in found for row in flat(one)]
+    if isinstance(found, Tensor):
+        assert found.device.type == "cpu"
+        return [found.numpy()]
+    return [np.asarray(found)] if isinstance(found, np.ndarray | int | float) else []
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch, unchecked):
+    for name, value in (("ROWS", 2), ("BATCHES", 2), ("HELD_OUT", 2), ("NAMED_ON", 4)):
+        monkeypatch.setattr(growing_dictionaries, name, value)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_the_numbers_are_those_of_the_cpu(name, monkeypatch):
+    found = []
+    for place in ("cpu", NAME):
+        monkeypatch.setenv("TFCORE_DEVICE", place)
+        found.append(flat(WORK[name](*load("stories"))))
+        assert load("stories")[0].device.type == place
+    wanted, other = found
+    assert len(wanted) == len(other) > 0
+    for one, two in zip(wanted, other, strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-5)
