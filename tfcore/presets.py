@@ -40,7 +40,8 @@ def transformer_big() -> ModelConfig:
 
 
 def bert_base() -> ModelConfig:
-    """BERT base, uncased: 110 M (arXiv:1810.04805, section 3); 109,482,240 without the head of the masked words."""
+    """BERT base, uncased, with the head of the masked words and no pooler: 109,514,298, as BertForMaskedLM of
+    transformers has; 110 M (arXiv:1810.04805, section 3)."""
     return ModelConfig(
         architecture="encoder",
         vocab_size=30_522,
@@ -58,13 +59,13 @@ def bert_base() -> ModelConfig:
         bias=True,
         head="mlm",
         n_segments=2,
-        pooler=True,
         init="normal",
     )
 
 
 def bert_large() -> ModelConfig:
-    """BERT large, uncased: 340 M (arXiv:1810.04805, section 3); 335,141,888 without the head of the masked words."""
+    """BERT large, uncased, with the head of the masked words and no pooler: 335,174,458; 340 M (arXiv:1810.04805,
+    section 3)."""
     return replace(bert_base(), d_model=1024, n_layers=24, n_heads=16, d_ff=4096)
 
 

@@ -107,7 +107,9 @@ def load_balancing_loss(
     alpha: float,
     padding_mask: Bool[Tensor, "batch seq"] | None = None,
 ) -> Float[Tensor, ""]:
-    """alpha * N * sum_i f_i P_i, which is alpha when all N experts are used alike (arXiv:2101.03961, eq. 4).
+    """alpha * N * sum_i f_i P_i, which is alpha when f or P is uniform (arXiv:2101.03961, eq. 4).
+
+    That is no minimum: the sum is smaller where experts with a large share have a small mean probability.
 
     Args:
         probs: their mean over the tokens is P. Only P has a gradient: it moves probs away from crowded experts.

@@ -350,7 +350,7 @@ def _write(drawn: Drawn, sampling: Sampling) -> None:
 
 def _fold(column: Column, opened: Sequence[int], flow: Flow) -> None:
     """A click on the number of a column: an open layer is folded, of folded ones the one that carried most opens."""
-    strongest = column.first + int(flow.carried[column.first : column.last + 1].argmax())
+    strongest = column.first + int(flow.carried[column.first : column.last + 1].sum(1).argmax())
     if now := sorted(set(opened) ^ {strongest}):
         controls.set_values(open=" ".join(map(str, now)))
 

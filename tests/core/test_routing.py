@@ -36,6 +36,18 @@ def test_losses_are_those_of_a_sheet_of_paper():
     assert float(z_loss(logits, 0.5)) == pytest.approx(0.5 * (math.log(2) ** 2 + math.log(4) ** 2) / 2)
 
 
+def test_an_even_load_is_no_minimum_of_the_balance_loss():
+    """60 tokens at (0.49, 0.51), 40 at (0.99, 0.01): shares 0.4 and 0.6, mean probabilities 0.69 and 0.31."""
+    probs = torch.tensor([[[0.49, 0.51]] * 60 + [[0.99, 0.01]] * 40])
+    load = torch.bincount(probs.argmax(-1).flatten())
+    assert float(load_balancing_loss(probs, load, 1.0)) == pytest.approx(0.924)
+    uneven = torch.tensor([[[0.9, 0.1]] * 10])
+    assert float(load_balancing_loss(uneven, torch.tensor([5, 5]), 1.0)) == pytest.approx(1)
+    logits = torch.zeros(1, 4, 2, requires_grad=True)
+    load_balancing_loss(logits.softmax(-1), torch.tensor([3, 1]), 1.0).backward()
+    assert (logits.grad[..., 0] > 0).all(), "a step against the gradient lowers the crowded expert"
+
+
 @pytest.mark.parametrize("top_k", [1, 2, 3])
 def test_the_balance_loss_of_even_routing_is_alpha(top_k):
     even = torch.full((2, 6, 6), 1 / 6)

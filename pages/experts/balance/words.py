@@ -33,8 +33,8 @@ WORDS: dict[Remedy, Words] = {
     "loss": Words(
         phrase="with the auxiliary loss",
         claim="**An auxiliary loss for a balanced load.** $f_i$ is the share of the characters routed to expert $i$, "
-        "$P_i$ the mean probability the router gave it. The sum is smallest when both are uniform; only $P_i$ has a "
-        "gradient, and it pushes hardest against the crowded expert.",
+        "$P_i$ the mean probability the router gave it. $N$ times the sum is 1 when either is uniform, which is no "
+        "minimum: only $P_i$ has a gradient, and it pushes hardest against the crowded expert.",
         formula=r"L = L_{\mathrm{CE}} + \alpha\, N \sum_{i=1}^{N} f_i P_i",
         see="With a sufficient $\\alpha$ the collapse is stopped before it is complete. Too small a one comes too "
         "late; a large one makes the load uniform at the expense of the language-model loss: compare the held-out "

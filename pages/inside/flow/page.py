@@ -121,7 +121,7 @@ def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> p
     direct = written(drawn.model, drawn.pasted, TOKENS, *tokens)
     if direct is None:
         return None
-    carried = head_measures.carried_by_head(drawn.flow, direct.shape[1])
+    carried = drawn.flow.carried
     words = [text.visible(piece) for piece in cache.model(drawn.model)[1].tokens(tokens)]
     is_exact = bool(effects.exact.all())
     found = head_measures.compare(
@@ -190,7 +190,8 @@ def explain(
             head_measures.direct_by_head,
         ),
         papers=(
-            "Information flow routes: arXiv:2403.00824, section 2; those of a logit are close to ALTI-Logit: "
+            "Information flow routes: arXiv:2403.00824, section 2, with shares multiplied along a route, not "
+            "renormalised, and the residual stream always kept; those of a logit are close to ALTI-Logit: "
             "arXiv:2305.12535; logit lens: arXiv:2303.08112, section 2; direct logit attribution: arXiv:2211.00593, "
             "section 3.1; estimates of effects: arXiv:2310.10348."
         ),
@@ -256,7 +257,8 @@ with row, page.more_settings():
         5.0,
         0.0,
         0.5,
-        help="0 follows everything, and the streams of every layer add up to 1; arXiv:2403.00824 prunes routes",
+        help="0 follows everything, and the streams of every layer add up to 1. Unlike in arXiv:2403.00824, shares are "
+        "multiplied along a route, what is cut off is not shared out again, and the stream itself is always followed",
     )
     choice = choose_token(usual)
 with row:

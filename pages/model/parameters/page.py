@@ -34,7 +34,7 @@ def facts(config: ModelConfig, name: str, costs: ModelCosts) -> None:
     metric("12 N d² + V d", short(found.formula), found.formula_error)
     other = "untied" if config.tie_embeddings else "tied"
     st.metric(f"Unembedding {other}", short(costs.other_tying))
-    metric("FLOPs per token", short(costs.flops.forward), f"in training: {short(costs.flops.six_n)}")
+    metric("FLOPs per token", short(costs.flops.forward), f"in training: {short(costs.flops.training)}")
     if (sizes := published_sizes(config)) is not None:
         st.caption(sizes.sentence)
 
@@ -117,7 +117,9 @@ if controls.toggle("Count again by building it, on no memory at all", "build"):
 page.what_to_see(
     "The formula knows no GQA, no third matrix of a gate, no experts: see how far off it is for each model, and why. "
     "GPT-2's report gives 117 M parameters for its smallest model; the published weights hold 124.4 M. In a mixture of "
-    "experts only the active parameters take part in the computation of a token, but all of them take memory."
+    "experts only the active parameters take part in the computation of a token, but all of them take memory. FLOPs "
+    "are those of all matrix products, three times as many in training as in the forward pass; the rule 6 N leaves out "
+    "the products of attention and the unembedding."
 )
 st.subheader("All presets", anchor=False)
 st.dataframe(
@@ -136,8 +138,8 @@ st.dataframe(
 st.caption(
     "FLOPs: at a sequence length of 1,024 tokens, or the model's context where that is less. KV cache in 16 bits; an "
     "encoder has none, and of an encoder-decoder it is the decoder's own, without the keys and values of "
-    "cross-attention. BERT is counted with its masked language model's head, without that for next-sentence "
-    "prediction."
+    "cross-attention. BERT is counted with its masked language model's head, without the pooler and the head for "
+    "next-sentence prediction that reads it."
 )
 given = made(costs.compared, configs, batch, seq, dtype)
 page.question(

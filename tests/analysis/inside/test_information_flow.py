@@ -1,5 +1,7 @@
 """The flow of information against a slow loop written apart, on every wiring; and what is said and drawn of it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -123,6 +125,11 @@ def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
         assert share == pytest.approx(expected["routes"][place], abs=2e-5)
     assert [one.share for one in fast.routes] == sorted(said.values(), reverse=True)
     assert (fast.target, fast.threshold) == (7, threshold)
+    if not threshold:
+        carried = np.zeros((model.config.n_layers, model.config.n_heads))
+        for (layer, head, query, key), share in expected["routes"].items():
+            carried[layer, head] += share * (query != key)
+        np.testing.assert_allclose(fast.carried, carried, atol=2e-5)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +178,7 @@ def test_with_no_threshold_every_layer_has_the_whole_state(values):
     moved = found.moved.sum(2)[found.stream[1:] > 1e-4]
     np.testing.assert_allclose(moved, 1.0, atol=1e-6)
     own = np.einsum("lii,li->l", found.moved, found.stream[1:])
-    np.testing.assert_allclose(found.carried, found.stream[1:].sum(1) - own, atol=1e-4)
+    np.testing.assert_allclose(found.carried.sum(1), found.stream[1:].sum(1) - own, atol=1e-4)
 
 
 def test_a_threshold_loses_what_is_below_it():
@@ -364,16 +371,17 @@ def test_the_story_of_a_state():
     order = sorted(range(9), key=lambda i: -found.stream[0, i])[:3]
     assert told.origins == tuple((tokens[i], found.stream[0, i]) for i in order)
     first = ", ".join(f"'·{'abcdefghi'[i]}' {found.stream[0, i]:.0%}" for i in order)
+    head = f"head {widest.layer}.{widest.head}"
     assert str(told) == (
-        f"'·ball', 69% with head 1.2 × -0.5: the widest ribbon comes from '·{'abcdefghi'[widest.key]}' through head "
-        f"{widest.layer}.{widest.head}, {widest.share:.1%} of the state. Traced back to the embeddings: {first}; "
+        f"'·ball', 69% with head 1.2 × -0.5: the widest ribbon of one head comes from '·{'abcdefghi'[widest.key]}' "
+        f"through {head}, {widest.share:.1%} of the state. Traced back to the embeddings: {first}; "
         f"{1 - found.stream[0].sum():.0%} is in routes below 1.0% of a sum, which are not followed."
     )
 
 
 def test_the_story_of_a_state_that_predicts_nothing():
     told = story(trace(small.model(), of_ids(TEXT, 4)), [f" {letter}" for letter in "abcdefghi"], None, 0.0, {})
-    assert str(told).startswith("The state at '·e': the widest ribbon comes from '")
+    assert str(told).startswith("The state at '·e': the widest ribbon of one head comes from '")
 
 
 def test_the_story_of_a_logit():
@@ -381,17 +389,19 @@ def test_the_story_of_a_logit():
     widest = max((one for one in found.routes if one.key != one.query), key=lambda one: one.share)
     tokens = [f" {letter}" for letter in "abcdefghi"]
     said = str(story(found, tokens, " ball", 0.694, {}, (" he", " she")))
+    head = f"head {widest.layer}.{widest.head}"
     assert said.startswith(
-        f"'·ball', 69%. Widths are shares of what raises the logit of '·he' above that of '·she': the widest ribbon "
-        f"comes from '·{'abcdefghi'[widest.key]}' through head {widest.layer}.{widest.head}, {widest.share:.1%}. Traced"
+        f"'·ball', 69%. Widths are shares of what raises the logit of '·he' above that of '·she': the widest ribbon of "
+        f"one head comes from '·{'abcdefghi'[widest.key]}' through {head}, {widest.share:.1%}. Traced"
     )
     assert "what raises the logit of '·he':" in str(story(found, tokens, " ball", 0.694, {}, (" he",)))
 
 
 def test_the_story_without_a_threshold_or_ribbons():
     nothing, stream = np.zeros((2, 2)), np.array([[1.0, 0.0]] * 3)
-    alone = Flow(("0", "1"), 0, 0.0, stream, nothing, nothing, nothing, np.zeros(2), np.ones((2, 2, 2)), ())
+    alone = Flow(("0", "1"), 0, 0.0, stream, nothing, nothing, nothing, np.zeros((2, 6)), np.ones((2, 2, 2)), ())
     assert str(story(alone, ["a", "c"], "b", 0.5, {})) == (
-        "'b', 50%: no head brings anything from another token that is above the threshold. Traced back to the "
-        "embeddings: 'a' 100%."
+        "'b', 50%: no head brings from another token what is at least 0.1%. Traced back to the embeddings: 'a' 100%."
     )
+    cut = dataclasses.replace(alone, threshold=0.02)
+    assert "what is at least 0.1% and is above the threshold. Traced" in str(story(cut, ["a", "c"], "b", 0.5, {}))

@@ -6,6 +6,7 @@ import pytest
 
 from tfcore.analysis.reference import glossary
 from tfcore.analysis.reference.glossary import terms
+from tfcore.training.recipes.quantisation import INTEGERS
 
 TERMS = list(terms().values())
 IN_USE = (  # what the pages' own words were replaced by
@@ -60,7 +61,23 @@ def test_a_term_is_complete(term):
     assert not re.search(r"[.] [A-Z]", term.means), "one sentence"
     assert len(term.means) <= 150
     assert re.fullmatch(r"[a-z-]+(\?\w+=[\w+-]+(&\w+=[\w+-]+)*)?", term.see)
-    assert not term.source or re.fullmatch(r"arXiv:\d{4}\.\d{5}|arXiv:(0[7-9]|1[0-4])\d\d\.\d{4}", term.source)
+    for source in filter(None, term.source.split(", ")):
+        assert re.fullmatch(
+            r"(TopK: )?arXiv:\d{4}\.\d{5}|arXiv:(0[7-9]|1[0-4])\d\d\.\d{4}|transformer-circuits\.pub/\d{4}/\w+", source
+        )
+
+
+def test_papers_are_those_that_introduced_a_term():
+    """Sources that were once those of other papers."""
+    named = {term.name: term.source for term in TERMS}
+    assert named["composition of heads"] == "transformer-circuits.pub/2021/framework"
+    assert all(named[name].endswith("TopK: arXiv:2406.04093") for name in ("sparse autoencoder", "transcoder"))
+    assert all("TopK" in source for name, source in named.items() if "TopK" in glossary.terms()[name].formula)
+
+
+def test_the_smallest_data_type_is_one_that_is_offered():
+    assert min(int(name.removeprefix("int")) for name in INTEGERS) == 8 / 4
+    assert "down to a quarter of one" in glossary.terms()["data type"].means
 
 
 @pytest.mark.parametrize("term", [term for term in TERMS if term.formula], ids=lambda term: term.name)

@@ -52,7 +52,7 @@ def test_what_is_drawn_is_the_models():
     assert said["exact"] == [True] * 4
     assert said["largest"] == pytest.approx(abs(effects[:, :6]).max(), abs=1e-3)
     assert (said["word"], said["foldable"], said["factors"]) == (0, False, {})
-    assert said["story"].startswith("'·he', 69%: the widest ribbon comes from")
+    assert said["story"].startswith("'·he', 69%: the widest ribbon of one head comes from")
 
 
 def test_a_head_in_the_address_is_changed_and_given_back():
@@ -155,7 +155,9 @@ def test_an_encoder_decoder_explains_a_token_of_its_translation():
     assert said["tokens"][9:] == ["<start>", "Elle", "·me", "·donna", "·un"]
     assert (said["target"], said["next"][0][0], said["choosing"]) == (13, "·livre", False)
     assert [one is None for one in said["guesses"]] == [True] * 4 + [False, True] * 2 + [False]
-    assert said["story"].startswith("'·livre', 94%: the widest ribbon comes from '·book' through head cross 2.")
+    assert said["story"].startswith(
+        "'·livre', 94%: the widest ribbon of one head comes from '·book' through head cross 2."
+    )
     first = river(opened(model="translate", token="0: Elle", heads="8.0*0"))
     assert (first["tokens"][-1], first["factors"]) == ("<start>", {"8.0": 0.0})
     assert "head cross 2.0 × 0" in first["story"]

@@ -7,10 +7,12 @@ import pytest
 from pages.ui.loading.presets import NAMES
 from tests.pages import visits
 from tests.pages.figures import figures
+from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.reference.folklore import model as folklore
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
-from tfcore.presets import PRESETS
+from tfcore.presets import PRESETS, gpt2_small
 
 opened = partial(visits.opened, "model/parameters/page.py")
 
@@ -35,6 +37,18 @@ def test_the_counts_are_those_of_the_weights(model, counts):
     assert counts[0] in figures(test)["parts"][0]["alt"]
 
 
+def test_training_takes_what_the_page_counts():
+    """GPT-2 small at 1,024 tokens, by hand: 854.4 M a token, 1.67 times what 6 N says."""
+    test = opened(model="GPT-2 small")
+    [metric] = [one for one in test.metric if one.label == "FLOPs per token"]
+    block = 2 * 12 * 768**2 + 2 * 2 * 768 * 1_024  # weights, then scores and weighted values of all pairs
+    forward = 12 * block + 2 * 768 * 50_257
+    assert (metric.value, metric.delta) == (f"{forward / 1e6:.1f} M", f"in training: {3 * forward / 1e6:.1f} M")
+    assert metric.delta == "in training: 854.4 M"
+    ratio = 3 * forward / flops(gpt2_small(), 1_024).six_n
+    assert folklore.six_n().found.startswith(f"{ratio:.2f} / ")
+
+
 def test_a_text_is_counted_as_long_as_the_model_can_read():
     test = opened(model="GPT-2 small", versus="GPT-2 large", seq="32768")
     said = figures(test)["memory"][0]["caption"]
@@ -47,8 +61,9 @@ def test_a_text_is_counted_as_long_as_the_model_can_read():
 
 def test_the_sizes_quoted_for_bert_are_those_without_heads_and_with_both():
     said = visits.said(opened(model="BERT base"), "caption")
-    assert "Without the masked language model's head (622,650): 109,482,240, the pooler's 590,592 among them." in said
-    assert "next-sentence prediction too (1,538): 110,106,428." in said
+    assert "BertForMaskedLM: 109,514,298, 622,650 of them the masked language model's head." in said
+    assert "BertModel: 109,482,240, without heads, 590,592 of them the pooler." in said
+    assert "next-sentence prediction too: 110,106,428." in said
     assert "109,482,240" not in visits.said(opened(model="GPT-2 small"), "caption")
 
 

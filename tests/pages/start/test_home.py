@@ -37,7 +37,7 @@ def test_it_opens_with_a_text_and_its_river():
     assert [button.label for button in test.button if button.label == "Run"]
     said = river(test)
     assert said["next"][0] == ["·he", pytest.approx(0.69, abs=0.02)]
-    assert said["story"].startswith("'·he', 69%: the widest ribbon comes from")
+    assert said["story"].startswith("'·he', 69%: the widest ribbon of one head comes from")
     assert opened(heads="2.5*0", measured="2").text_area(key="text").value
 
 

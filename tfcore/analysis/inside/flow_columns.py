@@ -83,4 +83,4 @@ def _pooled(share: Float[ndarray, "query key"], most: int) -> tuple[Ribbon, ...]
 
 def strongest_layers(flow: Flow, most: int) -> list[int]:
     """The layers whose attention carried most from other tokens, at most so many, in order."""
-    return sorted(flow.carried.argsort()[::-1][:most].tolist())
+    return sorted(flow.carried.sum(1).argsort()[::-1][:most].tolist())

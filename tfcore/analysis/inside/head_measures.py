@@ -17,7 +17,6 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import estimate_effects
-from tfcore.analysis.inside.information_flow import Flow
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import Passage, attention_layers
@@ -163,15 +162,6 @@ class HeadMeasures(Finding):
             f"{first} The measures name {'two' if self.names == 2 else 'three'} heads: what is carried need not be "
             "used, and a head can matter through what later heads make of it."
         )
-
-
-def carried_by_head(flow: Flow, n_heads: int) -> Matrix:
-    """The share of the state that each head brought from other tokens, all its routes together."""
-    found = np.zeros((len(flow.layers), n_heads))
-    for route in flow.routes:
-        if route.query != route.key:
-            found[route.layer, route.head] += route.share
-    return found
 
 
 def direct_by_head(

@@ -1,5 +1,5 @@
 """Information flow routes: from which tokens and through which heads a model's state at one token came about, traced
-back from the last layer to the embeddings (arXiv:2403.00824)."""
+back from the last layer to the embeddings (after arXiv:2403.00824, with the differences named in follow)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Flow:
         straight: share that passes attention in the stream of its own token.
         feedforward: share that each feed-forward layer wrote; it flows on into the layer's input, the same stream.
         faint: share that routes below the threshold brought together to each token; it is not followed.
-        carried: share that each layer's attention brought from other tokens.
+        carried: share that each head brought from other tokens, all its routes together, the smallest too.
         moved: of the state at each token after a layer's attention, the share that came from each token before it.
         routes: of all heads, those of at least SMALLEST, the largest share first.
         toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
@@ -73,7 +73,7 @@ class Flow:
     straight: Float[ndarray, "layer seq"]
     feedforward: Float[ndarray, "layer seq"]
     faint: Float[ndarray, "layer seq"]
-    carried: Float[ndarray, " layer"]
+    carried: Float[ndarray, "layer head"]
     moved: Float[ndarray, "layer seq seq"]
     routes: tuple[Route, ...]
     toward: tuple[int, ...] = ()
@@ -110,7 +110,11 @@ def follow(
     threshold: float = 0.0,
     toward: tuple[int, ...] = (),
 ) -> Flow:
-    """Trace the state at a token, or a logit, back: shares multiply along a route.
+    """Trace the state at a token, or a logit, back.
+
+    Otherwise than in arXiv:2403.00824, where a threshold decides which edges of a graph are kept, shares multiply along
+    a route and are not renormalised once routes below the threshold are left out, and the residual stream is always
+    followed.
 
     Args:
         passage: the text, and the token whose last state is explained.
@@ -122,7 +126,7 @@ def follow(
     n_layers, n = len(layers), len(passage.tokens)
     stream = np.zeros((n_layers + 1, n))
     straight, feedforward, faint = (np.zeros((n_layers, n)) for _ in range(3))
-    carried, moved = np.zeros(n_layers), np.zeros((n_layers, n, n))
+    carried, moved = np.zeros((n_layers, config.n_heads)), np.zeros((n_layers, n, n))
     routes: list[Route] = []
     stream[-1, passage.target] = 1.0
     for k, one in reversed(list(enumerate(found))):
@@ -147,7 +151,7 @@ def follow(
         straight[k, apart] = arrived[apart]
         moved[k, apart, apart] = 1.0
         stream[k] = straight[k] + followed.sum((0, 1))
-        carried[k] = brought.sum() - sum(brought[row, :, i].sum() for row, i in enumerate(reached))
+        carried[k] = brought.sum((0, 2)) - brought[range(len(reached)), :, reached].sum(0)
         for row, head, j in zip(*(followed >= SMALLEST).nonzero(), strict=True):
             routes.append(Route(k, int(head), reached[row], int(j), float(followed[row, head, j])))
     routes.sort(key=lambda route: -route.share)
@@ -336,9 +340,12 @@ class Story(Finding):
         if self.widest is not None:
             head, source, share = self.widest
             of = " of the state" if of_state else ""
-            told += f"the widest ribbon comes from '{visible(source)}' through head {head}, {share:.1%}{of}. "
+            told += (
+                f"the widest ribbon of one head comes from '{visible(source)}' through head {head}, {share:.1%}{of}. "
+            )
         else:
-            told += "no head brings anything from another token that is above the threshold. "
+            above = f"{SMALLEST:.1%}" + (" and is above the threshold" if self.threshold else "")
+            told += f"no head brings from another token what is at least {above}. "
         first = ", ".join(f"'{visible(token)}' {share:.0%}" for token, share in self.origins)
         told += f"Traced back to the embeddings: {first}"
         if not self.threshold:

@@ -1,7 +1,7 @@
 """How many parameters a model has, and where: arithmetic from its config, and the model itself to compare with."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfcore.analysis.finding import Finding
 from tfcore.config import GATED, ModelConfig
@@ -56,31 +56,30 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSizes(Finding):
-    """Sizes that are quoted of an encoder trained to predict masked tokens.
+    """The sizes of BERT's published classes: which heads one counts is what they differ in.
 
     Args:
-        mlm_head: parameters of the head that predicts them.
-        pooler: parameters of its pooler; 0 where it has none.
-        without_heads: with its pooler, where it has one, and without any head: `transformers.BertModel`.
-        next_sentence: BERT's second head, for next-sentence prediction: 2 d + 2. It reads the pooler, and is no part
-            of ModelConfig.
-        checkpoint: what was published: both heads.
+        masked: with the head that predicts masked tokens and without the pooler: `transformers.BertForMaskedLM`.
+        mlm_head: parameters of that head.
+        base: with the pooler and without any head: `transformers.BertModel`.
+        pooler: parameters of the pooler, d^2 + d.
+        checkpoint: with the pooler and both heads, that for next-sentence prediction too (2 d + 2, it reads the
+            pooler): `transformers.BertForPreTraining`, which is what was published.
     """
 
+    masked: int
     mlm_head: int
+    base: int
     pooler: int
-    without_heads: int
-    next_sentence: int
     checkpoint: int
 
     @property
     def sentence(self) -> str:
-        pooler = f", the pooler's {self.pooler:,} among them" if self.pooler else ""
-        sizes = f"Without the masked language model's head ({self.mlm_head:,}): {self.without_heads:,}{pooler}."
-        if self.next_sentence:
-            sizes += f" The published checkpoint has a head for next-sentence prediction too ({self.next_sentence:,}): "
-            sizes += f"{self.checkpoint:,}."
-        return sizes
+        return (
+            f"BertForMaskedLM: {self.masked:,}, {self.mlm_head:,} of them the masked language model's head. BertModel: "
+            f"{self.base:,}, without heads, {self.pooler:,} of them the pooler. The published checkpoint, with the "
+            f"head for next-sentence prediction too: {self.checkpoint:,}."
+        )
 
 
 def parameters(config: ModelConfig) -> ParameterCount:
@@ -137,10 +136,10 @@ def published_sizes(config: ModelConfig) -> PublishedSizes | None:
     """The sizes quoted of such an encoder (arXiv:1810.04805, section 3.1); None of other models."""
     if config.head != "mlm":
         return None
-    count = parameters(config)
-    next_sentence = 2 * config.d_model + 2 if config.pooler else 0
-    head, pooler = count.by_component["mlm head"], count.by_component.get("pooler", 0)
-    return PublishedSizes(head, pooler, count.total - head, next_sentence, count.total + next_sentence)
+    masked, d = parameters(replace(config, pooler=False)), config.d_model
+    head, pooler, next_sentence = masked.by_component["mlm head"], d * d + d, 2 * d + 2
+    base = masked.total - head + pooler
+    return PublishedSizes(masked.total, head, base, pooler, base + head + next_sentence)
 
 
 def rule_of_thumb(config: ModelConfig) -> int:

@@ -45,7 +45,7 @@ def bert_base() -> Checked:
     sizes = published_sizes(presets.bert_base())
     if sizes is None:
         raise RuntimeError("BERT base is a masked language model")
-    cases = {"without heads": sizes.without_heads, "with both heads": sizes.checkpoint}
+    cases = {"without heads": sizes.base, "with both heads": sizes.checkpoint}
     words = ", ".join(f"{count:,} ({name})" for name, count in cases.items())
     return compare(110e6, cases, words, exact=0.5 / 110, rough=0.03)
 
