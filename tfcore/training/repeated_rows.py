@@ -35,14 +35,19 @@ def repeated_rows(model: str) -> RepeatedRows | None:
     return RepeatedRows(recipe.start.steps, recipe.repeated_rows, recipe.settings.rows)
 
 
-def training_note(model: str) -> str:
-    """One sentence on whether a shipped model was trained to copy; empty for a model whose training is not known."""
+def training_note(model: str, *, is_random: bool = True) -> str:
+    """One sentence on whether a shipped model was trained to copy; empty for a model whose training is not known.
+
+    Args:
+        is_random: whether the tokens it reads were drawn at random, and so are new to it for certain.
+    """
+    begins = f"The sequence is new to `{model}`, the task is not: " if is_random else f"`{model}` was trained to copy: "
     if model in ONLY:
-        return f"The sequence is new to `{model}`, the task is not: it was trained on nothing but such repetition."
+        return f"{begins}it read nothing but repeated random tokens."
     found = repeated_rows(model)
     if found is None:
         return ""
     return (
-        f"The sequence is new to `{model}`, the task is not: its first {found.alone} training steps read repeated "
-        f"random tokens alone, and {found.rows} of the {found.batch} sequences of each later step were of that kind."
+        f"{begins}its first {found.alone} training steps read repeated random tokens alone, and {found.rows} of the "
+        f"{found.batch} sequences of each later step were of that kind."
     )

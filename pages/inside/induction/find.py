@@ -141,7 +141,7 @@ def find() -> None:
     both_losses(model_name, whole, cut, off, kind)
     runs = measured(model_name, *what, ()), measured(model_name, *what, off) if off else None
     experiment = page.experiment(experiments.losses, model_name, *runs, off, kind != "once", config.vocab_size)
-    words(model_name, found, whole, cut, off, experiment)
+    words(model_name, kind, found, whole, cut, off, experiment)
 
 
 def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -> None:
@@ -242,6 +242,7 @@ def both_losses(model_name: str, whole: Copying, cut: Copying | None, off: tuple
 
 def words(
     model_name: str,
+    kind: str,
     found: HeadKinds,
     whole: Copying,
     cut: Copying | None,
@@ -259,13 +260,11 @@ def words(
                 "stripe stays."
             )
     cost = findings.ablation_cost(whole, cut, off) if cut else ""
-    page.what_to_see(
-        "The **stripe** far below the diagonal: each token of the second copy attends to the token *after* its first "
-        f"occurrence. {heads} {cost} {below} {training_note(model_name)}"
-    )
+    stripe = findings.find_stripe(cut or whole, copies=kind != "once")
+    page.what_to_see(f"{stripe} {heads} {cost} {below} {training_note(model_name, is_random=kind == 'random')}")
     page.question(
-        "Ablate one induction head of stories alone (3.0): the loss on the second copy hardly moves. Is the head "
-        "useless?",
+        "Ablate one induction head of stories alone (3.0), with repeated random tokens: the loss on the second copy "
+        "hardly moves. Is the head useless?",
         "No: 3.2 does the same, and one of them is enough. Ablate both, and the loss on the second copy is as high as "
         "on the first. A head whose own ablation costs nothing can still be half of what carries the skill; single "
         "ablations do not show that.",

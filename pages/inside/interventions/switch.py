@@ -211,10 +211,11 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
     )
     metric.elsewhere("ablation", reading, quantity)
     page.question(
-        "Why does zero ablation often raise the loss more than mean ablation?",
-        "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "
-        "a bias, and they depend on it. Mean ablation keeps that bias and removes only what varies from token to "
-        "token. Compare both for head 0.3 of stories.",
+        "Which raises the loss more, zero ablation or mean ablation?",
+        "That depends on the head. One that always writes nearly the same vector acts like a bias, on which later "
+        "layers depend: zero takes it away, the mean keeps it and removes only what varies from token to token. "
+        "Where a head writes something else at every token, the mean puts a mixture everywhere, and that can be worse "
+        "than nothing. Compare both for several heads of this text.",
     )
     page.how_it_is_computed(
         page.experiment_of(

@@ -254,7 +254,7 @@ with st.expander("A map of the model: every part leads to the page about it"):
     st.session_state[stage.BELOW] = controls.last("model")
     model_map.show(controls.last("model"))
 st.caption(
-    "Pictures are computed while you look; what takes hours is stored, and its page says so. Of 16 sequences stories "
-    "was trained on, 2 were repeated random tokens: hence its induction heads. Papers: arXiv:1706.03762 (attention), "
-    "arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
+    "Pictures are computed while you look; what takes hours is stored, and its page says so. Of the 16 sequences of "
+    "a training step, stories had 2 of repeated random tokens: hence its induction heads. Papers: arXiv:1706.03762 "
+    "(attention), arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
 )

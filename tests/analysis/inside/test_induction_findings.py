@@ -34,6 +34,7 @@ def test_what_ablation_costs_is_the_measured_loss():
     assert str(findings.ablation_cost(whole, one, [(3, 0)])).endswith("copies nearly as well without them.")
     assert str(findings.AblationCost(((0, 1),), 1.0, 3.0, 5.0)).endswith("a part of the copying is left.")
     assert findings.AblationCost(((0, 1),), 5.0, 3.0, 5.0).lost_share == 0
+    assert str(findings.AblationCost(((0, 1),), 5.0, 5.1, 4.9)).endswith("the whole model does not copy here.")
     for ablated, verdict in ((0.8, "is gone."), (0.79, "is left."), (0.1, "is left."), (0.09, "without them.")):
         assert str(findings.AblationCost(((0, 1),), 0.0, ablated, 1.0)).endswith(verdict)
     assert findings.AblationCost(((0, 1),), 1.0, 1.25, 1.5).lost_share == 0.5
@@ -46,10 +47,30 @@ def test_heads_are_named_or_the_best_one_with_its_score():
         return findings.induction_heads(HeadKinds(heads, [], [], best, score))
 
     assert str(kinds([(3, 2), (3, 0)], (3, 2), 0.9)) == (
-        "2 heads reach a mean weight of 0.33 there and count as induction heads: 3.0, 3.2."
+        "On repeated random tokens, the usual test, 2 heads put a mean weight of 0.33 or more on that token and count "
+        "as induction heads: 3.0, 3.2."
     )
-    assert str(kinds([(1, 2)], (1, 2), 0.9)).startswith("One head reaches")
+    assert str(kinds([(1, 2)], (1, 2), 0.9)).endswith(
+        "one head puts a mean weight of 0.33 or more on that token and counts as an induction head: 1.2."
+    )
     assert str(kinds([], (1, 4), 0.21)).endswith("the nearest is 1.4 with 0.21.")
+
+
+def test_the_stripe_is_that_of_the_text_in_sight():
+    """By hand: the weights on the token after each earlier occurrence, of every head."""
+    once = planted()  # 4 7 1 4 7 1 4: places 3 to 6 find something, the last two of them two tokens
+    found = findings.find_stripe(once, copies=False)
+    layer, head = np.unravel_index(once.scores["induction"].argmax(), (2, 3))
+    assert (found.best, found.weight) == ((layer, head), once.scores["induction"].max())
+    nothing = replace(once, ids=np.arange(7))
+    assert "No token of this text stood in it before" in str(findings.find_stripe(nothing, copies=False))
+    assert "second copy" in str(findings.Stripe(True, (3, 0), 0.9))
+    assert str(findings.Stripe(False, (3, 0), 0.9)).endswith(
+        "In this text it is clearest in 3.0, with a mean weight of 0.90."
+    )
+    assert str(findings.Stripe(False, (3, 0), 0.2)).endswith(
+        "No head shows it clearly in this text: the nearest is 3.0, with a mean weight of 0.20."
+    )
 
 
 def planted(seed: int = 0) -> Copying:
@@ -153,7 +174,7 @@ def test_the_repeated_rows_are_those_of_the_card(model):
 
 
 def test_a_model_that_was_not_trained_here_has_no_note():
-    assert "nothing but such repetition" in training_note("induction")
+    assert "nothing but repeated random tokens" in training_note("induction")
     assert training_note("somebody/else") == ""
     assert repeated_rows("induction") is None
 

@@ -72,6 +72,23 @@ def test_a_persons_own_text():
     assert "comes twice" in figures(opened(text_is="your text, once", text="A cat"))["stripe"][0]["alt"]
 
 
+@pytest.mark.parametrize("text", ["A cat", "The big dog ran home."])
+def test_a_text_without_a_repeat_has_no_stripe_and_nothing_that_is_copied(text):
+    said = visits.said(opened(text_is="your text, once", text=text), "markdown")
+    assert "so there is no **stripe**" in said
+    assert "nothing to copy" in said
+    assert not re.search(r"second copy attends|copies nearly as well|The sequence is new", said)
+
+
+def test_what_is_said_of_the_stripe_is_said_of_this_text():
+    """The number beside the head is the one in the figure of all heads."""
+    test = opened(text_is="your text, once")
+    [(head, weight)] = re.findall(
+        r"clear(?:est|ly) in .*?(\d\.\d), with a mean weight of (\d\.\d\d)", visits.said(test, "markdown")
+    )
+    assert f"{head} {weight}" in figures(test)["grid"][0]["caption"]
+
+
 @pytest.mark.parametrize("text", ["", "a", "   ", "😀👩‍👩‍👧‍👦", "$x$ :red[a] <b>%{x}", "a\0b\x1b[0m", "la " * 600])
 def test_any_text_is_read(text):
     for how in ("your text, repeated", "your text, once"):

@@ -56,6 +56,48 @@ def induction_stripe(now: Copying, head: Place, off: Sequence[Place]) -> Inducti
 
 
 @dataclass(frozen=True, slots=True)
+class Stripe(Finding):
+    """Whether any head shows the stripe of an induction head on this text, and which shows it most.
+
+    Args:
+        copies: whether the text consists of two copies.
+        best, weight: the head with the largest mean weight on the token after an earlier occurrence of the query token,
+            and that weight; None where no token of the text stood there before.
+    """
+
+    copies: bool
+    best: Place | None
+    weight: float
+
+    @property
+    def sentence(self) -> str:
+        if self.best is None:
+            return (
+                "No token of this text stood in it before, so there is no **stripe** to see, the weight that an "
+                "induction head puts on the token after an earlier occurrence: repeat a phrase, or the text."
+            )
+        begins = (
+            "The **stripe** of an induction head, far below the diagonal: each token of the second copy attends to the "
+            "token *after* its first occurrence."
+            if self.copies
+            else "The mark of an induction head: a token that stood in the text before attends to the token *after* "
+            "its earlier occurrence."
+        )
+        most = f"{listed([self.best])}, with a mean weight of {self.weight:.2f}"
+        if self.weight >= STRONG:
+            return f"{begins} In this text it is clearest in {most}."
+        return f"{begins} No head shows it clearly in this text: the nearest is {most}."
+
+
+def find_stripe(now: Copying, *, copies: bool) -> Stripe:
+    """Of the scores on this text."""
+    if not targets(now.ids)["induction"].any():
+        return Stripe(copies, None, 0.0)
+    best = ranked(now.scores["induction"])[0]
+    return Stripe(copies, best, float(now.scores["induction"][best]))
+
+
+@dataclass(frozen=True, slots=True)
 class HighestScores(Finding):
     """The heads with the highest numbers of one kind, the highest first.
 
@@ -137,7 +179,7 @@ def copy_losses(whole: Copying, cut: Copying | None, off: Sequence[Place], copie
 
 @dataclass(frozen=True, slots=True)
 class InductionHeads(Finding):
-    """Which heads count as induction heads, or how near the best one comes.
+    """Which heads count as induction heads on repeated random tokens, or how near the best one comes.
 
     Args:
         heads: of a mean weight of at least STRONG.
@@ -150,13 +192,18 @@ class InductionHeads(Finding):
 
     @property
     def sentence(self) -> str:
+        test, least = "On repeated random tokens, the usual test,", f"a mean weight of {STRONG:.2f}"
         if not self.heads:
             return (
-                f"No head of this model reaches a mean weight of {STRONG:.2f} there: the nearest is "
+                f"{test} no head of this model puts {least} on that token: the nearest is "
                 f"{listed([self.best])} with {self.score:.2f}."
             )
-        count = f"{len(self.heads)} heads reach" if len(self.heads) > 1 else "One head reaches"
-        return f"{count} a mean weight of {STRONG:.2f} there and count as induction heads: {listed(self.heads)}."
+        told = (
+            f"{len(self.heads)} heads put {least} or more on that token and count as induction heads"
+            if len(self.heads) > 1
+            else f"one head puts {least} or more on that token and counts as an induction head"
+        )
+        return f"{test} {told}: {listed(self.heads)}."
 
 
 def induction_heads(found: HeadKinds) -> InductionHeads:
@@ -189,7 +236,9 @@ class AblationCost(Finding):
     @property
     def sentence(self) -> str:
         verdict = (
-            "nearly all of the copying is gone"
+            "the whole model does not copy here"
+            if self.new <= self.whole
+            else "nearly all of the copying is gone"
             if self.lost_share >= GONE
             else "the rest of the model copies nearly as well without them"
             if self.lost_share < LEFT
