@@ -21,12 +21,12 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_step_of_tensors_gives_the_logits_of_a_step(shape):
     model = small.model(**shape)
-    plain, fixed = (KVCache(model.config, capacity=len(IDS) + NEW) for _ in range(2))
+    plain, fixed = (KVCache(model.config, capacity=len(IDS) + NEW, device=model.device) for _ in range(2))
     for cache in (plain, fixed):
-        model(torch.tensor([IDS]), cache=cache)
+        model(torch.tensor([IDS], device=model.device), cache=cache)
     step, token = OneStep(model, fixed), 7
     for _ in range(NEW):
-        wanted = model(torch.tensor([[token]]), cache=plain).logits
+        wanted = model(torch.tensor([[token]], device=model.device), cache=plain).logits
         step.token.fill_(token)
         step.place.fill_(fixed.length)
         assert small.difference(step(), wanted) < 2e-5
@@ -36,8 +36,8 @@ def test_a_step_of_tensors_gives_the_logits_of_a_step(shape):
 
 def test_making_a_step_changes_nothing_of_what_the_cache_holds():
     model = small.model()
-    cache = KVCache(model.config, capacity=len(IDS) + 1)
-    model(torch.tensor([IDS]), cache=cache)
+    cache = KVCache(model.config, capacity=len(IDS) + 1, device=model.device)
+    model(torch.tensor([IDS], device=model.device), cache=cache)
     before = [store[:, :, :, : len(IDS)].clone() for store in cache._store]
     OneStep(model, cache)()  # as it is run before it is recorded
     assert all(torch.equal(store[:, :, :, : len(IDS)], was) for store, was in zip(cache._store, before, strict=True))
@@ -57,7 +57,7 @@ def test_making_a_step_changes_nothing_of_what_the_cache_holds():
     ids=str,
 )
 def test_what_is_not_captured(shape, options):
-    model = small.model(**shape)
+    model = small.model(**shape).to("cuda" if (shape or options) and torch.cuda.is_available() else "cpu")
     assert not can_be_captured(model, KVCache(model.config, **options))
 
 
