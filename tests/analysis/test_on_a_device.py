@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.nightly import often
 from tests.pretend_device import NAME
 from tfcore.analysis.block.neuron_scan import scan_neurons
 from tfcore.analysis.foundations.attention_maps import attention_maps
@@ -22,6 +23,7 @@ from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_a
 from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
 from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.analysis.inside.residual_stream import stages
+from tfcore.analysis.one_text import next_logits
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
@@ -31,55 +33,50 @@ from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dict
 from tfcore.training.lora import add_lora_, merge_lora_
 
 TEXT = "Max had a red ball. Max lost the"
-IDS = [[5, 80, 200, 13, 9, 44, 5, 80], [7, 81, 20, 130, 9, 41, 5, 81]]
+IDS = [[5, 80, 200, 13, 9, 44] * 3, [7, 81, 20, 130, 9, 41] * 3]
 
 
-def circuits(model, tokenizer):
+def circuits(model):
+    tokenizer = load("stories")[1]
     found = trace_text(model, tokenizer, "stories", TEXT, 12, 200, None)
     drawn = draw_traced(model, tokenizer, "stories", found, 0.5, 0.8, True)
     return found.graph, drawn.diagram.effects, take_strongest_off(model, "stories", found)
 
 
-def quality(model, _):
+def quality(model):
     dictionaries = load_transcoders("stories")
     return dictionary_quality(model, dictionaries.of_stream, IDS), loss_recovered_together(
         model, dictionaries.of_mlps, IDS
     )
 
 
-def growing(model, tokenizer):
+def growing(_):
     config = GrowDictionaryConfig(n_features=64, top_k=4, steps=2)
     return [found for found in grow_dictionary(config) if found is not None]
 
 
-def lora(model, tokenizer):
-    with torch.inference_mode(False):
-        add_lora_(model, 2, 1.0)
-        torch.nn.init.normal_(model.stack.blocks[0].attn.qkv.b, generator=None)
-        with torch.no_grad():
-            model.stack.blocks[0].attn.qkv.b.copy_(torch.linspace(-1, 1, 2 * len(model.stack.blocks[0].attn.qkv.b)).view(-1, 2))
-        before = model(torch.tensor(IDS, device=model.device)).logits.detach().cpu()
+def lora(model):
+    add_lora_(model, 2, 1.0)
+    update = model.stack.blocks[0].attn.qkv.b
+    with torch.no_grad():
+        update.copy_(torch.linspace(-1, 1, update.numel()).view_as(update))
+        before = next_logits(model, IDS[0]).cpu()
         merge_lora_(model)
-        after = model(torch.tensor(IDS, device=model.device)).logits.detach().cpu()
-    return before, after
+        return before, next_logits(model, IDS[0]).cpu()
 
 
 WORK = {
-    "attention maps": lambda model, tokenizer: attention_maps(model, IDS[0]),
+    "attention maps": lambda model: attention_maps(model, IDS[0]),
     "circuits": circuits,
-    "features of a text": lambda model, tokenizer: feature_activations(model, chosen_dictionary("stories", 2), IDS[0]),
-    "a feature held": lambda model, tokenizer: held_feature(model, "stories", IDS[0], 1, 3, 2.0, 4),
+    "features of a text": lambda model: feature_activations(model, chosen_dictionary("stories", 2), IDS[0]),
+    "a feature held": lambda model: held_feature(model, "stories", IDS[0], 1, 3, 2.0, 4),
     "quality of dictionaries": quality,
-    "on what features fire": lambda model, tokenizer: grown_features(
-        model, chosen_dictionary("stories", 4), np.array(IDS), 1
-    ),
-    "a scan of features": lambda model, tokenizer: scan_features(model, load_transcoders("stories"), np.array(IDS)),
-    "a scan of neurons": lambda model, tokenizer: scan_neurons(model, np.array(IDS), 1),
+    "on what features fire": lambda model: grown_features(model, chosen_dictionary("stories", 4), np.array(IDS), 1),
+    "a scan of features": lambda model: scan_features(model, load_transcoders("stories"), np.array(IDS)),
+    "a scan of neurons": lambda model: scan_neurons(model, np.array(IDS), 1),
     "a dictionary in training": growing,
-    "a tuned lens": lambda model, tokenizer: logit_lens(
-        model, IDS[0], stages(model.config), load_tuned_lens("stories-learned")
-    ),
-    "writing": lambda model, tokenizer: generate(model, IDS[0], max_new_tokens=8, repetition_penalty=1.2, top_p=0.9),
+    "a tuned lens": lambda model: logit_lens(model, IDS[0], stages(model.config), load_tuned_lens("stories")),
+    "writing": lambda model: generate(model, IDS[0], max_new_tokens=8, repetition_penalty=1.2, top_p=0.9),
     "low-rank updates": lora,
 }
 
@@ -95,7 +92,8 @@ def flat(found):
     if isinstance(found, Tensor):
         assert found.device.type == "cpu"
         return [found.numpy()]
-    return [np.asarray(found)] if isinstance(found, np.ndarray | int | float) else []
+    row = np.asarray(found)
+    return [row] if row.dtype.kind in "biuf" else []
 
 
 @pytest.fixture(autouse=True)
@@ -104,13 +102,24 @@ def _small(monkeypatch, unchecked):
         monkeypatch.setattr(growing_dictionaries, name, value)
 
 
-@pytest.mark.parametrize("name", WORK)
+QUICK = (
+    "circuits",
+    "features of a text",
+    "quality of dictionaries",
+    "a scan of neurons",
+    "writing",
+    "low-rank updates",
+)
+
+
+@pytest.mark.parametrize("name", often(WORK, QUICK))
 def test_the_numbers_are_those_of_the_cpu(name, monkeypatch):
     found = []
     for place in ("cpu", NAME):
         monkeypatch.setenv("TFCORE_DEVICE", place)
-        found.append(flat(WORK[name](*load("stories"))))
-        assert load("stories")[0].device.type == place
+        model, _ = load("stories")
+        assert model.device.type == place
+        found.append(flat(WORK[name](model)))
     wanted, other = found
     assert len(wanted) == len(other) > 0
     for one, two in zip(wanted, other, strict=True):

@@ -17,10 +17,12 @@ import tempfile
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -87,16 +89,18 @@ def both(file: str, device: str, model: str | None) -> tuple[str, bool]:
     if other.problem:
         return f"FAILED on {device}:\n{other.problem}", True
     different = [said for said in other.sentences if said not in plain.sentences]
-    told = f"{plain.seconds:.2f} s, {other.seconds:.2f} s; {apart(plain.numbers, other.numbers)}"
+    told = f"{plain.seconds:.2f} s, {other.seconds:.2f} s; {apart(plain.numbers, other.numbers):.1e} apart"
     return "\n    ".join([told, *different]), False
 
 
 def ran(source: str, device: str) -> Ran:
     """The program, run on a device in a folder of its own."""
-    os.environ["TFCORE_DEVICE"] = device
     names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, TFCORE_DEVICE=device))
+        stack.enter_context(contextlib.chdir(stack.enter_context(tempfile.TemporaryDirectory())))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         try:
             exec(compile(source, "program", "exec"), names)
         except Exception:
@@ -120,16 +124,16 @@ def numbers(node: Any) -> list[np.ndarray]:
     return []
 
 
-def apart(some: list[np.ndarray], others: list[np.ndarray]) -> str:
-    """By how much two figures differ."""
+def apart(some: list[np.ndarray], others: list[np.ndarray]) -> float:
+    """By how much two figures differ, as a part of the largest number of each row; infinite where their shapes do."""
     if [len(row) for row in some] != [len(row) for row in others]:
-        return "figures of different shapes"
+        return float("inf")
     parts = [
         float(np.nanmax(np.abs(a - b))) / max(float(np.nanmax(np.abs(a))), 1e-12)
         for a, b in zip(some, others, strict=True)
         if np.isfinite(a).any() and np.isfinite(b).any()
     ]
-    return f"{max(parts, default=0.0):.1e} apart"
+    return max(parts, default=0.0)
 
 
 if __name__ == "__main__":

@@ -75,11 +75,11 @@ def scan_neurons(
     best: tuple[Tensor, Tensor, Tensor] | None = None
     for first in range(0, len(windows), rows):
         part = windows[first : first + rows].astype(np.int64)
-        real = torch.from_numpy(part != PADDING_ID)
+        real = torch.from_numpy(part != PADDING_ID).to(model.device)
         ids = torch.from_numpy(np.where(part == PADDING_ID, 0, part)).to(model.device)
         posts = neuron_activations(model, ids)  # (layer, row, seq, neuron)
         real[:, :SETTLED] = False
-        signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real.to(posts.device)[None, :, :, None, None], -torch.inf)
+        signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real[None, :, :, None, None], -torch.inf)
         value, position = signed.max(dim=2)  # (layer, row, neuron, side)
         which = torch.arange(first, first + len(part), device=value.device)[None, :, None, None].expand_as(position)
         new = (value.movedim(1, -1), which.movedim(1, -1), position.movedim(1, -1))  # (layer, neuron, side, row)

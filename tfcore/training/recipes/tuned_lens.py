@@ -80,9 +80,7 @@ def of_tuned_lens(recipe: TunedLensRecipe, corpus: Path) -> dict[str, float]:
         CorpusError: when a text below `corpus` is missing.
     """
     return {
-        k: v
-        for name in recipe.models
-        for k, v in _measured(name, load_tuned_lens(name, device="cpu"), corpus).items()
+        k: v for name in recipe.models for k, v in _measured(name, load_tuned_lens(name, device="cpu"), corpus).items()
     }
 
 
