@@ -8,5 +8,5 @@ import tfcore
 
 @cache
 def real(name: str) -> tuple[Any, Any]:
-    """A model on the CPU and its tokenizer, for tests that have `real_models` and change neither."""
-    return tfcore.load(name, device="cpu")
+    """A model and its tokenizer, for tests that have `real_models` and change neither."""
+    return tfcore.load(name)

@@ -19,12 +19,15 @@ from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, made, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
+from tests.pages.on_device import apart, ran
 from tests.pages.recorded import ask_for_tables, compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
+from tests.pretend_device import DEVICE
 from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
@@ -162,6 +165,17 @@ def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path)
         ruff = [sys.executable, "-m", "ruff", *work, *house]
         done = subprocess.run(ruff, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@nightly
+def test_programs_come_to_the_same_numbers_on_another_device(written):
+    """Where no tensor of the CPU may meet those of the model; the programs of the visits above."""
+    if not written:
+        pytest.skip("no page was visited before")
+    for name, parts in written.items():
+        plain, other = (ran(script(parts), device) for device in ("cpu", DEVICE.type))
+        assert (plain.problem, other.problem) == ("", ""), name
+        assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 1e-3, name
 
 
 def check_notebook(parts: Program) -> None:
