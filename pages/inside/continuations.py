@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from pages.ui import cache, text
+from pages.ui import cache, keys, text
 from pages.ui.work.filling import FEW
 from tfcore.analysis.inside import interventions, knock_outs
 
@@ -21,7 +21,7 @@ def when_asked(model: str, tokens: int, rows: Mapping[str, Callable[[], list[int
         rows: title -> what makes the ids; as of continuations.
     """
     if knock_outs.operations(cache.model(model)[0], NEW_TOKENS * len(rows), tokens) > FEW:
-        drawer = st.expander("How the text continues", key="continued", on_change="rerun")
+        drawer = st.expander("How the text continues", key=keys.own("expander", "continued"), on_change="rerun")
         if not drawer.open:
             return
         with drawer:

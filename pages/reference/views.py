@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 
-from pages.ui import controls, places
+from pages.ui import controls, keys, places
 from pages.ui.links import to as link_to
 
 ARROW = ":material/arrow_outward:"
@@ -24,6 +24,11 @@ def links(views: Iterable[str], here: str, key: str) -> None:
         for view in views:
             page, settings = parts(view)
             if page == here:
-                st.button("on this page", key=f"{key} {view}", on_click=controls.set_values, kwargs=settings)
+                st.button(
+                    "on this page",
+                    key=keys.own("button", f"{key} {view}"),
+                    on_click=controls.set_values,
+                    kwargs=settings,
+                )
             elif (place := places.known(page)) is not None:
                 link_to(place.file, settings, icon=ARROW)

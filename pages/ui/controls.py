@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import former_labels, links, notices, streamlit_internals
+from pages.ui import former_labels, keys, links, notices, streamlit_internals
 from pages.ui.server import settings
 from pages.ui.session import Drawn
 
@@ -66,14 +66,14 @@ def slider(
     whole = all(isinstance(bound, int) for bound in (low, high, default, step or 1))
     step = step or cast("Number", 1 if whole else (high - low) / 100 or 1.0)
     if low >= high:  # nothing to choose: keep the place, so that nothing jumps
-        st.slider(label, low, low + step, low, step, key=f"{key}_fixed", disabled=True, help=help)
+        st.slider(label, low, low + step, low, step, key=keys.own("slider", f"{key}_fixed"), disabled=True, help=help)
         return low
     point, reached = _nearest(default, low, high, step, whole, low)
     if not reached:
         raise ValueError(f"the slider {key!r} cannot begin at {default}: from {low} by {step} to {high}")
     default = point
     draw = partial(st.slider, label, low, high, default, step, format, key, help, bind="query-params")
-    return _bound(key, default, lambda value: _nearest(value, low, high, step, whole, default), draw)
+    return _bound(key, "number", default, lambda value: _nearest(value, low, high, step, whole, default), draw)
 
 
 def place(label: str, key: str, count: int, default: int = 0) -> int:
@@ -156,7 +156,7 @@ def several(
 ) -> tuple[Option, ...]:
     """Any of a few choices; none chosen means all of them. The address carries the options, with points between."""
     names = {option: (labels or {}).get(option, str(option)) for option in options}
-    asked, from_link = links.wanted(key, (), links.asked)
+    asked, from_link = links.wanted(key, (), links.asked, "choices")
     parts = [part for part in asked.split(".") if part] if isinstance(asked, str) else list(asked or ())
     found = [_option(part, names, options[0]) for part in parts]
     chosen = {option for option, hit in found if hit}
@@ -168,7 +168,7 @@ def several(
         st.session_state[key] = value
     st.pills(label, list(options), selection_mode="multi", format_func=partial(_name, names), key=key, help=help)
     links.write(key, ".".join(map(str, value)) or None)
-    links.mark_seen(key)
+    links.mark_seen(key, "choices")
     return tuple(value) or tuple(options)
 
 
@@ -207,7 +207,7 @@ def _choice(
         return _option(value, names, default)
 
     draw = partial(draw, format_func=name, bind="query-params")
-    value = _bound(key, default, clean, draw, name)
+    value = _bound(key, "choice", default, clean, draw, name)
     if len(meant) > MEANT:
         meant.clear()
     meant.update((label, option) for option, label in names.items())
@@ -239,7 +239,7 @@ def toggle(label: str, key: str, default: bool = False, *, help: str | None = No
         return _SWITCH.get(word, default), word in _SWITCH
 
     draw = partial(st.toggle, label, default, key, help, bind="query-params")
-    return _bound(key, default, clean, draw, lambda on: str(on).lower())
+    return _bound(key, "switch", default, clean, draw, lambda on: str(on).lower())
 
 
 def text_area(
@@ -273,24 +273,24 @@ def text_area(
             persist_state="session",
             label_visibility=seen,
         )
-        st.button("Run", key=f"run {key}", help="Or Ctrl+Enter in the box")
+        st.button("Run", key=keys.own("button", f"run {key}"), help="Or Ctrl+Enter in the box")
     return kept(key, value, default)
 
 
 def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
     """A box for one line, such as a name; Enter is enough."""
-    value = typed(key, default, max_chars)
+    value = typed(key, default, max_chars, "choice")
     st.text_input(label, key=key, help=help, persist_state="session")
-    return kept(key, value, default)
+    return kept(key, value, default, "choice")
 
 
-def typed(key: str, default: str, max_chars: int) -> str:
+def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> str:
     """What a box for text should hold: what was typed or what the address says, as far as it counts.
 
     TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
     """
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
-    asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars))
+    asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
     notices.keep(key, value)
     if len(value) > max_chars:
@@ -302,15 +302,20 @@ def typed(key: str, default: str, max_chars: int) -> str:
     return value
 
 
-def kept(key: str, value: str, default: str) -> str:
+def kept(key: str, value: str, default: str, kind: links.Kind = "text") -> str:
     """Keep a text in the address; it is what the control holds."""
     links.write_text(key, value, default)
-    links.mark_seen(key)
+    links.mark_seen(key, kind)
     return value
 
 
 def _bound(
-    key: str, default: Any, clean: Callable[[object], tuple[Any, bool]], draw: partial, name: Callable[[Any], str] = str
+    key: str,
+    kind: links.Kind,
+    default: Any,
+    clean: Callable[[object], tuple[Any, bool]],
+    draw: partial,
+    name: Callable[[Any], str] = str,
 ) -> Any:
     """Draw a bound widget so that it holds the valid value nearest to what was asked for, and return that value.
 
@@ -322,7 +327,7 @@ def _bound(
         draw: draws the widget; its positional arguments say which values it can have.
     """
     first = links.address_decides(key)
-    asked, from_link = links.wanted(key, default, links.asked)
+    asked, from_link = links.wanted(key, default, links.asked, kind)
     value, exact = clean(asked)
     notices.keep(key, value)
     if not exact and first and not from_link:
@@ -339,7 +344,7 @@ def _bound(
         st.session_state[key] = value
     draw()
     links.visit().drawn[key] = drawn
-    links.mark_seen(key)
+    links.mark_seen(key, kind)
     return value
 
 

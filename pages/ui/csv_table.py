@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import streamlit as st
 
-from pages.ui import controls, links, text
+from pages.ui import controls, keys, links, text
 
 LARGEST = 65_536  # bytes of a file that is read
 SHORT = 100  # characters of a cell whose column is narrow
@@ -51,7 +51,9 @@ def csv_table(
     value = controls.typed(key, default, columns.characters)
     held = links.visit().held
     now = held.get(key, _Edited(value, value))
-    lost = now.given != now.begun and _name(key, now) not in st.session_state  # the table was not drawn meanwhile
+    lost = (
+        now.given != now.begun and keys.own("data_editor", _name(key, now)) not in st.session_state
+    )  # the table was not drawn meanwhile
     if now.given != value or lost:  # another link, an example
         now = replace(now, begun=value, given=value, number=now.number + 1)
     place, row = st.container(), st.container(horizontal=True)
@@ -80,7 +82,7 @@ def _editor(label: str, key: str, begun: pd.DataFrame, columns: Columns) -> pd.D
     """The table as it is now, every cell a text."""
     edited = st.data_editor(
         begun,
-        key=key,
+        key=keys.own("data_editor", key),
         num_rows="dynamic",
         hide_index=True,
         height=176,  # four rows
@@ -100,7 +102,10 @@ def _editor(label: str, key: str, begun: pd.DataFrame, columns: Columns) -> pd.D
 def _uploaded(key: str, now: _Edited, check: Callable[[str], object], columns: Columns) -> _Edited:
     """The editor as it was, or begun anew with a file that has just come."""
     file = st.file_uploader(
-        f"With the columns {', '.join(columns.most)}; up to 64 kB", type=["csv"], key=f"{key} file", max_upload_size=1
+        f"With the columns {', '.join(columns.most)}; up to 64 kB",
+        type=["csv"],
+        key=keys.own("file_uploader", f"{key} file"),
+        max_upload_size=1,
     )
     if file is None or file.file_id == now.file:
         return now

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui import cache, controls, text
+from pages.ui import cache, controls, keys, text
 from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
 from pages.ui.reading import kinds_of
@@ -329,7 +329,7 @@ def write(drawn: Drawn, sampling: Sampling) -> None:
     full = drawn.passage.total >= TOKENS
     st.button(
         "Write the next token",
-        key="write",
+        key=keys.own("button", "write"),
         on_click=_write,
         args=(drawn, sampling),
         disabled=full,
@@ -340,7 +340,9 @@ def write(drawn: Drawn, sampling: Sampling) -> None:
 def restore(drawn: Drawn) -> None:
     """A button that undoes all changes of heads; nothing where there are none."""
     if drawn.heads:
-        st.button("All heads as they are", key="whole", on_click=controls.set_values, kwargs={"heads": ""})
+        st.button(
+            "All heads as they are", key=keys.own("button", "whole"), on_click=controls.set_values, kwargs={"heads": ""}
+        )
 
 
 def _write(drawn: Drawn, sampling: Sampling) -> None:

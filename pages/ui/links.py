@@ -9,13 +9,13 @@ above that, and left out (with a sentence) when even that is too long for a link
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl, quote_plus
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from pages.ui import former_labels, notices, streamlit_internals
+from pages.ui import former_labels, keys, notices, streamlit_internals
 from pages.ui.components import assets
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
@@ -24,6 +24,8 @@ VERSION = "2"
 KNOWN = ("1", VERSION)  # 1 knew no default that depends on the server
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
+# A line of text has the kind of a choice: a model is typed on one page and chosen on the others.
+Kind: TypeAlias = Literal["number", "choice", "choices", "switch", "text", "dragged"]
 _MARK = "v"  # the version of a link; no control has that name
 
 
@@ -35,8 +37,15 @@ def address_decides(key: str) -> bool:
     return is_return() or key not in visit().seen
 
 
-def wanted(key: str, default: Any, said: Callable[[str], str | None]) -> tuple[Any, bool]:
-    """What control `key` should hold, not yet validated, and whether the address said so (through `said`)."""
+def wanted(key: str, default: Any, said: Callable[[str], str | None], kind: Kind | None = None) -> tuple[Any, bool]:
+    """What control `key` should hold, not yet validated, and whether the address said so (through `said`).
+
+    Controls of one name keep their value from page to page, as the model does. What one of another kind held under
+    that name means nothing here.
+
+    Args:
+        kind: of the control; None takes what any held.
+    """
     if address_decides(key):
         asked_for = said(key)
         if asked_for is not None:
@@ -44,12 +53,22 @@ def wanted(key: str, default: Any, said: Callable[[str], str | None]) -> tuple[A
         # Streamlit drops the parameters when Back leads to another page: the session then knows better.
         if is_return() and key in visit().seen:
             return default, False
+    if kind is not None and session().kinds.get(key, kind) != kind:
+        return default, False
     return st.session_state.get(key, default), False
 
 
-def mark_seen(key: str) -> None:
-    """From now on the session decides about control `key`, until another page is opened."""
+def mark_seen(key: str, kind: Kind | None = None) -> None:
+    """From now on the session decides about control `key`, until another page is opened.
+
+    Args:
+        kind: of the control that holds the value; None where it was put there for the control to come.
+    """
     visit().seen.add(key)
+    if kind is None:
+        session().kinds.pop(key, None)
+    else:
+        session().kinds[key] = kind
 
 
 def visit() -> Visit:
@@ -217,10 +236,10 @@ def check_version() -> None:
 _COPY = assets.inline("copy_link", "copy_link")
 
 
-def copy_link(always: Mapping[str, str] | None = None, key: str = "copy_link") -> None:
+def copy_link(always: Mapping[str, str] | None = None, key: str = "view") -> None:
     """A button that copies the address of the view, with the version of the link, and says that it did.
 
     Args:
         always: defaults of this server alone, by key: an address leaves defaults out, and the link says them.
     """
-    _COPY(key=key, data={"version": VERSION, "always": dict(always or {})}, width="content")
+    _COPY(key=keys.own("copy_link", key), data={"version": VERSION, "always": dict(always or {})}, width="content")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, fragments, links, notices, program
+from pages.ui import controls, fragments, keys, links, notices, program
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
@@ -53,7 +53,7 @@ def _fitting(names: list[str]) -> list[str]:
 
 
 def _example(name: str, values: Mapping[str, Any]) -> None:
-    st.button(name, key=f"try {name}", on_click=controls.set_values, kwargs=dict(values))
+    st.button(name, key=keys.own("button", f"try {name}"), on_click=controls.set_values, kwargs=dict(values))
 
 
 def more_settings() -> Any:
@@ -153,7 +153,7 @@ def _drawer(
     if papers or terms:
         tabs["Papers" if not terms else "Papers and terms" if papers else "Terms"] = partial(_papers, papers, terms)
     name = _now(offered[0]).function.__name__ if offered else code[0].__qualname__
-    drawer = st.expander("How it is computed", OPEN, key=f"computed {name}", on_change="rerun")
+    drawer = st.expander("How it is computed", OPEN, key=keys.own("expander", f"computed {name}"), on_change="rerun")
     if drawer.open:
         with drawer:
             for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
@@ -177,7 +177,7 @@ def _programs(experiments: Sequence[Experiment | Latest]) -> None:
                     label.format(what),
                     partial(_written, write, one),
                     f"{name}.{ending}",
-                    key=f"{name}.{ending}",
+                    key=keys.own("download_button", f"{name}.{ending}"),
                     on_click="ignore",
                     type="tertiary",
                 )

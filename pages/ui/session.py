@@ -59,6 +59,7 @@ class Session:
         page: address of the page that is open; None before the first.
         default_view_of: the page that was opened first, without a view; None from the next run on.
         visit: to that page.
+        kinds: key of a control -> what kind of control had it last, see links.wanted.
         recent: address -> view, of the pages they were on, the newest last.
         notices: key of a control -> what is to be said of it.
         notices_shown: the sentences that stand on the page.
@@ -78,6 +79,7 @@ class Session:
     page: str | None = None
     default_view_of: str | None = None
     visit: Visit = field(default_factory=Visit)
+    kinds: dict[str, str] = field(default_factory=dict)
     recent: dict[str, dict[str, str]] = field(default_factory=dict)
     notices: dict[str, Notice] = field(default_factory=dict)
     notices_shown: list[str] = field(default_factory=list)

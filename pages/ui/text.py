@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from pages.ui import keys
 from pages.ui.components import assets
 from tfcore.analysis.token_text import label as label
 from tfcore.analysis.token_text import plotly_escape as plotly_escape
@@ -113,6 +114,7 @@ def chips(
         on_select: a callback; it may call `controls.set_values`. Without it the chips are plain text.
         label: the accessible name of the row.
     """
+    state = keys.own("chips", key)
     count = len(tokens)
     data: dict[str, Any] = {
         "tokens": [visible(token) for token in tokens],
@@ -129,11 +131,11 @@ def chips(
     }
 
     def chosen() -> None:
-        index = _chosen_index(st.session_state.get(key), count)
+        index = _chosen_index(st.session_state.get(state), count)
         if index is not None and on_select is not None:
             on_select(index)
 
-    _CHIPS(key=key, data=data, on_chosen_change=chosen)
+    _CHIPS(key=state, data=data, on_chosen_change=chosen)
 
 
 def _chosen_index(state: object, count: int) -> int | None:

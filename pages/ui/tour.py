@@ -10,7 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import links, places
+from pages.ui import keys, links, places
 from pages.ui.components import assets
 
 KEY = "tour"
@@ -133,14 +133,14 @@ def bar(page: str) -> None:
     with st.container(border=True, key="tour_bar", gap="xsmall"):
         st.markdown(f"**Stop {number} of {len(STOPS)}.** {stop.words} **{stop.action}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tour_ways"):
-            st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
+            st.button("End the tour", key=keys.own("button", "tour_end"), type="tertiary", on_click=_end)
             if number > 1:
                 _way(number - 1, "Back", "arrow_back")
             if number < len(STOPS):
                 _way(number + 1, "Next", "arrow_forward")
             else:
                 links.to(places.place(LAST).file, {}, "Questions", ":material/quiz:")
-        _RING(key="tour_ring", data={"target": stop.target, "stop": number}, height="content")
+        _RING(key=keys.own("ring", "tour"), data={"target": stop.target, "stop": number}, height="content")
 
 
 def _way(number: int, word: str, icon: str) -> None:

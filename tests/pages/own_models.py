@@ -4,7 +4,7 @@ import sys
 import time
 
 from pages.ui.loading import model_settings, own_models
-from tests.pages.visits import run, said
+from tests.pages.visits import plain, run, said
 
 
 def brought(name: str) -> own_models.Own:
@@ -27,4 +27,4 @@ def wait_for(test, name, condition, seconds=60):
 
 
 def keys(test):
-    return {button.key for button in test.button}
+    return {plain(button.key) for button in test.button}

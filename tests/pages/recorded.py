@@ -22,8 +22,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
 from tests.pages.figures import Everything, array, figures, heads, tables
+from tests.pages.visits import plain
 
 FOLDER = Path(__file__).parent / "records"
+DRAWN = (":figure", ":river", ":bars", ":planes")  # what keys of pictures end with
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
@@ -65,7 +67,7 @@ def said_and_set(test: AppTest) -> dict[str, Any]:
         said += [head["alt"], head["caption"]]
     said += _texts(test)
     elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
-    controls = {str(element.key): _control(element) for element in elements}
+    controls = {named(element.key): _control(element) for element in elements}
     return {"words": said, "controls": controls}
 
 
@@ -82,13 +84,18 @@ def _places(block: Any, path: str, nested: bool) -> Iterator[tuple[str, str]]:
             yield from _places(part, f"{path}{number}{part.type.replace('flex_container', 'box')} ", True)
         elif getattr(part, "key", None):
             hidden = getattr(getattr(part.proto, "label_visibility", None), "value", 0)
-            yield str(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
+            yield named(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
+
+
+def named(key: str | None) -> str:
+    """The key of a control or a figure, the name of any other widget."""
+    return str(key) if str(key).endswith(DRAWN) else plain(key)
 
 
 def set_by_buttons(test: AppTest) -> dict[str, str]:
     """What each button sets controls to; of a text how it begins."""
     known = test.session_state._state._state._new_widget_state.widget_metadata
-    given = {str(button.key): known[button.proto.id].callback_kwargs for button in test.button}
+    given = {named(button.key): known[button.proto.id].callback_kwargs for button in test.button}
     return {key: ", ".join(f"{k} {str(v)[:40]}" for k, v in values.items()) for key, values in given.items() if values}
 
 

@@ -20,7 +20,7 @@ from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
 from tests.pages.recorded import ask_for_tables, compare, distinct, drawn, places, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
-from tests.pages.visits import opened, run, said
+from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.model import costs
 
@@ -254,7 +254,9 @@ def test_every_thing_to_try_works(file, monkeypatch, work):
     for key in tries:
         if any(button.key == key for button in test.button):  # another one may have led to another section
             sight = record(run(test.button(key=key).click()))
-            found[key] = {"controls": sight["controls"]} if work(file) == "live" and file in LIVE_PAGES else sight
+            found[plain(key)] = (
+                {"controls": sight["controls"]} if work(file) == "live" and file in LIVE_PAGES else sight
+            )
     assert compare(file.removesuffix("/page.py"), found) == []
 
 

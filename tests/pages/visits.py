@@ -1,5 +1,6 @@
 """How a test visits a page: opens it at an address, runs it and finds no error, reads what it says."""
 
+import re
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -64,9 +65,14 @@ def run(test: AppTest) -> AppTest:
 
 
 def press(test: AppTest, key: str) -> AppTest:
-    """Click the button of this key."""
-    test.button(key=key).click()
+    """Click the button of this name."""
+    test.button(key=f"{plain(key)}:button").click()
     return run(test)
+
+
+def plain(key: str | None) -> str:
+    """The name in the key of a widget that is no control; a control's key as it is."""
+    return re.sub(r":[a-z_]+$", "", key or "")
 
 
 def said(test: AppTest, *kinds: str) -> str:

@@ -8,7 +8,7 @@ from numpy import ndarray
 from pages.foundations.heads import experiments
 from pages.foundations.heads.find import Found, find_heads
 from pages.foundations.heads.reading import Choice, first_view
-from pages.ui import controls, fragments, page, text
+from pages.ui import controls, fragments, keys, page, text
 from pages.ui.components.figure import Event, figure
 from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
@@ -183,7 +183,7 @@ def ask_why(reading: AttentionReading, layer: int, head: int, token: int) -> Non
     query, looked = text.escape(text.visible(reading.queries[token])), text.escape(text.visible(reading.keys[key]))
     st.button(
         f"Why does “{query}” look at “{looked}”?",
-        key="ask why",
+        key=keys.own("button", "ask why"),
         on_click=controls.set_values,
         kwargs={"show": "why", "layer": layer, "head": head, "token": token, "key": key},
         help="The score of this cell, taken apart by what wrote at both tokens. Click another cell to ask about that.",

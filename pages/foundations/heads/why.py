@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.foundations.heads import experiments
 from pages.foundations.heads.reading import TIRED, Choice, first_view
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -166,7 +166,7 @@ def follow(found: ScoreParts, run: StreamPass) -> None:
         for source in own:
             st.button(
                 _words(source),
-                key=f"follow {source.side} {source.writer.name}",
+                key=keys.own("button", f"follow {source.side} {source.writer.name}"),
                 on_click=controls.set_values,
                 kwargs={
                     "layer": source.writer.layer,

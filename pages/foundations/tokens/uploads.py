@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import links, text
+from pages.ui import keys, links, text
 
 
 def upload(label: str, key: str, kinds: Sequence[str], megabytes: int, read: Callable[[bytes], Any]) -> Any:
@@ -14,7 +14,7 @@ def upload(label: str, key: str, kinds: Sequence[str], megabytes: int, read: Cal
     What was read is held for this visit only, so that a slider does not decode it again, and no longer than the file;
     nothing goes into a cache that visitors share.
     """
-    file = st.file_uploader(label, type=list(kinds), key=key, max_upload_size=megabytes)
+    file = st.file_uploader(label, type=list(kinds), key=keys.own("file_uploader", key), max_upload_size=megabytes)
     st.caption("A file is not part of the link, and is forgotten when you leave.")
     if file is None:
         forget()

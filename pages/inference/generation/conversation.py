@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.inference.generation import experiments as experiments
 from pages.inference.generation.settings import SEEDS, filters, writer
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, keys, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -113,13 +113,15 @@ def _said() -> tuple[str, ...]:
     turns = tuple(turn.strip() for turn in typed.split("---") if turn.strip())
     if len(turns) > MOST_TURNS:
         notices.add("said", f"{len(turns)} turns; the last {MOST_TURNS} are used")
-    st.chat_input("Say something to the model", key="next", max_chars=CHARACTERS, on_submit=_add)
+    st.chat_input(
+        "Say something to the model", key=keys.own("chat_input", "next"), max_chars=CHARACTERS, on_submit=_add
+    )
     return turns[-MOST_TURNS:]
 
 
 def _add() -> None:
     """One more turn."""
-    words = str(st.session_state.get("next") or "").replace("---", "—").strip()
+    words = str(st.session_state.get(keys.own("chat_input", "next")) or "").replace("---", "—").strip()
     before = str(st.session_state.get("said") or "")
     if words:
         controls.set_values(said=BETWEEN.join(filter(None, [before.strip(), words])))

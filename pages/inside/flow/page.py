@@ -11,7 +11,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.flow import experiments
-from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui import cache, controls, fragments, keys, notices, page, text
 from pages.ui import flow as river
 from pages.ui.components.figure import figure
 from pages.ui.flow import TOKENS, Drawn
@@ -155,7 +155,7 @@ def explain(
     page.what_to_see(WHAT_TO_SEE[architecture])
     if explained is not None and architecture == "decoder":
         metric.elsewhere("the flow of information", _reading.read(drawn.model, drawn.pasted, TOKENS), explained)
-    numbers = st.expander("The same as numbers", page.OPEN, key="numbers", on_change="rerun")
+    numbers = st.expander("The same as numbers", page.OPEN, key=keys.own("expander", "numbers"), on_change="rerun")
     if numbers.open:  # the river need not wait for it
         with numbers:
             show_numbers(drawn, shown, measures)

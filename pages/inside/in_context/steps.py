@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.in_context import experiments
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.work import jobs, live
@@ -70,7 +70,13 @@ def one(model: str, number: int, way: Way) -> None:
         return
     job = jobs.JOBS.look(key, jobs.visitor())
     if job is None:
-        st.button("Write it now", key="write", type="primary", on_click=_start, args=(model, number, way, key))
+        st.button(
+            "Write it now",
+            key=keys.own("button", "write"),
+            type="primary",
+            on_click=_start,
+            args=(model, number, way, key),
+        )
     else:
         live.watch(key, lambda now: draw(model, number, way, key, now), job)
     with st.expander(f"The prompt, with {analysis.SHOTS} solved problems"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.model.your_model import experiments as experiments
 from pages.model.your_model.readings import show
-from pages.ui import cache, controls, fragments, page, text
+from pages.ui import cache, controls, fragments, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import model_settings, models, own_models, run_models
 from pages.ui.loading.model_settings import LONGEST, Settings
@@ -134,7 +134,7 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
         st.warning(text.escape(found.sentence))
         if found.offline:
             st.caption("Everything that ships works without the hub, and so does a model in a folder.")
-        st.button("Try again", key="look again", on_click=models.again, args=(name,))
+        st.button("Try again", key=keys.own("button", "look again"), on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
     one.metric("Memory it needs", gigabytes(found.memory), help=f"{whole(found.parameters)} parameters of 4 bytes")

@@ -6,7 +6,7 @@ from pages.reference.check import live as live
 from pages.reference.check.kinds import Number, Order, Question, Reading
 from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
 from pages.reference.check.typed import typed_number
-from pages.ui import controls, links, notices, page, places
+from pages.ui import controls, keys, links, notices, page, places
 from tfcore.analysis.foundations.heads import score_heads
 from tfcore.analysis.reference.questions.problem import answer_text
 from tfcore.analysis.training.text_loss import likeliest
@@ -90,15 +90,20 @@ def ask(slots: tuple[Slot, ...], given: list[Answer], number: int, one: Asked) -
     slot = slots[number - 1]
     key = f"answer {slot.seed}"
     question = slot.question
-    with st.form(f"form {slot.seed}", border=False):
+    with st.form(keys.own("form", f"form {slot.seed}"), border=False):
         answer: Answer
         if isinstance(question, Number):
             unit = f" ({question.unit})" if question.unit else ""
-            typed = st.text_input(f"Your answer{unit}", key=key, help=HOW_TO_TYPE, max_chars=200)
+            typed = st.text_input(
+                f"Your answer{unit}", key=keys.own("text_input", key), help=HOW_TO_TYPE, max_chars=200
+            )
             answer, problem = _number(typed, question)
         elif isinstance(question, Order):
             picked = st.multiselect(
-                "Pick the steps in order", range(len(one.options)), key=key, format_func=one.options.__getitem__
+                "Pick the steps in order",
+                range(len(one.options)),
+                key=keys.own("multiselect", key),
+                format_func=one.options.__getitem__,
             )
             complete = len(picked) == len(one.options)
             answer = tuple(picked) if complete else None
@@ -109,7 +114,11 @@ def ask(slots: tuple[Slot, ...], given: list[Answer], number: int, one: Asked) -
             )
         else:
             answer = st.radio(
-                "Your answer", range(len(one.options)), index=None, key=key, format_func=one.options.__getitem__
+                "Your answer",
+                range(len(one.options)),
+                index=None,
+                key=keys.own("radio", key),
+                format_func=one.options.__getitem__,
             )
             problem = "" if answer is not None else "Choose one of the answers first."
         handed_in = st.form_submit_button("Check the answer", type="primary")

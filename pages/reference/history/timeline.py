@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.reference import views as _views
 from pages.reference.history import experiments
-from pages.ui import controls, page, text
+from pages.ui import controls, keys, page, text
 from pages.ui.components.figure import Event, figure, name_of
 from pages.ui.program import made
 from tfcore.analysis.reference import history
@@ -139,15 +139,15 @@ def _card(entry: Milestone) -> None:
             source = f"[{source}](https://arxiv.org/abs/{entry.arxiv})"
         st.caption(f"{text.escape(entry.who)} · {source} · {FIELDS[entry.field]} · {FAMILIES[entry.family]}")
         led_to = [key for key, other in entries.items() if entry.key in other.after]
-        for label, keys in (("Builds on", entry.after), ("Led to", led_to)):
-            if keys:
+        for label, others in (("Builds on", entry.after), ("Led to", led_to)):
+            if others:
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.caption(f"{label}:", width="content")
-                    for key in keys:
+                    for key in others:
                         values = {**NOTHING, "entry": key}
                         st.button(
                             history.with_year(entries[key]),
-                            key=f"go {label} {key}",
+                            key=keys.own("button", f"go {label} {key}"),
                             type="tertiary",
                             on_click=controls.set_values,
                             kwargs=values,

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy import ndarray
 
-from pages.ui import controls, text
+from pages.ui import controls, keys, text
 from pages.ui.components import assets
 from pages.ui.components.player import target
 from pages.ui.head_links import HeadOfText
@@ -17,7 +17,6 @@ from tfcore.analysis.start.head_steps import STEPS as STEPS
 from tfcore.analysis.start.head_steps import head_steps, strongest_keys
 from tfcore.analysis.start.walkthrough import WalkedText
 
-KEY = "attention stage"
 FULL = 99  # the number that stands for the strongest colour of a vector's component
 HEAD, CELL, HIGHEST = 246, 27, 350  # pixels: of what stands around the scores, of a row of them, of all rows at most
 USUAL = 99.0  # percentile of the components that has it
@@ -36,19 +35,21 @@ def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str], t
     at, last = found.steps.index(stage), len(found.steps) - 1
     vectors, values = _limit(*found.queries, *found.keys), _limit(found.values, found.output)
 
+    state = keys.own("attention_stage", "attention stage")
+
     def moved() -> None:
-        if (to := target(st.session_state.get(KEY), 0, last)) is not None:
+        if (to := target(st.session_state.get(state), 0, last)) is not None:
             controls.set_values(stage=found.steps[to])
 
     def asked() -> None:
-        state, n = st.session_state.get(KEY), len(walked.tokens)
-        match state.get("cell") if isinstance(state, Mapping) else None:
+        said, n = st.session_state.get(state), len(walked.tokens)
+        match said.get("cell") if isinstance(said, Mapping) else None:
             case [int(query), int(key)] if there is not None and 0 <= query < n and 0 <= key < n:
                 if found.weights[query, key] > 0:
                     there.open(query, key)
 
     _component(
-        key=KEY,
+        key=state,
         data={
             "steps": list(found.steps),
             "labels": [labels[step] for step in found.steps],

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.start.walkthrough import experiments
 from pages.start.walkthrough.words import Words
-from pages.ui import fragments, page, text
+from pages.ui import fragments, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.streamlit_internals import WRAPPER
 from tfcore.analysis.finding import Finding
@@ -105,7 +105,9 @@ def happened(walked: WalkedText, stage: str, head: int) -> None:
 @fragments.fragment
 def as_numbers(walked: WalkedText, stage: str, head: int, words: Words, height: int) -> None:
     """The tensors before and after as figures, once they are asked for."""
-    drawer = st.expander("Before and after, as numbers", page.OPEN, key="before and after", on_change="rerun")
+    drawer = st.expander(
+        "Before and after, as numbers", page.OPEN, key=keys.own("expander", "before and after"), on_change="rerun"
+    )
     if drawer.open:
         with drawer:
             number_stage(walked, stage, head, words, height)

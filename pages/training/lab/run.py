@@ -5,7 +5,7 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.ui import links, notices, text
+from pages.ui import keys, links, notices, text
 from pages.ui.work import jobs, run_settings, runs
 from pages.ui.work.run_records import ACTIVE, RefusedError, Seen
 from tfcore.training.lab.spec import LabSpec
@@ -152,7 +152,13 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
         ):
             kind: Literal["primary", "secondary"] = "primary" if key == "main" else "secondary"
             st.button(
-                label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind, width=WIDTH
+                label,
+                key=keys.own("button", f"lab {key}"),
+                on_click=_press,
+                args=(what, spec, name),
+                disabled=off,
+                type=kind,
+                width=WIDTH,
             )
 
 

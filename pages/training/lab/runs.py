@@ -8,7 +8,7 @@ import streamlit as st
 from pages.training.lab import experiments
 from pages.training.lab.settings import NAMES
 from pages.training.lab.watch import curve_table
-from pages.ui import controls, links, page, text
+from pages.ui import controls, keys, links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models, run_models
 from pages.ui.work import runs
@@ -107,7 +107,7 @@ def keep(seen: Seen) -> None:
             _files(seen.name, step),
             "trained.zip",
             "application/zip",
-            key="lab files",
+            key=keys.own("download_button", "lab files"),
             on_click="ignore",
             icon=":material/download:",
             help="model.safetensors, config.json, tokenizer.json, settings.json, "

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from pages.ui import keys
 from pages.ui.components import assets, dragging
 
 Weights = tuple[int, ...]
@@ -79,7 +80,7 @@ def show(
         top: the probability of a bar that is full; what is larger can still be dragged to.
         fixed: nobody can drag them.
     """
-    state = f"{key}:bars"
+    state = keys.own("bars", key)
 
     def moved() -> None:
         said = dragging.heard(key, state)

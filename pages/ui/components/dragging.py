@@ -26,7 +26,7 @@ def read(
     """
     if links.address_decides(key):  # whoever left in the middle of a drag begins anew
         session().dragged.discard(key)
-    asked, from_link = links.wanted(key, written(default), links.asked)
+    asked, from_link = links.wanted(key, written(default), links.asked, "dragged")
     found, exact = parse(asked)
     value = written(found)
     notices.keep(key, value)
@@ -35,7 +35,7 @@ def read(
     st.session_state[key] = value
     if key not in session().dragged:
         links.write_text(key, value, written(default))
-    links.mark_seen(key)
+    links.mark_seen(key, "dragged")
     return found
 
 

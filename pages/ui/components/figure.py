@@ -17,7 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import cache, embedding, links
+from pages.ui import cache, embedding, keys, links
 from pages.ui.components import assets
 from pages.ui.server import first_figures
 from pages.ui.session import session
@@ -70,7 +70,7 @@ def figure(
         cursor: mark the row and the column under the pointer (heatmaps).
         same: what the picture depends on besides its key. While it stays, the picture is kept and not made again.
     """
-    state = f"{key}:figure"
+    state = keys.own("figure", key)
     draw = fig if callable(fig) else lambda: fig
     body = _json(draw(), height, key) if same is None else _kept(key, height, same, draw)
     csv = _csv(table) if state in session().csv_wanted and table is not None else b""

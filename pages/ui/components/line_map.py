@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 import streamlit as st
 
+from pages.ui import keys
 from pages.ui.components import assets
 from pages.ui.components.player import target
 
@@ -58,12 +59,14 @@ def line_map(
         on_go: a callback with the index of the stop that was chosen; it may call `controls.set_values`.
     """
 
+    state = keys.own("line_map", key)
+
     def chosen() -> None:
-        if (to := target(st.session_state.get(key), 0, len(stops) - 1)) is not None:
+        if (to := target(st.session_state.get(state), 0, len(stops) - 1)) is not None:
             on_go(to)
 
     _component(
-        key=key,
+        key=state,
         data={
             "stops": [asdict(stop) for stop in stops],
             "parts": [asdict(area) for area in areas],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from pages.ui import keys
 from pages.ui.components import assets
 from pages.ui.components.player import target
 
@@ -61,6 +62,6 @@ def parts_map(key: str, stacks: Sequence[Stack], *, label: str, on_open: Callabl
     """
     urls = [part.url for stack in stacks for group in stack.groups for row in group.rows for part in row]
     data = {"stacks": [asdict(stack) for stack in stacks], "label": label}
-    chosen = _component(key=key, data=data, on_to_change=lambda: None)
+    chosen = _component(key=keys.own("parts_map", key), data=data, on_to_change=lambda: None)
     if (to := target(chosen, 0, len(urls) - 1)) is not None:
         on_open(urls[to])

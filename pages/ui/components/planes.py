@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
+from pages.ui import keys
 from pages.ui.components import assets, dragging
 
 Point = tuple[float, float]
@@ -107,7 +108,7 @@ def show(
         on_move: a callback with the kind and the token of the point that moved; it may call `controls.set_values`.
     """
     kinds = [kind for plane in planes for kind in plane.kinds]
-    state = f"{key}:planes"
+    state = keys.own("planes", key)
 
     def moved() -> None:
         said = dragging.heard(key, state)

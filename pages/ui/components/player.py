@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import streamlit as st
 
-from pages.ui import controls
+from pages.ui import controls, keys
 from pages.ui.components import assets
 
 # Tried instead of this component: `st.fragment(run_every=...)` that moves the slider and has the page run again. Each
@@ -37,10 +37,10 @@ def player(
         everywhere: the arrow keys step wherever the focus is on the page, unless it is on something that uses them.
         speeds: with a button that plays twice or half as fast.
     """
-    name = f"play {key}"
+    state = keys.own("player", f"play {key}")
 
     def moved() -> None:
-        if (to := target(st.session_state.get(name), low, high)) is not None:
+        if (to := target(st.session_state.get(state), low, high)) is not None:
             controls.set_values(**{key: to if places is None else places[to]})
 
     data = {
@@ -53,7 +53,7 @@ def player(
         "everywhere": everywhere,
         "speeds": speeds,
     }
-    _PLAYER(key=name, data=data, on_to_change=moved, width="content")
+    _PLAYER(key=state, data=data, on_to_change=moved, width="content")
 
 
 def target(state: object, low: int, high: int) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import embedding, links
+from pages.ui import embedding, keys, links
 from pages.ui.components import assets, dragging
 from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
@@ -107,7 +107,7 @@ def show(
         on_ribbon: told layer, head, query and key of the ribbon that was clicked, while the page runs.
         on_token: told the place of the token that was clicked.
     """
-    state = f"{key}:river"
+    state = keys.own("river", key)
     n_layers, n = len(river.flow.layers), len(river.tokens)
     n_heads = len(river.effects[0])
 

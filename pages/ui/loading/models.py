@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
-from pages.ui import cache, controls, fragments, links, notices, text
+from pages.ui import cache, controls, fragments, keys, links, notices, text
 from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Refused
 from pages.ui.session import session
@@ -131,7 +131,7 @@ def remember(name: str | None) -> list[str]:
 
 
 def _wanted(key: str) -> object:
-    return links.wanted(key, None, links.asked)[0]
+    return links.wanted(key, None, links.asked, "choice")[0]
 
 
 def _misfit(
@@ -168,7 +168,7 @@ def load(name: str) -> None:
     key = ("load", name, tries(name))
     job = own_models.LOADS.look(key, jobs.visitor())
     if job is None:
-        st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
+        st.button("Load it", key=keys.own("button", "load model"), type="primary", on_click=_start, args=(name,))
     elif job.active:
         live.follow(lambda: own_models.LOADS.look(key, jobs.visitor()), partial(_loading, key), True, EVERY)
     else:
@@ -196,7 +196,9 @@ def _loading(key: Hashable, job: jobs.Job | None) -> None:
     if job is None:
         return
     st.progress(*_progress(job, job.items[-1] if job.items else None))
-    st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))
+    st.button(
+        "Stop", key=keys.own("button", "stop loading"), on_click=own_models.LOADS.stop, args=(key, jobs.visitor())
+    )
 
 
 def _ended(name: str, job: jobs.Job) -> None:
@@ -208,7 +210,7 @@ def _ended(name: str, job: jobs.Job) -> None:
     last = job.items[-1] if job.items else None
     sentence = last.sentence if isinstance(last, Refused) else said.get(job.state, f"It failed: {job.problem}")
     st.warning(text.escape(sentence))
-    st.button("Try again", key="try again", on_click=_start_again, args=(name,))
+    st.button("Try again", key=keys.own("button", "try again"), on_click=_start_again, args=(name,))
 
 
 def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:

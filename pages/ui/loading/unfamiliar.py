@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls
+from pages.ui import cache, controls, keys
 from pages.ui.loading.models import DEFAULT, REAL
 from pages.ui.reading import first_tokens
 from tfcore import available
@@ -36,13 +36,16 @@ def offer_real(model: str, pasted: str) -> None:
         st.caption(f"It only knows children's stories: {found}", width="content")
         if REAL in available():
             st.button(
-                f"Open this text in {REAL}", on_click=controls.set_values, kwargs={"model": REAL}, key="open in real"
+                f"Open this text in {REAL}",
+                on_click=controls.set_values,
+                kwargs={"model": REAL},
+                key=keys.own("button", "open in real"),
             )
         for name, story in STORIES.items():
             st.button(
                 f"Or: {name}",
                 on_click=controls.set_values,
                 kwargs={"text": story},
-                key=f"story {name}",
+                key=keys.own("button", f"story {name}"),
                 type="tertiary",
             )

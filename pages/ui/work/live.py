@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import controls, fragments
+from pages.ui import controls, fragments, keys
 from pages.ui.session import session
 from pages.ui.work import jobs
 from pages.ui.work.registry import Snapshot
@@ -126,14 +126,14 @@ def bar(
     }
     st.progress(min(done / total, 1.0), said[job.state])
     if job.active:
-        st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
+        st.button("Stop", key=keys.own("button", "stop"), on_click=_stop, args=(key,), width="stretch")
     elif job.state == "done" and not fresh:
         pass
     elif job.state == "done":
-        st.button(fresh, key="again", on_click=_go_on, args=(key,), kwargs=again, width="stretch")
+        st.button(fresh, key=keys.own("button", "again"), on_click=_go_on, args=(key,), kwargs=again, width="stretch")
     else:
         name = "Train again" if work == "training" else "Begin again"
-        st.button(name, key="anew", on_click=_go_on, args=(key,), width="stretch")
+        st.button(name, key=keys.own("button", "anew"), on_click=_go_on, args=(key,), width="stretch")
 
 
 def _stop(key: Hashable) -> None:

@@ -142,21 +142,21 @@ def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
     assert [len(array(trace["y"])) for trace in spec["data"]] == [4] * 8
     assert "post-LN" in heads["alt"]
     other = opened(part="First steps", deep="2")
-    assert other.button(key="again").label == "Another seed"
+    assert other.button(key="again:button").label == "Another seed"
     assert figures(other)["race"][1] == spec
 
 
 def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     monkeypatch.setattr(depth, "RUN_STEPS", 10_000)
     test = opened(part="First steps", deep="2")
-    test.button(key="stop").click()
-    assert run(test).button(key="anew").label == "Train again"
-    test.button(key="anew").click()
-    assert run(test).button(key="stop").label == "Stop"
-    test.button(key="stop").click()
+    test.button(key="stop:button").click()
+    assert run(test).button(key="anew:button").label == "Train again"
+    test.button(key="anew:button").click()
+    assert run(test).button(key="stop:button").label == "Stop"
+    test.button(key="stop:button").click()
     run(test)
     test.slider(key="seed").set_value(5)
-    assert run(test).button(key="stop").label == "Stop", "another race starts by itself"
+    assert run(test).button(key="stop:button").label == "Stop", "another race starts by itself"
 
 
 @pytest.mark.parametrize(

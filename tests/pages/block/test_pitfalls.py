@@ -43,7 +43,7 @@ def test_the_default_trains_by_itself_and_shows_both_curves():
         assert list(spec["data"][0]["x"])[-1] == 40
         assert spec["layout"]["annotations"][-1]["text"]
     assert "**Found.**" in said(test)
-    assert [button.key for button in test.button if button.key == "again"]
+    assert [button.key for button in test.button if button.key == "again:button"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,7 +55,7 @@ def test_every_mistake_begins_with_a_figure_and_stops(kind):
     press(test, "stop")
     assert jobs.JOBS.look(config, "").state == "stopped"
     assert set(figures(test)) == {"loss", "symptom"}
-    assert test.button(key="anew").label == "Train again"
+    assert test.button(key="anew:button").label == "Train again"
     assert ("to be said backwards by an encoder" in said(test)) == (kind == "positions")
 
 

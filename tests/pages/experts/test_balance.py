@@ -88,7 +88,7 @@ def test_every_remedy_has_its_words_its_strength_and_stops(remedy):
     assert WORDS[remedy].source in said(test)
     assert WORDS[remedy].code.__name__ in said(test)
     press(test, "stop")
-    assert test.button(key="anew").label == "Train again"
+    assert test.button(key="anew:button").label == "Train again"
     assert f"load_{remedy}" in figures(test)
 
 

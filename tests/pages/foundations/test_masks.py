@@ -130,7 +130,7 @@ def test_a_model_trained_without_a_mask_cheats(monkeypatch):
     head, _ = figures(run(test))["cheating"]
     without, with_mask = re.search(r"steps: (\S+) without a mask, (\S+) with it", head["alt"]).groups()
     assert float(without) < 0.5 * float(with_mask)
-    assert test.button(key="again").label == "Another seed"
+    assert test.button(key="again:button").label == "Another seed"
 
 
 def test_a_deep_model_begins_in_its_fourth_layer(real_models):

@@ -41,8 +41,8 @@ def test_a_kept_training():
 def test_a_training_here(patience):
     test = opened(look="Trained side by side", run="here, now", steps_copy="30", length_copy="4")
     assert "Copy: random letters" in words(test).replace("*", "")
-    assert test.button(key="stop").label == "Stop" or test.button(key="again").label == "Another seed"
-    visits.press(test, "stop" if "stop" in [button.key for button in test.button] else "again")
+    assert test.button(key="stop:button").label == "Stop" or test.button(key="again:button").label == "Another seed"
+    visits.press(test, "stop" if "stop:button" in [button.key for button in test.button] else "again")
 
 
 def test_a_training_that_would_take_too_long_is_refused_in_a_sentence():

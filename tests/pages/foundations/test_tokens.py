@@ -166,7 +166,7 @@ def held(test: AppTest) -> dict:
 @pytest.mark.parametrize("leave", ["another part", "another page"])
 def test_nothing_of_an_upload_is_kept_when_its_visitor_leaves(leave):
     test = opened(part="image")
-    test.file_uploader(key="picture").upload("red.png", png(), "image/png")
+    test.file_uploader(key="picture:file_uploader").upload("red.png", png(), "image/png")
     assert set(held(run(test))) == {"picture"}
     if leave == "another page":
         test.switch_page("foundations/masks/page.py")
@@ -178,13 +178,13 @@ def test_nothing_of_an_upload_is_kept_when_its_visitor_leaves(leave):
 def test_an_uploaded_picture_is_cut_and_forgotten():
     test = opened(part="image")
     before = figures(test)["picture"]
-    test.file_uploader(key="picture").upload("red.png", png(), "image/png")
+    test.file_uploader(key="picture:file_uploader").upload("red.png", png(), "image/png")
     run(test)
     assert figures(test)["picture"] != before
     assert "red, green, blue 200, 30, 40" in figures(test)["strip"][0]["caption"]
     test.slider(key="patch").set_value(32)
     assert "red, green, blue 200, 30, 40" in figures(run(test))["strip"][0]["caption"]
-    test.file_uploader(key="picture").clear()
+    test.file_uploader(key="picture:file_uploader").clear()
     run(test)
     assert held(test) == {}
     test.slider(key="patch").set_value(16)
@@ -195,7 +195,7 @@ def test_an_uploaded_picture_is_cut_and_forgotten():
 
 def test_an_uploaded_sound_is_cut():
     test = opened(part="sound")
-    test.file_uploader(key="wave").upload("tone.wav", wav(), "audio/wav")
+    test.file_uploader(key="wave:file_uploader").upload("tone.wav", wav(), "audio/wav")
     assert "1.0 s at 16,000 samples" in figures(run(test))["spectrogram"][0]["caption"]
 
 
@@ -210,7 +210,7 @@ def test_an_uploaded_sound_is_cut():
 )
 def test_a_bad_file_is_refused_in_a_sentence_and_the_example_stays(part, key, name, data, words):
     test = opened(part=part)
-    test.file_uploader(key=key).upload(name, data, "application/octet-stream")
+    test.file_uploader(key=f"{key}:file_uploader").upload(name, data, "application/octet-stream")
     run(test)
     assert words in said(test)
     assert "the example is shown" in said(test)

@@ -33,7 +33,7 @@ def test_why_a_head_looks_there():
 
 def test_a_cell_of_the_map_leads_there():
     test = opened(layer="3", head="0", token="25")
-    button = test.button(key="ask why")
+    button = test.button(key="ask why:button")
     assert button.label == "Why does “·red” look at “·ball”?"
     assert "red' (25)" in figures(run(button.click()))["why"][0]["caption"]
 

@@ -86,7 +86,7 @@ def test_every_strategy_ends_with_its_numbers():
         assert text_of(generate(model, ids, max_new_tokens=10, **settings)).strip() in words
     best = beam_search(model, ids, beams=4, max_new_tokens=10)[0]
     assert f"beam search, 4 beams {best.score:.2f}" in figures(test)["likelihood"][0]["alt"]
-    assert test.button(key="again").label == "Another seed"
+    assert test.button(key="again:button").label == "Another seed"
 
 
 def test_writing_can_be_stopped_and_begun_again(monkeypatch):
@@ -101,12 +101,12 @@ def test_writing_can_be_stopped_and_begun_again(monkeypatch):
     monkeypatch.setattr(decoding, "continue_beside", slow)
     test = opened(show="Decoding strategies", text=TEXT, tokens="10", seed="4")
     wait_for_jobs(6)
-    run(test.button(key="stop").click())
+    run(test.button(key="stop:button").click())
     assert "Stopped at token" in test.get("progress")[0].proto.text
     assert figures(test)["likelihood"][0]["alt"].count(";") >= 1  # what was written stays
     gate.set()
-    test = ended(run(test.button(key="anew").click()))
-    assert test.button(key="again").label == "Another seed"
+    test = ended(run(test.button(key="anew:button").click()))
+    assert test.button(key="again:button").label == "Another seed"
 
 
 def test_beams_end_with_the_sentence_and_greedy_loses():

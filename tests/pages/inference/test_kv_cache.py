@@ -42,7 +42,7 @@ def test_both_ways_run_to_their_end_and_agree():
     assert 0 < float(difference) < 1e-3
     assert same == "same token 16 of 16"
     assert said(test, "code").count(watch.TEXT) == 1
-    assert test.button(key="again").label == "Another seed"
+    assert test.button(key="again:button").label == "Another seed"
     alt = figures(test)["steps"][0]["alt"]
     prompt = cache.model("stories")[1].encode(watch.TEXT)
     assert alt.startswith(f"At {len(prompt) + 15} tokens each step costs")
@@ -61,10 +61,10 @@ def test_in_float64_the_difference_all_but_vanishes():
 def test_it_can_be_stopped_and_begun_again(monkeypatch):
     monkeypatch.setattr(watch, "MOST", 232)
     test = opened(steps="232")
-    test.button(key="stop").click()
-    assert run(test).button(key="anew").label == "Begin again"
-    test.button(key="anew").click()
-    assert run(test).button(key="stop").label == "Stop"
+    test.button(key="stop:button").click()
+    assert run(test).button(key="anew:button").label == "Begin again"
+    test.button(key="anew:button").click()
+    assert run(test).button(key="stop:button").label == "Stop"
 
 
 @pytest.mark.parametrize("pasted", ["", " ", "\0", "😀 $x$ <b> :red[y]", "xyzzy! " * 140])

@@ -65,7 +65,7 @@ def test_a_head_in_the_address_is_changed_and_given_back():
     assert "heads" in visits.said(test, "caption", "info", "warning", "markdown")  # of what was no head
     test = press(test, "whole")
     assert river(test)["factors"] == {}
-    assert not [button for button in test.button if button.key == "whole"]
+    assert not [button for button in test.button if button.key == "whole:button"]
 
 
 def test_heads_are_measured_on_another_token():
@@ -142,7 +142,7 @@ def test_an_encoder_explains_a_masked_token_and_any_other(monkeypatch):
     assert [probability for _, probability in said["guesses"]][-1] == pytest.approx(said["next"][0][1], abs=1e-4)
     assert said["exact"] == [True] * 4
     assert said["measure"] == "log-probability of '·sad' at place 5"
-    assert not [button for button in test.button if button.key == "write"]
+    assert not [button for button in test.button if button.key == "write:button"]
     assert "both sides" in visits.said(test, "markdown")
     moved = river(opened(model="fill", token="2: ·dog"))
     assert (moved["target"], moved["tokens"][2]) == (2, "·dog")
@@ -168,7 +168,7 @@ def test_the_next_token_joins_the_text():
     assert test.text_area(key="text").value == f"{TEXT} he"
     assert river(test)["tokens"][-1] == "·he"
     test = opened(text="a dog " * 40)
-    assert test.button(key="write").disabled
+    assert test.button(key="write:button").disabled
     assert len(river(test)["tokens"]) == flow.TOKENS
     assert "40" in visits.said(test, "caption", "info", "warning", "markdown")
 

@@ -105,7 +105,7 @@ def test_cells_that_are_edited_are_in_the_link_and_a_row_counts_once_it_is_whole
 )
 def test_a_file_that_is_no_table_is_refused_in_one_sentence(data, says):
     test = opened(set=sets.OWN_LABEL, table=written_prompts(PAIR))
-    test.file_uploader(key="table file").upload("prompts.csv", data, "text/csv")
+    test.file_uploader(key="table file:file_uploader").upload("prompts.csv", data, "text/csv")
     test = run(test)
     assert says in test.warning[0].value.replace("\\", "")
     assert test.metric[2].value == "2 of 2"
@@ -114,7 +114,9 @@ def test_a_file_that_is_no_table_is_refused_in_one_sentence(data, says):
 def test_an_uploaded_table_takes_the_place_of_the_one_before(monkeypatch):
     test = opened(set=sets.OWN_LABEL, table=written_prompts(PAIR))
     three = TEMPLATES["copies"][:3]
-    test.file_uploader(key="table file").upload("prompts.csv", written_prompts(three).encode("utf-8-sig"), "text/csv")
+    test.file_uploader(key="table file:file_uploader").upload(
+        "prompts.csv", written_prompts(three).encode("utf-8-sig"), "text/csv"
+    )
     test = run(test)
     assert read_prompts(visits.address(test, "table")) == three
     assert test.data_editor[0].value.to_numpy().tolist() == [list(one) for one in three]

@@ -25,7 +25,7 @@ def test_the_page_looks_loads_and_shows(allowed):
     config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
     assert test.metric[0].value == gigabytes(config_says)
     own_models.STORE.make_room("./llama", 0, 0)
-    run(test).button(key="load model").click()
+    run(test).button(key="load model:button").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
     assert test.dataframe[0].value.set_index("setting").value["KV heads"] == "3"
     assert " s; from a folder." in said(test, "caption")

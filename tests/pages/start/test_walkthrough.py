@@ -91,7 +91,7 @@ def test_the_stage_of_attention_is_scrubbed_by_the_browser(to, stage, monkeypatc
     monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))
     opened(model="stories", stage="softmax")
     monkeypatch.setattr(attention.controls, "set_values", lambda **values: sent.append(values))
-    monkeypatch.setattr(attention.st, "session_state", {attention.KEY: {"to": to}})
+    monkeypatch.setattr(attention.st, "session_state", {"attention stage:attention_stage": {"to": to}})
     handlers["on_to_change"]()
     assert [SAID.get(one["stage"], one["stage"]) for one in sent] == ([stage] if stage else [])
 
@@ -103,7 +103,7 @@ def test_a_score_that_is_clicked_leads_to_why_the_head_looks_there(monkeypatch):
     monkeypatch.setattr(attention.HeadOfText, "open", lambda _, *place: led.append(place))
     n = len(cache.model("stories")[1].encode(text))
     for cell in ([0, 0], [n - 1, 0], [1, 1], [n, 0], [1, n], [-1, 0], [1, -1], [0, 1], [1], "x", None):
-        monkeypatch.setattr(attention.st, "session_state", {attention.KEY: {"cell": cell}})
+        monkeypatch.setattr(attention.st, "session_state", {"attention stage:attention_stage": {"cell": cell}})
         handlers["on_cell_change"]()
     assert led == [(0, 0), (n - 1, 0), (1, 1)]
 

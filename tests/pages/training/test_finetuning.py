@@ -35,7 +35,7 @@ def test_it_trains_where_one_looks_and_stops():
     assert figures(test)["new"][1]["data"][-1]["name"] == "the last 2 layers"
     press(test, "stop")
     assert jobs.JOBS.look(config, "").state == "stopped"
-    assert test.button(key="anew").label == "Train again"
+    assert test.button(key="anew:button").label == "Train again"
     jobs.JOBS.wait(config, 10**9, SOON)
     assert figures(run(test))["new"][0]["alt"].startswith("After ")
 

@@ -49,7 +49,7 @@ def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_
     other = opened(PAGE)
     assert len(runs.RUNS.book.records) == 1
     assert "for everybody" in said(other, "caption")
-    assert other.button(key="lab stop").disabled
+    assert other.button(key="lab stop:button").disabled
 
 
 def test_with_other_settings_beside_it_the_link_names_even_everybodys_run():
@@ -135,13 +135,13 @@ def test_settings_that_differ_from_the_run_are_said(longer):
 def test_an_unknown_run_is_one_sentence(name):
     test = opened(PAGE, **SMALL, run=name)
     assert "The server no longer has the run of this link" in said(test, "caption")
-    assert not test.button(key="lab main").disabled
+    assert not test.button(key="lab main:button").disabled
 
 
 def test_settings_that_no_model_can_have_are_explained():
     test = opened(PAGE, layers="4", width="128", ff="true", rows="512")
     assert "These settings cannot be trained" in said(test, "caption")
-    assert test.button(key="lab main").disabled
+    assert test.button(key="lab main:button").disabled
 
 
 def test_another_task_begins_with_settings_of_its_own():

@@ -165,7 +165,7 @@ def test_a_range_that_shrinks_clamps():
 
 def test_a_button_sets_several_controls_at_once_and_the_text():
     test = opened(head="6")
-    run(test.button(key="try first").click())
+    run(test.button(key="try first:button").click())
     assert values(test) == DEFAULTS | {"head": 3, "text": "It sat.", "kind": "rope", "window": 5}
     assert test.query_params["text"] == "It sat."
     assert not test.session_state["said"]
@@ -173,13 +173,13 @@ def test_a_button_sets_several_controls_at_once_and_the_text():
 
 def test_a_button_may_set_a_value_that_another_of_its_values_makes_possible():
     test = opened(head="6")
-    run(test.button(key="try second").click())
+    run(test.button(key="try second:button").click())
     assert values(test) == DEFAULTS | {"big": True, "head": 11}
 
 
 def test_a_callback_with_nonsense_is_corrected_too():
     test = opened()
-    run(test.button(key="try wrong").click())
+    run(test.button(key="try wrong:button").click())
     assert values(test) == DEFAULTS | {"text": "5"}
     assert "Adjusted" in test.session_state["said"][0]
 
@@ -293,3 +293,61 @@ def test_a_slider_that_could_not_begin_there_is_an_error_of_the_page(default, st
 def test_a_choice_begins_with_one_of_its_options():
     with pytest.raises(ValueError, match="'side' cannot begin with 'top'"):
         controls.segmented("Side", "side", ["left", "right"], "top")
+
+
+def of_all_kinds():
+    """A control of one kind under the name that others have on other pages."""
+    import streamlit as st
+
+    from pages.ui import controls, links, notices, page
+    from pages.ui.components import dragging
+
+    place, kind = st.session_state["at"]
+    links.arrive(place)
+    draw = {
+        "slider": lambda: controls.slider("X", "x", 0, 9, 0),
+        "toggle": lambda: controls.toggle("X", "x"),
+        "select": lambda: controls.select("X", "x", [0, 1, 2], 0),
+        "words": lambda: controls.segmented("X", "x", ["0", "1", "true"], "0"),
+        "several": lambda: controls.several("X", "x", ["1", "2", "x"]),
+        "text": lambda: controls.text_area("X", "x", "nothing", 50),
+        "dragged": lambda: dragging.read("x", "0_0", lambda said: (str(said), said in ("0_0", "1_1")), str),
+    }
+    with notices.whole_run():
+        page.begin("Title", "Claim.")
+        if "put" in st.session_state:
+            controls.set_values(x=st.session_state.pop("put"))
+        st.session_state["got"] = draw[kind]()
+    st.session_state["said"] = notices.sentences()
+
+
+BEGINS = {
+    "slider": (0, 1),
+    "toggle": (False, True),
+    "select": (0, 1),
+    "words": ("0", "true"),
+    "several": (("1", "2", "x"), ["x"]),
+    "text": ("nothing", "1"),
+    "dragged": ("0_0", "1_1"),
+}
+CHOICES = {"select", "words"}
+
+
+@pytest.mark.parametrize("kind", BEGINS)
+def test_a_control_begins_anew_where_one_of_another_kind_had_its_name(kind):
+    """Whatever that one held; and what one of its own kind held goes along."""
+    for before, (_, held) in BEGINS.items():
+        test = AppTest.from_function(of_all_kinds, default_timeout=30)
+        test.session_state["at"], test.session_state["put"] = ("first", before), held
+        run(test)
+        assert test.session_state["got"] == (tuple(held) if before == "several" else held)
+        test.query_params.clear()
+        test.session_state["at"] = ("second", kind)
+        run(test)
+        begins, other = BEGINS[kind]
+        same = before == kind
+        expected = (tuple(other) if kind == "several" else other) if same else begins
+        if not same and {before, kind} <= CHOICES:  # a choice of the same words may go along
+            continue
+        assert (before, test.session_state["got"]) == (before, expected)
+        assert test.session_state["said"] == []

@@ -40,7 +40,7 @@ def test_a_page_has_its_rhythm():
 
 def test_try_this_sets_the_control():
     test = AppTest.from_function(app, default_timeout=30).run()
-    test.button(key="try three").click().run()
+    test.button(key="try three:button").click().run()
     assert test.slider(key="head").value == 3
 
 

@@ -90,7 +90,7 @@ def test_the_address_keeps_it_while_controls_move_and_ending_it_keeps_the_view()
 def test_unknown_numbers_and_stops_of_other_pages_are_ignored(number):
     test = opened("foundations/masks/page.py", tour=number)
     assert not bar(test)
-    assert all(button.key != "tour_end" for button in test.button)
+    assert all(button.key != "tour_end:button" for button in test.button)
 
 
 def test_the_last_stop_leads_to_the_questions():

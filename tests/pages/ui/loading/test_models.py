@@ -206,7 +206,7 @@ def test_a_link_with_a_model_that_is_not_loaded_offers_to_load_it(allowed):
     test = opened("foundations/heads/page.py", model="./gpt2")
     assert "./gpt2 is not loaded on this server now" in said(test, "markdown").replace("*", "")
     assert test.selectbox(key="model").value == "./gpt2"
-    test.button(key="load model").click()
+    test.button(key="load model:button").click()
     wait_for(test, "./gpt2", lambda t: any(s.value.startswith("Layer ") for s in t.subheader))
     assert test.selectbox(key="model").value == "./gpt2"
     assert own_models.STORE.get("./gpt2") is not None
