@@ -36,10 +36,12 @@ FIELDS = {
     "button_group": "string_array_value",
     "multiselect": "string_array_value",
     "number_input": "double_value",
+    "expandable": "bool_value",
 }
 RAW = {"selectbox": "raw_value", "radio": "raw_value", "button_group": "raw_values", "multiselect": "raw_values"}
 # What a step is, and how often: most of the time somebody moves a control.
 STEPS = {"control": 70, "button": 10, "component": 4, "page": 8, "back": 5, "again": 2, "link": 3}
+LEAVING = ("page", "back", "link")  # which of them lead to other pages
 
 
 class Control(NamedTuple):
@@ -61,7 +63,12 @@ class Control(NamedTuple):
     @property
     def movable(self) -> bool:
         """Whether a hand can give it a value."""
-        return self.kind in FIELDS and not self.proto.disabled
+        return self.kind in FIELDS and not getattr(self.proto, "disabled", False)
+
+    @property
+    def typed(self) -> bool:
+        """Whether it is a box that is typed into."""
+        return self.kind in ("text_area", "text_input", "number_input") and self.movable
 
 
 @dataclass(slots=True)
@@ -93,6 +100,8 @@ class Walker(Stranger):
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self.said[tuple(message.metadata.delta_path)] = message.delta.new_element.markdown.body
             self._draw(message.delta.new_element, message.delta.fragment_id)
+        elif kind == "delta" and message.delta.add_block.expandable.id:
+            self._draw(message.delta.add_block, message.delta.fragment_id)
         elif kind == "script_finished":
             if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 self.errors.append("a run ended with an error")
@@ -182,12 +191,24 @@ class Walker(Stranger):
         self.way.append(f"back to {dict(self.pages).get(self._page)!r} {self._query}")
         await self.run(is_history_navigation=True)
 
-    async def step(self, random: Random) -> None:
+    async def trail(self, random: Random, steps: int) -> None:
+        """What one does on the page in sight before going on to another: fill its boxes, then anything but leave."""
+        for one in [one for one in self.controls.values() if one.typed][:steps]:
+            if one.proto.id in self.controls:
+                await self.move(self.controls[one.proto.id], drawn(one, random))
+        for _ in range(steps):
+            if self.errors:
+                return
+            await self.step(random, leaving=False)
+
+    async def step(self, random: Random, *, leaving: bool = True) -> None:
         """One step of a walk, drawn at random."""
         moved = [c for c in self.controls.values() if c.movable]
         buttons = [c for c in self.controls.values() if c.kind == "button" and not c.proto.disabled]
         components = [c for c in self.controls.values() if c.kind == "bidi_component"]
         what = random.choices(list(STEPS), list(STEPS.values()))[0]
+        if not leaving and what in LEAVING:
+            what = "control"
         if what == "control" and moved:
             control = random.choice(moved)
             await self.move(control, drawn(control, random))
@@ -222,7 +243,7 @@ def drawn(control: Control, random: Random) -> Any:
         return [random.choice([proto.min, proto.max, min(between, proto.max)])]
     if control.kind == "number_input":
         return random.choice([proto.min, proto.max, proto.default])
-    if control.kind == "checkbox":
+    if control.kind in ("checkbox", "expandable"):
         return random.random() < 0.5
     if control.kind in ("selectbox", "radio"):
         return random.choice(proto.options)
