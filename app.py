@@ -226,11 +226,14 @@ class Warm:
     def run(self) -> None:
         for name in assets.contents():
             assets.compressed(name)
+        from tfcore.loading import real_models
+
+        for name, said in real_models.damaged().items():
+            sys.stderr.write(f"{name} is left out: {said}\n")
         try:
             import torch
 
             from pages.ui import cache as shared  # the very instance that the pages will use
-            from tfcore.loading import real_models
 
             # Small models gain little from a second thread, and lose much when visitors' threads wait for each other.
             torch.set_num_threads(settings.threads())
@@ -241,7 +244,7 @@ class Warm:
             sys.stderr.write(self.word + "\n")
         else:
             self.ready, self.word = True, "the default model answers"
-            real_models.fetch_missing()
+        real_models.fetch_missing()
 
 
 def answer(model: Any, tokenizer: Any) -> None:
@@ -258,9 +261,17 @@ def answer(model: Any, tokenizer: Any) -> None:
 warm = Warm()
 
 
+def left_out() -> str:
+    """Which real models are damaged, for the end of a sentence."""
+    from tfcore.loading import real_models
+
+    return "".join(f"; {name} is left out: {said}" for name, said in real_models.damaged().items())
+
+
 async def healthz(_: Request) -> Response:
-    """200 once a model has answered, 503 before, and one sentence that says which."""
-    body = {"status": "ok" if warm.ready else "unavailable", "detail": warm.word}
+    """200 once a model has answered, 503 before, and one sentence that says which, and which are left out."""
+    detail = warm.word + (await anyio.to_thread.run_sync(left_out) if warm.ready else "")
+    body = {"status": "ok" if warm.ready else "unavailable", "detail": detail}
     return JSONResponse(body, status_code=200 if warm.ready else 503, headers={"Cache-Control": "no-store"})
 
 

@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, former_labels, links, places, text
-from pages.ui.reading import begin_of
+from pages.ui.reading import begin_of, text_box, tokens_of
 from tfcore.analysis.inside.quantities import Kind, Quantity, rival_of_text
 
 Option = TypeVar("Option", bound=Hashable)
@@ -183,9 +183,11 @@ def _choose(
         option = controls.select(label, key, list(options), default, options)
         if option != OWN:
             return offered.token(option)
-        ids: list[int] = cache.model(offered.model)[1].encode(
-            controls.text_area("Token, with the space before it", own, first, TYPED, height=68)
-        )
+        typed = text_box(offered.model, "Token, with the space before it", own, first, TYPED, kind="token", height=68)
+        ids: list[int] = cache.model(offered.model)[1].encode(typed)
+        if typed and not ids:
+            known, instead = tokens_of(offered.model), _reading.shown(offered.piece(offered.ids[0]))
+            st.caption(f"That is none of this model's tokens ({known}): {instead} is explained instead.")
         if len(ids) > 1:
             rest = ", ".join(_reading.shown(offered.piece(one)) for one in ids)
             st.caption(f"These are {len(ids)} tokens to the model ({rest}); the first is explained.")

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from pages.ui import cache, fragments, links, notices, page, text
-from pages.ui.reading import FirstTokens, choose_bos, first_tokens
+from pages.ui.reading import FirstTokens, choose_bos, first_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.analysis.inside.patching import counterfactual
 from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
@@ -72,12 +70,15 @@ def plain(model: str, pasted: str, limit: int, bos: bool | None) -> PlainRun:
     return plain_run(cache.model(model)[0], read(model, pasted, limit, bos).ids)
 
 
-def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool | None = None) -> Reading:
-    """The text as it is used, with a word where it was cut; stops the page when it is empty."""
+def checked(
+    model: str, pasted: str, limit: int, name: str = "text", bos: bool | None = None, key: str = "text"
+) -> Reading:
+    """The text as it is used, with a word where it was cut; stops the page when it is empty. `key` is its box's."""
     reading = read(model, pasted, limit, bos)
     notices.tokens(reading.total, len(reading.ids), name)
     if not reading.ids:
-        st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
+        said = f"There is no {name} yet: type or paste some above, or pick an example."
+        say_nothing_read(model, pasted, key, said)
         fragments.stop()
     return reading
 

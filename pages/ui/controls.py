@@ -23,7 +23,7 @@ import streamlit as st
 
 from pages.ui import former_labels, keys, links, notices, streamlit_internals
 from pages.ui.server import settings
-from pages.ui.session import Drawn
+from pages.ui.session import Drawn, session
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -40,6 +40,11 @@ def set_values(**values: Any) -> None:
 def last(key: str) -> Any:
     """What was last set under a key, where no control of this run need have it; None where nothing was."""
     return st.session_state.get(key)
+
+
+def forget(key: str) -> None:
+    """Let go of what a control holds, which begins again."""
+    st.session_state.pop(key, None)
 
 
 def next_seed(seed: int, last: int = 20) -> int:
@@ -291,6 +296,8 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     """
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
+    if not from_link and key not in st.session_state:
+        session().first_texts[key] = default
     value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
     notices.keep(key, value)
     if len(value) > max_chars:

@@ -1,16 +1,105 @@
 """A pasted text as a model reads it: its first tokens, as many as a page shows and the model takes, with or without the
-token that says that a text begins (BOS); and what the heads of a model do on any text."""
+token that says that a text begins (BOS); what a model is given at first, which is of its own where its vocabulary lacks
+the page's text; and what the heads of a model do on any text."""
 
-from pages.ui import cache, controls, text
+from typing import Literal
+
+import streamlit as st
+
+from pages.ui import cache, controls, notices, text
+from pages.ui.loading import own_models, run_models
+from pages.ui.session import session
 from tfcore.analysis import one_text
 from tfcore.analysis.foundations import head_ranking
 from tfcore.analysis.one_text import Begin as Begin
 from tfcore.analysis.one_text import FirstTokens as FirstTokens
+from tfcore.tokenizers import vocabulary
+
+SHOWN = 60  # letters of an example inside a sentence
+# Examples: a text; what is given to a model, which goes on from there; another text, to compare with; both, one a line;
+# one token.
+Kind = Literal["text", "prompt", "other", "lines", "token"]
 
 last_tokens = cache.of_model(max_entries=64)(one_text.last_tokens)
 first_tokens = cache.of_model(max_entries=256)(one_text.first_tokens)
 begin_of = cache.of_model(max_entries=64)(one_text.begin_of)
 kinds_of = cache.of_model(max_entries=16)(head_ranking.standard_kinds)
+
+
+@cache.data(max_entries=256)
+def is_read(model_name: str, pasted: str) -> bool:
+    """Whether a model has tokens for a text; one that ships has."""
+    return not own_models.is_own(model_name) or vocabulary.is_read(cache.model(model_name)[1], pasted)
+
+
+@cache.data(max_entries=64)
+def example(model_name: str, kind: Kind = "text") -> str:
+    """A text of a visitor's own model: a row of its task where it was trained in the lab, else its first tokens."""
+    tokenizer = cache.model(model_name)[1]
+    if kind == "token":
+        return vocabulary.sample(tokenizer, 1)
+    rows = [row.given if kind == "prompt" else row.whole for row in run_models.examples(model_name)]
+    rows = rows or [vocabulary.sample(tokenizer), vocabulary.sample(tokenizer, backwards=True)]
+    return "\n".join(rows) if kind == "lines" else rows[kind == "other"]
+
+
+def usual(model_name: str, pasted: str, kind: Kind = "text") -> str:
+    """A page's own text, or, where the model has no tokens for that, its `example`."""
+    return pasted if is_read(model_name, pasted) else example(model_name, kind) or pasted
+
+
+def text_box(
+    model_name: str,
+    label: str,
+    key: str,
+    first: str,
+    max_chars: int,
+    *,
+    kind: Kind = "text",
+    height: int = 100,
+    help: str | None = None,  # noqa: A002 - as Streamlit calls it
+    named: bool = True,
+) -> str:
+    """A `controls.text_area` for a text that a model reads. It begins with `first`, or what is `usual` then; so does a
+    text that a page began with and nobody changed, when a model is chosen that lacks it. What is left out is counted.
+
+    Args:
+        kind: of the example that it may begin with.
+    """
+    held = controls.last(key)
+    if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):
+        controls.forget(key)
+    begin = usual(model_name, first, kind)
+    pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named)
+    tell_left_out(model_name, key, pasted)
+    return pasted
+
+
+def tell_left_out(model_name: str, key: str, pasted: str) -> None:
+    """Say how much of a text a model has no tokens for, or take that back."""
+    tokenizer = cache.model(model_name)[1] if own_models.is_own(model_name) else None
+    if tokenizer is not None and (lost := vocabulary.left_out(tokenizer, pasted)):
+        said = f"Left out are {lost} characters that are no tokens of this model ({tokens_of(model_name)})"
+        notices.add(f"{key} left out", said)
+    else:
+        notices.drop(f"{key} left out")
+
+
+def tokens_of(model_name: str) -> str:
+    """A few tokens of a model, inside a sentence."""
+    return text.escape(vocabulary.listed(cache.model(model_name)[1]), SHOWN)
+
+
+def say_nothing_read(model_name: str, pasted: str, key: str, sentence: str) -> None:
+    """Why a model reads nothing in a text: there is none, which `sentence` says, or it has no tokens for it; then with
+    a button that gives it an example of its own."""
+    if not pasted.strip() or is_read(model_name, pasted):
+        st.info(sentence)
+        return
+    st.info(f"This text has none of this model's tokens ({tokens_of(model_name)}): type some of these.")
+    if own := example(model_name):
+        shown = text.escape(text.shorten(own, SHOWN))
+        st.button(f"Read {shown}", key=f"own {key}", on_click=controls.set_values, kwargs={key: own})
 
 
 def choose_bos(model_name: str, key: str = "bos") -> bool | None:

@@ -73,6 +73,7 @@ class Session:
         csv_wanted: figures whose numbers are to be sent along in the next run.
         dragged: keys of the controls that are being dragged, which the address does not follow yet.
         answered: component -> the number of its last message.
+        first_texts: key of a box -> the text that a page put there, where nobody had said anything.
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -93,6 +94,7 @@ class Session:
     csv_wanted: set[str] = field(default_factory=set)
     dragged: set[str] = field(default_factory=set)
     answered: dict[str, int] = field(default_factory=dict)
+    first_texts: dict[str, str] = field(default_factory=dict)
 
 
 def session() -> Session:

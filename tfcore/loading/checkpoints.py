@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tfcore.config import Architecture, ModelConfig
 from tfcore.device import device as pick_device
-from tfcore.loading import real_models
+from tfcore.loading import disk, real_models
 from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
 from tfcore.loading.families.settings import NoTensors, Tensors
@@ -46,17 +46,21 @@ def save(
     Args:
         card: text of CARD.md; None leaves an existing card alone.
         dtype: of the weights in the file; None means the model's own. `load` computes in float32 unless told.
+
+    Raises:
+        FullDiskError: there is no room for it.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     dtype = dtype or model.dtype
     weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in model.state_dict().items()}
-    save_file(weights, folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", "utf-8")
-    if tokenizer is not None:
-        tokenizer.save(folder)
-    if card is not None:
-        (folder / "CARD.md").write_text(card, "utf-8")
+    with disk.writing("the model", sum(tensor.nbytes for tensor in weights.values()), folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(weights, folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", "utf-8")
+        if tokenizer is not None:
+            tokenizer.save(folder)
+        if card is not None:
+            (folder / "CARD.md").write_text(card, "utf-8")
 
 
 def shipped(*architectures: Architecture) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfcore.loading import disk
 from tfcore.loading.weights import (
     INDEX,
     MAX_INDEX_BYTES,
@@ -152,7 +153,7 @@ def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) 
         for file in lacking:
             more = _told(file, remote.sizes[file], done, remote.missing, tell)
             more(0)
-            _download(remote.name, file, remote.folder.name, more, remote.token)
+            _download(remote.name, file, remote.folder.name, more, remote.token, remote.sizes[file])
             done += remote.sizes[file]
     return remote.place
 
@@ -282,11 +283,12 @@ def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, 
             raise CheckpointError(f"{file} of {name} has {size(sizes[file])}, more than the {size(largest)} such may")
     # By the revision's own name, so that the cache remembers which commit it was when the hub is out of reach.
     counted = {file: _told(file, sizes[file], 0, 0, None) for file in sorted(SMALL.keys() & sizes.keys())}
-    folder = _download(name, "config.json", revision, counted.pop("config.json"), token).parent
+    first = "config.json"
+    folder = _download(name, first, revision, counted.pop(first), token, sizes[first]).parent
     if folder.name != commit:
         raise CheckpointError(f"{name} on the hub was changed this very moment; try again")
     for file, more in counted.items():
-        _download(name, file, commit, more, token)
+        _download(name, file, commit, more, token, sizes[file])
     return folder
 
 
@@ -330,11 +332,13 @@ def cached(name: str, revision: str | None = None) -> Path | None:
         return None
 
 
-def _download(name: str, file: str, commit: str | None, more: Callable[[int], None], token: bool | None) -> Path:
-    """One file, in the cache."""
+def _download(
+    name: str, file: str, commit: str | None, more: Callable[[int], None], token: bool | None, needed: int
+) -> Path:
+    """One file of `needed` bytes, in the cache."""
     from huggingface_hub import hf_hub_download
 
-    with _in_words(name, None):
+    with _in_words(name, None, needed):
         counter = _counter(more)
         repository = parted(name)[0]
         path = hf_hub_download(repository, file, revision=commit, tqdm_class=counter, etag_timeout=TIMEOUT, token=token)
@@ -358,9 +362,9 @@ def _counter(more: Callable[[int], None]) -> type:
 
 
 @contextmanager
-def _in_words(name: str, revision: str | None) -> Iterator[None]:
-    """What the hub's library complains of, in one sentence each."""
-    from huggingface_hub import errors
+def _in_words(name: str, revision: str | None, needed: int = 0) -> Iterator[None]:
+    """What the hub's library complains of, in one sentence each; `needed` are the bytes that are to be written."""
+    from huggingface_hub import constants, errors
 
     where = f"{name} on the hub" if revision is None else f"{name} on the hub at {revision!r}"
     try:
@@ -384,6 +388,8 @@ def _in_words(name: str, revision: str | None) -> Iterator[None]:
         if type(error).__module__.partition(".")[0].startswith(("httpx", "httpcore", "requests", "urllib3")):
             raise UnreachableError(name) from error
         if isinstance(error, OSError):
+            if disk.is_full(error):
+                raise CheckpointError(disk.sentence(name, needed, Path(constants.HF_HUB_CACHE))) from error
             # Its own text names folders of this machine; without a number it is the library's, of a file cut short.
             why = error.strerror or "what arrived is not what the hub said it would send"
             raise CheckpointError(f"{where} could not be downloaded into the cache (HF_HOME): {why}") from error

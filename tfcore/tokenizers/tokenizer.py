@@ -165,8 +165,12 @@ class NamedTokenizer(_Pieces):
         known = 0 <= token_id < len(self.names)
         return self.names[token_id].encode("utf-8", "surrogatepass") if known else b""
 
+    def to_json(self) -> str:
+        """The text of its tokenizer.json."""
+        return json.dumps({"kind": "names", "names": self.names})
+
     def save(self, folder: Path) -> None:
-        (folder / "tokenizer.json").write_text(json.dumps({"kind": "names", "names": self.names}), "utf-8")
+        (folder / "tokenizer.json").write_text(self.to_json(), "utf-8")
 
 
 class ByteLevelBPE:

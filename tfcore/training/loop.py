@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from tfcore.device import device as pick_device
 from tfcore.experts import Experts
+from tfcore.loading import disk
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.kept import put_back, tensors_of
@@ -275,10 +276,11 @@ class State:
 
     def save(self, step: int) -> None:
         """Write atomically: a kill in the middle leaves the previous state whole."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(".tmp")
-        save_file(tensors_of(self.model, self.optimizer), temporary, metadata={"step": str(step)})
-        temporary.replace(self.path)
+        temporary, tensors = self.path.with_suffix(".tmp"), tensors_of(self.model, self.optimizer)
+        with disk.writing("the state of this training", sum(one.nbytes for one in tensors.values()), self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, temporary, metadata={"step": str(step)})
+            temporary.replace(self.path)
 
     def restore(self) -> int:
         """Load what an earlier run left; returns its step, 0 when there is none."""

@@ -10,6 +10,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import usual
 from tfcore.analysis.block import activation_functions as functions
 from tfcore.analysis.block.activation_functions import (
     ACTIVATION_NAMES,
@@ -80,7 +81,8 @@ def activations() -> None:
         places = {is_slope: curve_point(curves(), kind, x, slope=is_slope) for is_slope in (False, True)}
         st.metric(places[False].call, places[False].number)
         st.metric("Slope there", places[True].number)
-    found, inputs = curves(), inputs_of(model_name, TEXT, layer)
+    pasted = usual(model_name, TEXT)
+    found, inputs = curves(), inputs_of(model_name, pasted, layer)
     with right:
         for place, is_slope in zip(st.columns(2, gap="medium"), places, strict=True):
             shown = experiments.curve(found, kind, x, is_slope)
@@ -108,7 +110,7 @@ def activations() -> None:
         f"keep a slope there, and are a little steeper than 1 above. {GeluDifference(found.difference)} The original "
         "GPT-2 used the approximation because it was faster."
     )
-    read = made(experiments.inputs_of, model_name, TEXT, layer)
+    read = made(experiments.inputs_of, model_name, pasted, layer)
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
         "and a layer with GELU not?",

@@ -11,7 +11,7 @@ from pages.ui import cache, controls, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.block import neuron_shares, neurons
 from tfcore.analysis.block.neuron_shares import NeuronReading, WritingNeurons
 from tfcore.config import ModelConfig
@@ -68,11 +68,11 @@ def show(name: str, tries: DeltaGenerator, left: DeltaGenerator, right: DeltaGen
     with tries:
         page.try_this(TRY)
     with left:
-        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+        pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68)
     limit = most_tokens(models.config(name))
     used = first_tokens(name, pasted, limit)
     if not used.ids:
-        st.info("There is no text yet: type or paste some above.")
+        say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some above.")
         return
     notices.tokens(used.total, len(used.ids))
     reading: NeuronReading = read(name, pasted)

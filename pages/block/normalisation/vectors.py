@@ -12,6 +12,7 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import say_nothing_read, text_box
 from tfcore.analysis.block import normalisation
 from tfcore.analysis.block.normalisation import (
     NORM_NAMES,
@@ -160,13 +161,18 @@ def which_axis() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        pasted = controls.text_area("Sequences of one batch, one per line", "texts", TEXTS, CHARACTERS, height=100)
+        box = st.container()
         kind = controls.segmented("Norm", "kind", list(NORM_NAMES), "layernorm", NORM_NAMES)
         model_name = models.choose(default=MODEL)
+        with box:
+            pasted = text_box(
+                model_name, "Sequences of one batch, one per line", "texts", TEXTS, CHARACTERS, height=100, kind="lines"
+            )
         lines = lines_of(pasted)
         rows = experiments.batch_of(cache.model(model_name)[1], lines, TOKENS)
         if not rows:
-            right.info("There is no text yet: type one to three lines.")
+            with right:
+                say_nothing_read(model_name, pasted, "texts", "There is no text yet: type one to three lines.")
             fragments.stop()
         row = controls.place("Text of the token to replace", "row", len(rows))
         position = controls.place("Its position", "position", len(rows[row]), 3)

@@ -8,6 +8,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import usual
 from tfcore.analysis.block import ablation_and_dropout
 from tfcore.analysis.block.ablation_and_dropout import TwoPasses, two_passes
 from tfcore.figures.block.ablation_and_dropout import NUMBERS_DRAWN
@@ -35,7 +36,8 @@ def dropout() -> None:
         n_layers = models.config(model_name).n_layers
         with page.more_settings():
             layer = controls.place("Layer", "layer", n_layers, 1)
-    drawn, apart = draws(model_name, TEXT, TOKENS, layer, p, training, seed), TwoPasses(passes(p, training))
+    pasted = usual(model_name, TEXT)
+    drawn, apart = draws(model_name, pasted, TOKENS, layer, p, training, seed), TwoPasses(passes(p, training))
     with left:
         st.metric(
             "Two passes differ by up to",

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.experts.routing import experiments
 from pages.ui import cache, controls, fragments, notices, text
 from pages.ui.loading import models
+from pages.ui.reading import say_nothing_read, text_box
 from tfcore import shipped
 from tfcore.analysis import one_text
 from tfcore.analysis.experts.expert_scan import ExpertScan, load_scan
@@ -125,12 +126,14 @@ def choose() -> str:
 def read(only: str = "") -> Reading:
     """The controls for text and model, or for the text alone where only one model will do; stops the page where there
     is no text."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=130)
+    box = st.container()
     name = only or choose()
+    with box:
+        pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=130)
     read = first_tokens(name, pasted)
     notices.tokens(read.total, len(read.ids))
     if not read.ids:
-        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         fragments.stop()
     config = network(name)[0].config
     layers = range(config.experts.dense_layers, config.n_layers)

@@ -11,7 +11,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.foundations.attention_steps import (
     ClosestTokens,
     Measure,
@@ -45,15 +45,17 @@ similarity = cache.of_model(max_entries=12)(experiments.similarity)
 def panel() -> None:
     """Two heatmaps of the same text, and one pair of its words in numbers."""
     box, choice = st.columns([4, 1], vertical_alignment="bottom")
-    with box:
-        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
+    with box:
+        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
     offer_real(model_name, pasted)
     page.try_this(TRY)
     _, tokens, total = first_tokens(model_name, pasted, TOKENS)
     if not tokens:
-        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        say_nothing_read(
+            model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
+        )
         return
     result = similarity(model_name, pasted, TOKENS)
     notices.tokens(total, len(tokens))

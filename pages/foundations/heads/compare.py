@@ -14,7 +14,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.head_links import CLICK
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import kinds_of
+from pages.ui.reading import kinds_of, say_nothing_read, text_box
 from tfcore.analysis.foundations.attention_maps import AttentionReading, map_range, map_table, overlap, shared_weight
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
 from tfcore.analysis.foundations.heads import head_kind, heads_of_models, same_kind
@@ -97,14 +97,15 @@ def another_head(choice: Choice, layer: int, head: int) -> Second:
 
 def another_text(choice: Choice, layer: int, head: int) -> Second:
     """One head on two texts."""
-    pasted = controls.text_area("Other text", "text2", OTHER_TEXT, CHARACTERS, height=122)
+    pasted = text_box(choice.model_name, "Other text", "text2", OTHER_TEXT, CHARACTERS, height=122, kind="other")
     if not pasted:
         st.info("There is no other text yet: type or paste some.")
         fragments.stop()
     what = choice.model_name, pasted, choice.part, choice.bos, choice.hide_sink
     other = read(*what)
     if other is None:
-        st.info("The tokenizer of this model makes no token of the other text: type something else.")
+        said = "The tokenizer of this model makes no token of the other text: type something else."
+        say_nothing_read(choice.model_name, pasted, "text2", said)
         fragments.stop()
     return Second(
         other,

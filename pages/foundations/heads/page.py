@@ -22,7 +22,7 @@ from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
-from pages.ui.reading import choose_bos
+from pages.ui.reading import choose_bos, say_nothing_read, text_box
 
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -56,10 +56,10 @@ page.begin(
     "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
 )
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
-with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with choice:
     name = models.choose(default=DEFAULT_MODEL)
+with box:
+    pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 offer_real(name, pasted)
 usual = {
     "show": "heads",
@@ -99,7 +99,9 @@ if not pasted:
     fragments.stop()
 reading = read(name, pasted, part, bos, hide_sink)
 if reading is None:
-    st.info("The tokenizer of this model makes no token of this text: type something else.")
+    say_nothing_read(
+        name, pasted, "text", "The tokenizer of this model makes no token of this text: type something else."
+    )
     fragments.stop()
 if said := about_ids(name, pasted):
     st.caption(said)

@@ -12,7 +12,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.foundations.masks import (
     Leak,
     allowed_pairs,
@@ -186,11 +186,12 @@ page.begin(
 page.try_this(TRY)
 beside, picture = st.columns([2, 3], gap="large")
 with beside:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
-    box, more = st.container(), page.more_settings()
+    beginning, box, more = st.container(), st.container(), page.more_settings()
     with box:
         config = choose_mask(more)
         model_name = models.choose("decoder", "encoder")
+    with beginning:
+        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110)
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     with more:
         layer = controls.place("Layer", "layer", n_layers, 3)
@@ -200,7 +201,9 @@ ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
 notices.tokens(total, n)
 if not ids:
-    st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+    say_nothing_read(
+        model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
+    )
     fragments.stop()
 
 attended = attend(model_name, pasted, TOKENS, config)

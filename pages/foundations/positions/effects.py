@@ -8,6 +8,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import say_nothing_read, text_box
 from tfcore import positions
 from tfcore.analysis.foundations.position_effects import position_effects
 from tfcore.config import ModelConfig
@@ -56,15 +57,18 @@ def effects() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        pasted = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
+        box = st.container()
         model_name = models.choose("decoder", default=MODEL, why_not=no_use)
+        with box:
+            pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120)
         head = controls.place("Head of the first layer", "of_head", models.config(model_name).n_heads)
     if not pasted:
         st.info("There is no text yet: type or paste some.")
         return
     found = effects_on(model_name, pasted, TOKENS, head)
     if not found:
-        st.info("The tokenizer of this model makes no token of this text: type something else.")
+        said = "The tokenizer of this model makes no token of this text: type something else."
+        say_nothing_read(model_name, pasted, "said", said)
         return
     n, trained = len(found["none"].weights), NAMES[models.config(model_name).positions]
     table = pd.DataFrame(

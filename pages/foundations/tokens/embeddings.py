@@ -13,6 +13,7 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import say_nothing_read, text_box
 from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
 from tfcore.analysis.foundations.embedding_table import Neighbours
@@ -110,13 +111,14 @@ def panel() -> None:
     page.try_this((TRY_REAL if models.REAL in options else {}) | TRY)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        piece = controls.text_area(
-            "Token", "piece", PIECE, LETTERS, height=68, help="With the space before it, as words have it in a text."
-        )
+        box = st.container()
         model = models.choose(label="Table of", default=MODEL, why_not=no_rows, options=options)
+        with box:
+            spaced = "With the space before it, as words have it in a text."
+            piece = text_box(model, "Token", "piece", PIECE, LETTERS, kind="token", height=68, help=spaced)
         ids = typed(model, piece)
         if not ids:
-            st.info("There is no token yet: type a word, with a space before it.")
+            say_nothing_read(model, piece, "piece", "There is no token yet: type a word, with a space before it.")
             return
         if len(ids) > 1:
             st.caption(text.escape(SeveralTokens(tuple(cache.model(model)[1].tokens(ids)))))

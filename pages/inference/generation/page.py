@@ -13,6 +13,7 @@ from pages.inference.generation.settings import CHARACTERS, Prompt, prompt, text
 from pages.ui import controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from pages.ui.reading import say_nothing_read, text_box
 
 PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
     "token": ("Sampling a token", token.show),
@@ -36,10 +37,12 @@ if section == TALK:
     conversation.show(model)
 else:
     with box:
-        pasted = controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Prompt", "text", text_of(model), CHARACTERS, height=68, named=False, kind="prompt")
     offer_real(model, pasted)
     given = prompt(model, pasted)
     if given.ids:
         PANELS[section][1](given)
     else:
-        st.info("There is no text yet: type or paste some above, or press Ctrl+Z in the box.")
+        say_nothing_read(
+            model, pasted, "text", "There is no text yet: type or paste some above, or press Ctrl+Z in the box."
+        )

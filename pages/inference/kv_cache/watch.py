@@ -12,7 +12,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, live, turns
 from tfcore.analysis.inference import cached_generation
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, Measured, both_ways, measured
@@ -35,8 +35,10 @@ def panel() -> None:
     tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=80)
+        box = st.container()
         model_name = models.choose("decoder", why_not=models.silent)
+        with box:
+            pasted = text_box(model_name, "Prompt", "text", TEXT, CHARACTERS, height=80, kind="prompt")
         offer_real(model_name, pasted)
         wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
@@ -59,7 +61,9 @@ def panel() -> None:
     notices.tokens(total, len(ids))
     if not ids:
         with right:
-            st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+            say_nothing_read(
+                model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
+            )
         return
     steps = min(wanted, model.config.max_seq_len - len(ids))
     key = ("with and without a cache", model_name, pasted, steps, exactness, seed)

@@ -10,7 +10,7 @@ from pages.ui import cache, controls, head_links, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.quantisation import cache_bits
 from tfcore.analysis.inference.quantisation.cache_bits import Axis, CacheScheme
@@ -35,7 +35,7 @@ read = cache.of_model(max_entries=16)(cache_bits.read_vectors)
 
 def panel() -> None:
     """The section."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    box = st.container()
     page.try_this(TRY)
     controls_beside, left, right = st.columns([4, 6, 6], gap="medium")  # above, they would push the figures down
     with controls_beside:
@@ -48,9 +48,11 @@ def panel() -> None:
             layer = controls.place("Layer", "layer", config.n_layers, 12)
             head = controls.place("Head", "head", config.n_heads)
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
+    with box:
+        pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
     tokens = first_tokens(name, pasted, TOKENS)
     if not tokens.ids:
-        st.info("There is no text yet: type or paste some above, or pick an example.")
+        say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         return
     scheme = CacheScheme(bits=bits, keys=keys, values=values)
     chosen = name, layer, head, scheme

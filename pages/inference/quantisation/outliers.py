@@ -10,7 +10,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.inference.quantisation import activations
 
 TEXT = (
@@ -43,7 +43,7 @@ def scan_of(model_name: str, pasted: str, kind: str) -> activations.ActivationSc
 
 def panel() -> None:
     """The section."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    box = st.container()
     page.try_this(TRY)
     controls_beside, left, right = st.columns([3, 6, 6], gap="medium")  # above, they would push the figures down
     with controls_beside:
@@ -58,8 +58,11 @@ def panel() -> None:
             layer = controls.place("Layer", "layer", config.n_layers, config.n_layers - 1)
         with places[2]:
             bits = controls.segmented("Bits", "abits", list(activations.BITS), 8)
+    with box:
+        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
     if not first_tokens(model_name, pasted, TOKENS).ids:
-        st.info("There is no text yet: type or paste some above, or pick an example.")
+        said = "There is no text yet: type or paste some above, or pick an example."
+        say_nothing_read(model_name, pasted, "text", said)
         return
     scan = scan_of(model_name, pasted, kind)
     begun = made(activations.scan_activations, model_name, pasted, TOKENS, kind)

@@ -17,7 +17,7 @@ from pages.ui.head_links import HeadOfText
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import choose_bos
+from pages.ui.reading import choose_bos, text_box
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside import head_circuits, head_edges, knock_outs
 from tfcore.analysis.inside.head_circuits import CANDIDATES, COUNTS, EdgesOfText, HeadCircuit
@@ -56,11 +56,11 @@ def edges() -> None:
         model = models.choose("decoder", why_not=why_not, default=models.first())
     first, contrast = FIRST.get(model, (BALL, HAT))
     with box:
-        pasted = controls.text_area("Text", "text", first, CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Text", "text", first, CHARACTERS, height=68, named=False)
     with second:
         label = "Other text, of as many tokens"
         contrast = _reading.other_text(model, pasted, contrast, TOKENS)
-        other = controls.text_area(label, "other", contrast, CHARACTERS, height=68, named=False)
+        other = text_box(model, label, "other", contrast, CHARACTERS, height=68, named=False, kind="other")
     offer_real(model, pasted)
     real = TRY_REAL if REAL in models.fitting("decoder", why_not=why_not) else {}
     page.try_this({**real, **TRY})

@@ -18,6 +18,7 @@ from pages.ui.flow import TOKENS, Drawn
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
+from pages.ui.reading import say_nothing_read, text_box
 from tfcore.analysis.inside import flow_shares, head_measures, information_flow
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow
@@ -237,14 +238,14 @@ box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with beside:
     model = models.choose(why_not=why_not, default=models.first())
 with box:
-    pasted = controls.text_area("Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
+    pasted = text_box(model, "Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
 offer_real(model, pasted)
 real = {name: does for one, group in TRY_REAL.items() if one in models.fitting() for name, does in group.items()}
 page.try_this({**real, **TRY})
 usual = river.read_text(model, pasted, TOKENS)
 notices.tokens(usual.total, len(usual.ids), "text")
 if not pasted.strip() or not usual.ids:
-    st.info("There is no text yet: type or paste some above, or pick an example.")
+    say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
     fragments.stop()
 opened = river.asked_layers(model)
 stage = st.container()

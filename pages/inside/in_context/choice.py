@@ -11,6 +11,7 @@ from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS
 
 EXAMPLES = 4  # at first
 NAMES = {key: task.name for key, task in TASKS.items()}
+TEXTS = [f"{given}{task.between}{answer}" for task in TASKS.values() for given, answer in task.pairs[:1]]
 
 
 class Choice(NamedTuple):
@@ -38,6 +39,6 @@ def choose() -> Choice:
         with st.container(width=320):
             count = controls.slider("Examples in the prompt", "k", 0, MOST_EXAMPLES, EXAMPLES)
         with page.more_settings():
-            model = models.choose("decoder", why_not=models.silent, default=models.first())
+            model = models.choose("decoder", why_not=models.reads(*TEXTS), default=models.first())
             seed = controls.place("Prompt", "prompt", PROMPTS)
     return Choice(model, task, labels, count, seed)

@@ -23,7 +23,8 @@ def steps() -> None:
         way = controls.segmented("Answer", "way", list(WAYS), "steps", WAYS)
         number = controls.place("Problem", "problem", PROBLEMS)
         with page.more_settings():
-            model = models.choose("decoder", why_not=models.silent, default=models.first())
+            readers = models.reads(analysis.asked(number, way))
+            model = models.choose("decoder", why_not=readers, default=models.first())
     left, right = st.columns([2, 3], gap="large")
     with left:
         measured(way)

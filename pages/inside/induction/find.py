@@ -12,7 +12,7 @@ from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, fragments, head_links, notices, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.foundations.attention_maps import map_table
 from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import induction_findings as findings
@@ -85,12 +85,13 @@ def choose(model_name: str, kind: str, more: Any) -> tuple[str, str, int, int]:
         length = controls.slider("Random tokens, repeated", "length", 4, longest, min(LENGTH, longest))
         with more:
             return kind, "", length, controls.slider("Draw", "draw", 0, 99, 0)
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
+    pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if kind == "twice" else most
     ids, _, total = first_tokens(model_name, pasted, TOKENS)
     notices.tokens(total, min(total, most))
     if len(ids) < 2:
-        st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
+        said = "There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box."
+        say_nothing_read(model_name, pasted, "text", said)
         fragments.stop()
     return kind, pasted, min(len(ids), most) if kind == "twice" else 0, 0
 

@@ -14,6 +14,7 @@ from pages.inside.reading import Reading
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.reading import text_box
 from pages.ui.work import filling, live
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import input_attribution as analysis
@@ -63,8 +64,8 @@ def inputs(reading: Reading, more: Any) -> None:
     other = None
     if baseline == "text":
         label = "Counterfactual text, of equally many tokens"
-        other = controls.text_area(label, "counter", usual, CHARACTERS, height=68)
-        source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
+        other = text_box(reading.model, label, "counter", usual, CHARACTERS, height=68, kind="other")
+        source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos, "counter")
         if len(source.ids) != len(reading.ids):
             st.info(
                 f"The text has {len(reading.ids)} tokens and the other one {len(source.ids)}; as a baseline it needs "

@@ -16,6 +16,7 @@ from pages.inside.reading import Reading
 from pages.ui import controls, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from pages.ui.reading import text_box
 
 CHARACTERS = 1_000
 REAL = "smollm2"  # a model that knows more than children's stories
@@ -104,7 +105,7 @@ if section == "sets":
     prompts.sets(model, bos, box)
 else:
     with box:
-        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
     with above:
         offer_real(model, pasted)
         examples = {name: {"model": "stories", **USUAL, **values} for name, values in TRY.items()}

@@ -18,6 +18,7 @@ from pages.inside.reading import Reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.reading import text_box
 from pages.ui.work import live
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside import attribution_patching, interventions, knock_outs, patching, quantities
@@ -92,8 +93,9 @@ def patch(reading: Reading, more: Any) -> None:
     drawn = st.container()
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     first = _reading.other_text(reading.model, reading.pasted, OTHER, TOKENS)
-    other = controls.text_area("Source text, whose activations are patched in", "other", first, CHARACTERS, height=68)
-    source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
+    label = "Source text, whose activations are patched in"
+    other = text_box(reading.model, label, "other", first, CHARACTERS, height=68, kind="other")
+    source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos, "other")
     side_by_side(reading, source)
     with row:
         answers = choose_answers(reading, more)

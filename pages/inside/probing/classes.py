@@ -20,7 +20,7 @@ from pages.inside.probing.defaults import (
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, usual
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import METHODS, Method
 
@@ -53,8 +53,8 @@ def classes() -> None:
     with controls_beside:
         layer = choose_layer(model)
         method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
-        pasted = controls.text_line("Text along it", "projected", TEXT, CHARACTERS)
-    if unusable(one, two):
+        pasted = controls.text_line("Text along it", "projected", usual(model, TEXT), CHARACTERS)
+    if unusable(model, one, two):
         return
     with right:
         pictures(model, pasted, (one, two, method, layer))

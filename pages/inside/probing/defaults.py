@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import cache, controls
 from pages.ui.components.figure import Event, place_of
 from pages.ui.loading import models
+from pages.ui.reading import is_read, tokens_of
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import SENTENCES, TwoClasses, sentences
 from tfcore.analysis.inside.shared_layers import rows_compete
@@ -107,9 +108,16 @@ def class_boxes(height: int, places: tuple[DeltaGenerator, DeltaGenerator]) -> t
     return one, two
 
 
-def unusable(one: str, two: str) -> bool:
-    """Whether there is no direction between the classes: too few sentences, or the same ones; says so."""
+def unusable(model: str, one: str, two: str) -> bool:
+    """Whether there is no direction between the classes: too few sentences, none that the model reads, or the same
+    ones; says so."""
     for name, own in (("first", one), ("second", two)):
+        if any(not is_read(model, sentence) for sentence in sentences(own)):
+            st.info(
+                f"The {name} class has sentences that are no tokens of this model ({tokens_of(model)}): type some of "
+                "these, two lines or more, or choose a model that was trained on English."
+            )
+            return True
         if len(sentences(own)) < 2:
             st.info(
                 f"The {name} class needs at least two sentences, each on a line of its own, so that one of them can be "

@@ -15,6 +15,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
+from pages.ui.reading import text_box
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.one_feature import token_words
@@ -71,7 +72,7 @@ def steer() -> None:
         model = choose_model()
     with box:
         first = LETTER if model == REAL else PARK
-        pasted = controls.text_area("Text", "prompt", first, CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Text", "prompt", first, CHARACTERS, height=68, named=False, kind="prompt")
     offer_real(model, pasted)
     page.try_this({**(TRY_REAL if has_real() else {}), **TRY})
     options = [one for one in SOURCES if one != "feature" or model == WITH_FEATURES]
@@ -84,7 +85,7 @@ def steer() -> None:
             feature, layer = DOG, choose_layer(model)
         with page.more_settings():
             one, two = class_boxes(180, (st.container(), st.container()))
-    if source != "feature" and unusable(one, two):
+    if source != "feature" and unusable(model, one, two):
         return
     reading = _reading.checked(model, pasted, TOKENS)
     given: Given = (model, source, one, two, layer, feature)

@@ -16,6 +16,7 @@ from pages.inside.stream.skip import skip
 from pages.ui import controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from pages.ui.reading import text_box
 from tfcore.config import ModelConfig
 
 SECTIONS = {"who": "Direct logit attribution", "lens": "Logit lens", "shape": "Norm and cosine", "skip": "Skip a layer"}
@@ -55,10 +56,10 @@ page.begin(
     always=_reading.said_always(layer="3", part="head 0"),
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
-with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with beside:
     model = models.choose("decoder", why_not=no_sum)
+with box:
+    pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 offer_real(model, pasted)
 examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY.items()}
 if REAL in models.fitting("decoder", why_not=no_sum):

@@ -6,10 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.your_model import experiments as experiments
-from pages.ui import cache, controls, links, page, text
+from pages.ui import cache, links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import own_models, run_models
 from pages.ui.program import made
+from pages.ui.reading import text_box
 from tfcore import available
 from tfcore.analysis.model import first_words
 from tfcore.analysis.model.first_words import RoundTrip
@@ -116,7 +117,7 @@ def show(name: str) -> list[page.Experiment]:
 
 def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
     """The tokenizer's check and the model's first words on a text."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68)
     if not pasted:
         st.info("There is no text yet: type or paste some.")
         return []

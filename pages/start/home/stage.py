@@ -5,6 +5,7 @@ import streamlit as st
 from pages.ui import cache, controls, flow, fragments, links, notices, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.session import session
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.sampling import Sampling
@@ -26,7 +27,7 @@ def show() -> None:
     with choice:
         model = models.choose()
     with box:
-        pasted = controls.text_area("Your text", "text", TEXT, CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Your text", "text", TEXT, CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     real = {"Mary or John?": {**NONE, "model": REAL, "text": NAMES}}
     shipped = {
@@ -42,7 +43,10 @@ def show() -> None:
     if usual is None:
         place.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
     elif not usual.ids:
-        place.info("There is no text yet: type or paste some above, or pick an example.")
+        with place:
+            say_nothing_read(
+                model, pasted, "text", "There is no text yet: type or paste some above, or pick an example."
+            )
     else:
         with below:
             button = st.container(width="content")

@@ -14,7 +14,7 @@ from pages.ui.components.player import player
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import last_tokens
+from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.start.walk_tensors import OF_A_HEAD
@@ -190,15 +190,17 @@ page.begin(
 )
 st.html(panel.STACKED)
 box, choice = st.columns([3, 2])
-with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with choice:
     model_name = models.choose("decoder", "encoder", why_not=models.silent)
+with box:
+    pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 offer_real(model_name, pasted)
-if not pasted:
-    st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
-    fragments.stop()
 followed = last_tokens(model_name, pasted, TOKENS)
+if not pasted or not followed.ids:
+    say_nothing_read(
+        model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
+    )
+    fragments.stop()
 notices.tokens(followed.total, len(followed.ids), which="last")
 hidden: int | None = None
 if fills_blanks(model_name):

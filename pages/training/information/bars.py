@@ -13,7 +13,7 @@ from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components import bars
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.training import entropy as analysis
 from tfcore.figures.shown import Shown
 
@@ -117,14 +117,15 @@ def _by_hand(latest: page.Latest) -> None:
 
 def _of_a_model(above: DeltaGenerator, latest: page.Latest) -> None:
     left, right = above.columns([3, 1], vertical_alignment="bottom")
-    with left:
-        pasted = controls.text_area("Text to go on from", "text", PROMPT, CHARACTERS, height=68, named=False)
     with right:
         model_name = information_models.choose()
+    with left:
+        label = "Text to go on from"
+        pasted = text_box(model_name, label, "text", PROMPT, CHARACTERS, height=68, named=False, kind="prompt")
     read = first_tokens(model_name, pasted, TOKENS)
     notices.tokens(read.total, len(read.ids))
     if not read.ids:
-        st.info("There is no text yet: type or paste some.")
+        say_nothing_read(model_name, pasted, "text", "There is no text yet: type or paste some.")
         return
     _guessed(model_name, pasted, latest)
 

@@ -12,6 +12,7 @@ from pages.ui import cache, controls, fragments, links, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
+from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.work import progress
 from tfcore import shipped
 from tfcore.analysis.training import compression, text_bits
@@ -74,7 +75,8 @@ def panel() -> None:
     offer_real(model_name, pasted)
     found = costs(model_name, pasted) if pasted else None
     if found is None or not found.ids:
-        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        said = "There is no text yet: type or paste some, or press Ctrl+Z in the box."
+        say_nothing_read(model_name, pasted, "text", said)
         return
     if not np.isfinite(found.bits).all():
         st.info("This model gives no probability to a part of this text, or none that is a number: choose another.")
@@ -127,7 +129,7 @@ def panel() -> None:
 
 def _text(model_name: str) -> str:
     """The text, as far as it is used; at first a story where the model knows stories alone."""
-    pasted = controls.text_area("Text", "text", TEXT if model_name in shipped() else NEWS, CHARACTERS, height=90)
+    pasted = text_box(model_name, "Text", "text", TEXT if model_name in shipped() else NEWS, CHARACTERS, height=90)
     kept = text_bits.cut_bytes(pasted, BYTES)
     size = len(pasted.encode("utf-8", "surrogatepass"))
     if kept == pasted:

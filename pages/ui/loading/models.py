@@ -20,8 +20,9 @@ from pages.ui.session import session
 from pages.ui.work import jobs, live
 from tfcore import available
 from tfcore.config import Architecture, ModelConfig
-from tfcore.loading import checkpoints
+from tfcore.loading import checkpoints, real_models
 from tfcore.loading.special_tokens import SpecialTokens, special_tokens
+from tfcore.tokenizers import vocabulary
 
 DEFAULT = "stories"
 REAL = "smollm2"  # first where it was fetched, on pages that are about any text
@@ -59,6 +60,9 @@ def choose(
         known = said in available() and said not in listed
         if known and (problem := _misfit(*checkpoints.described(str(said)), architectures, why_not)):
             notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
+        elif said in (bad := real_models.damaged()):
+            again = "it is fetched again when the server starts, or by `python -m tfcore.loading`"
+            notices.add(key, f"{said} is damaged here ({bad[said]}), and {again}. Shown instead: {name}", value=name)
         return name
     own = own_models.get(name)
     if own is None:
@@ -91,6 +95,19 @@ def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list
 def silent(config: ModelConfig, _: Any) -> str | None:
     """Why a model cannot say what comes next, or None: for `choose`."""
     return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
+
+
+def reads(*texts: str) -> WhyNot:
+    """Why a model cannot say what comes after these texts, or None: for `choose`."""
+
+    def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
+        lacking = [one for one in texts if not vocabulary.is_read(tokenizer, one)]
+        if not lacking:
+            return silent(config, tokenizer)
+        tokens = text.escape(vocabulary.listed(tokenizer), text.NAME)
+        return f"the texts here are English, and its tokens are others ({tokens})."
+
+    return why_not
 
 
 def attention_alone(config: ModelConfig, _: Any) -> str | None:

@@ -26,6 +26,16 @@ def is_run(name: str) -> bool:
     return len(name) <= LONGEST and _NAME.fullmatch(name) is not None
 
 
+def examples(name: str) -> list[Any]:
+    """Two rows of the task that a model was trained on (Example); none where the server does not have it."""
+    from pages.ui.work import runs
+    from tfcore.training.lab import tasks
+
+    found = _NAME.fullmatch(name) if len(name) <= LONGEST else None
+    kept = runs.RUNS.weights(found[1], int(found[2])) if found else None
+    return tasks.examples(kept[0]) if kept else []
+
+
 def model(name: str) -> tuple[Any, Any] | None:
     """The model and its tokenizer; None where the server does not have them (any more)."""
     found = _NAME.fullmatch(name) if len(name) <= LONGEST else None

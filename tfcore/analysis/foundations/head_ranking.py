@@ -19,6 +19,7 @@ from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.vocabulary import is_read
 
 TEXTS = (  # a story, a program, a talk, a fact: written for this
     "The old lighthouse stood on a cliff above the sea. Every evening the keeper climbed the stairs, lit the lamp, and "
@@ -44,6 +45,8 @@ def standard_kinds(model: Transformer, tokenizer: Tokenizer, part: Part | None =
     Returns:
         None for a tokenizer that makes too little of the texts, as one for symbols does.
     """
+    if not all(is_read(tokenizer, text) for text in TEXTS):
+        return None
     read = (read_attention(model, tokenizer, text, part, hide_sink=True, most=TOKENS) for text in TEXTS)
     found = [one.found.heads for one in read if one is not None and min(len(one.queries), len(one.keys)) >= LEAST]
     return mean_scores(found, induction_scores(model)) if len(found) == len(TEXTS) else None

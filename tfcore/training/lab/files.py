@@ -2,13 +2,10 @@
 
 import io
 import json
-import tempfile
 import zipfile
-from pathlib import Path
 
-import torch
+from safetensors.torch import save
 
-from tfcore.loading.checkpoints import save
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
@@ -16,13 +13,17 @@ from tfcore.training.lab.train import model_of
 
 
 def packed(spec: LabSpec, state: bytes, curves: str) -> bytes:
-    """model.safetensors, config.json, tokenizer.json, settings.json and curves.csv (given as text), as a zip."""
-    out = io.BytesIO()
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        folder = Path(place)
-        save(model_of(spec, state), folder, NamedTokenizer(task(spec).names), dtype=torch.float32)
-        (folder / "settings.json").write_text(json.dumps(spec.to_dict(), indent=2) + "\n", "utf-8")
-        (folder / "curves.csv").write_text(curves, "utf-8")
-        for file in sorted(folder.iterdir()):
-            archive.write(file, f"trained/{file.name}")
+    """model.safetensors, config.json, tokenizer.json, settings.json and curves.csv (given as text), as a zip; made in
+    memory, so that no full disk is in its way."""
+    out, model = io.BytesIO(), model_of(spec, state)
+    files = {
+        "config.json": json.dumps(model.config.to_dict(), indent=2) + "\n",
+        "curves.csv": curves,
+        "model.safetensors": save({name: tensor.contiguous() for name, tensor in model.state_dict().items()}),
+        "settings.json": json.dumps(spec.to_dict(), indent=2) + "\n",
+        "tokenizer.json": NamedTokenizer(task(spec).names).to_json(),
+    }
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"trained/{name}", content)
     return out.getvalue()

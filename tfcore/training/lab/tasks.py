@@ -12,11 +12,14 @@ In every row some tokens are given, and the others are to be predicted. Only wha
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.tokenizers.vocabulary import joined
 from tfcore.training.data import IGNORE, Batch, shift
 from tfcore.training.lab.spec import ALPHABET, LabSpec
 
@@ -70,6 +73,21 @@ class Task:
     def probed(self, rows: int) -> Probe:
         """The rows that are answered, always the same."""
         return self.probe(rows, torch.Generator().manual_seed(HELD_SEED + 1))
+
+
+class Example(NamedTuple):
+    """A row of a task as text: all of it, and what of it is given."""
+
+    whole: str
+    given: str
+
+
+def examples(spec: LabSpec, count: int = 2) -> list[Example]:
+    """Rows that the model of a spec was never trained on."""
+    found = task(spec)
+    probe, tokenizer = found.probed(count), NamedTokenizer(found.names)
+    rows = [tokenizer.tokens(row) for row in probe.ids.tolist()]
+    return [Example(joined(tokenizer, row), joined(tokenizer, row[: probe.start])) for row in rows]
 
 
 def task(spec: LabSpec) -> Task:
