@@ -297,7 +297,8 @@ def _planned(found: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, l
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
         raise CheckpointError(f"{found.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))
-    pieces = plan(found.family, config, shapes, found.weights.shapes, str(found.weights.path))
+    weights = found.weights
+    pieces = plan(found.family, config, shapes, weights.shapes, str(weights.path), weights.same)
     found.weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
     return config, shapes, pieces
 

@@ -23,6 +23,17 @@ FAMILIES: dict[str, Family] = {
     "t5": T5,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
+# Fields of other families that would change the numbers of any of these, which know none of them, and the values that
+# change nothing. A file that says one of them was made for another program than it names.
+OF_OTHERS: dict[str, tuple[object, ...]] = {
+    **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping", "clip_qkv", "query_pre_attn_scalar"), ()),
+    **dict.fromkeys(("logit_scale", "logits_scaling", "attention_multiplier", "embedding_multiplier"), (1,)),
+    **dict.fromkeys(("residual_multiplier", "residual_scale", "scale_emb", "rotary_pct"), (1,)),
+    **dict.fromkeys(("scale_depth", "dim_model_base", "rotary_dim", "no_rope_layers", "no_rope_layer_interval"), ()),
+    **dict.fromkeys(("qk_layernorm", "use_qk_norm", "alibi", "parallel_attn", "use_parallel_residual"), (False,)),
+    **dict.fromkeys(("attn_temperature_tuning", "num_kv_shared_layers", "n_shared_experts"), (False,)),
+    "norm_topk_prob": (True,),
+}
 
 
 def family_of(values: Mapping[str, object]) -> Family:
@@ -38,6 +49,9 @@ def family_of(values: Mapping[str, object]) -> Family:
     for name in UNSUPPORTED:
         if value := values.get(name):
             raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
+    settings = Settings(values)
+    for name, without_effect in OF_OTHERS.items():
+        settings.only(name, *without_effect)
     classes = values.get("architectures") or []
     if not isinstance(classes, list) or any(name not in family.architectures for name in classes):
         raise ValueError(

@@ -28,7 +28,7 @@ class Source:
 
 
 def of(*names: str, transposed: bool = False, offset: float = 0.0) -> tuple[Source, ...]:
-    """A row of a table; `of(...) + of(...)` are alternatives, the first that is there counts."""
+    """A row of a table; `of(...) + of(...)` are alternatives, of which a file has one (or copies)."""
     return (Source(names, transposed, offset),)
 
 
@@ -106,17 +106,23 @@ Plan = dict[str, list[Piece]]
 
 
 def plan(
-    family: Family | None, config: ModelConfig, ours: Mapping[str, Shape], theirs: Mapping[str, Shape], where: str
+    family: Family | None,
+    config: ModelConfig,
+    ours: Mapping[str, Shape],
+    theirs: Mapping[str, Shape],
+    where: str,
+    same: Callable[[str, str], bool],
 ) -> Plan:
-    """Which of their tensors makes up which of ours; nothing is read for it.
+    """Which of their tensors makes up which of ours; nothing is read for it but what is there under two names.
 
     Args:
         family: None where names are our own.
         ours, theirs: name -> shape.
         where: their tensors are, for messages.
+        same: whether two of theirs are equal.
 
     Raises:
-        CheckpointError: a tensor lacks, is not ours, or has the wrong shape.
+        CheckpointError: a tensor lacks, is not ours, has the wrong shape, or is there twice and differs.
     """
     found: Plan = {}
     known = {family.head} if family and config.tie_embeddings else set()
@@ -125,6 +131,10 @@ def plan(
         choices = [list(_pieces(source, shape, config)) for source in _sources(family, config, name)]
         known.update(piece.source for choice in choices for piece in choice)
         found[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
+        if family is not None and not found[name][0].source.startswith(family.head.removesuffix("weight")):
+            for choice in choices:  # of the head itself, the config knows whether it is the table
+                copies = [piece for piece in choice if piece.source != family.head]
+                _check_copy(found[name], copies, theirs, where, same)
         for piece in found[name]:
             if piece.source not in theirs:
                 missing.append(piece.source)
@@ -137,6 +147,17 @@ def plan(
     if extra := [name for name in theirs if name not in known]:
         raise CheckpointError(f"{where} holds {min(extra)}, which a model of its config does not have")
     return found
+
+
+def _check_copy(
+    used: list[Piece], other: list[Piece], theirs: Mapping[str, Shape], where: str, same: Callable[[str, str], bool]
+) -> None:
+    """Refuse what another of a row's alternatives would take, if it is there and differs from what is taken."""
+    if other == used or not (there := [piece.source for piece in other if piece.source in theirs]):
+        return
+    mine = used[0].source
+    if len(used) > 1 or len(other) > 1 or theirs.get(mine) != theirs[there[0]] or not same(mine, there[0]):
+        raise CheckpointError(f"{where} holds {mine} and {there[0]}, which differ, and a model has one of them")
 
 
 def _sources(family: Family | None, config: ModelConfig, name: str) -> tuple[Source, ...]:

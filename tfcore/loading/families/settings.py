@@ -21,6 +21,12 @@ PLAIN: dict[str, Activation] = {
     "gelu_python_tanh": "gelu_tanh",
 }
 GATES: dict[Activation, Activation] = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "silu": "swiglu", "relu": "reglu"}
+# What may stand in rope_parameters or rope_scaling: all of it is read, or says nothing to the kind that is stated.
+ROPE = {
+    *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "partial_rotary_factor"),
+    *("low_freq_factor", "high_freq_factor", "attention_factor", "beta_fast", "beta_slow", "truncate"),
+    *("mscale", "mscale_all_dim", "finetuned"),
+}
 LARGEST = 2**40  # of any whole number; what a model may have is for its own config to say
 
 
@@ -101,7 +107,8 @@ class Settings:
         """Refuse a field that is there with another value than those; null and absent will do."""
         value = self.get(name)
         if value is not None and value not in supported:
-            raise ValueError(f"{name}={short(value)} is not supported; supported: {', '.join(map(short, supported))}")
+            known = ", ".join(map(short, supported)) or "no such field"
+            raise ValueError(f"{name}={short(value)} is not supported; supported: {known}")
 
     def activation(self, name: str, gated: bool = False) -> Activation:
         """Our name of the activation, by their name."""
@@ -115,6 +122,8 @@ class Settings:
             raise ValueError(f"{field}={short(values)} must be an object")
         if inner := next((key for key, value in values.items() if isinstance(value, dict)), None):
             raise ValueError(f"{field}.{inner}={short(values[inner])}, rotations by kind of layer, is not supported")
+        if unread := next((key for key, value in values.items() if key not in ROPE and value is not None), None):
+            raise ValueError(f"{field}.{short(unread)} is not supported; supported: {', '.join(sorted(ROPE))}")
         whole_text = Settings(values, {"rope_theta": self.number("rope_theta")})
         for place in (whole_text, self):
             place.only("partial_rotary_factor", 1)

@@ -4,6 +4,7 @@ from tfcore.config import Activation, ModelConfig
 from tfcore.loading.families.mapping import Family, Source, of
 from tfcore.loading.families.settings import Settings, Tensors, known_activation
 
+_TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one table, which files call by any of them
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
 
 
@@ -42,7 +43,8 @@ def _head(s: Settings, tensors: Tensors) -> tuple[bool, bool]:
     `transformers` takes every T5 for tied unless the weights are there and say otherwise, whatever the settings say.
     """
     if (own := "lm_head.weight") in tensors:
-        return True, "shared.weight" not in tensors or tensors.same("shared.weight", own)
+        table = next((name for name in _TABLES if f"{name}.weight" in tensors), None)
+        return True, table is None or tensors.same(f"{table}.weight", own)
     return not s.is_base(), True
 
 
@@ -86,7 +88,7 @@ T5 = Family(
     architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
     config=_config,
     rows={
-        "embed": of("shared") + of("encoder.embed_tokens") + of("decoder.embed_tokens") + of("lm_head"),
+        "embed": sum((of(name) for name in (*_TABLES, "lm_head")), ()),
         "unembed": of("lm_head"),
         **_stack("encoder", "encoder", 1),
         **_stack("decoder", "decoder", 2),

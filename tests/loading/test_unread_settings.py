@@ -1,0 +1,55 @@
+"""The settings in config.json: each field that `transformers` has for a family is read, or is known to change no number
+of a trained model; fields of other families, which it reads over, are refused by name."""
+
+import pytest
+import transformers as hf
+
+from tfcore.loading.families import FAMILIES, OF_OTHERS, config_of, family_of
+from tfcore.loading.families.settings import NoTensors, Settings
+
+# Fields that matter in training alone, to the heads of other tasks, or to how a program is called.
+WITHOUT_EFFECT = {
+    *("initializer_range", "initializer_factor", "use_cache", "pretraining_tp", "pad_token_id", "bos_token_id"),
+    "eos_token_id",  # ends texts: tfcore.loading.special_tokens
+    *("resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout", "hidden_dropout_prob", "dropout", "dropout_rate"),
+    *("attention_probs_dropout_prob", "classifier_dropout", "qa_dropout", "seq_classif_dropout"),
+    *("summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout"),
+    *("output_router_logits", "router_jitter_noise"),
+    "reorder_and_upcast_attn",  # only how precisely; held against transformers in tests/parity
+    "sinusoidal_pos_embds",  # which are among the weights
+}
+# Read where use_sliding_window is true, and where scale_decoder_outputs says nothing.
+ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_field_of_transformers_is_read_or_without_effect(name, monkeypatch):
+    asked = set()
+    get = Settings.get
+
+    def noted(settings, field):
+        asked.add(field)
+        return get(settings, field)
+
+    monkeypatch.setattr(Settings, "get", noted)
+    values = hf.AutoConfig.for_model(name).to_dict()
+    config_of(FAMILIES[name], values, NoTensors())
+    read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS
+    assert values.keys() - hf.PretrainedConfig().to_dict().keys() - read <= WITHOUT_EFFECT
+
+
+@pytest.mark.parametrize("field", OF_OTHERS)
+def test_fields_of_other_families_are_refused_by_name(field):
+    for value in (None, *OF_OTHERS[field]):
+        assert family_of({"model_type": "llama", field: value}) is FAMILIES["llama"]
+    with pytest.raises(ValueError, match=rf"^{field}=7\.5 is not supported; supported: \w"):
+        family_of({"model_type": "llama", field: 7.5})
+
+
+@pytest.mark.parametrize("place", ["rope_scaling", "rope_parameters"])
+def test_a_setting_of_rotations_that_nothing_reads_is_refused(place):
+    values = {place: {"rope_type": "linear", "factor": 2.0, "alpha": 3.0}}
+    with pytest.raises(ValueError, match=rf"^{place}\.'alpha' is not supported; supported: attention_factor, "):
+        config_of(FAMILIES["llama"], values, NoTensors())
+    values[place]["alpha"] = None
+    assert config_of(FAMILIES["llama"], values, NoTensors()).rope_scaling.factor == 2
