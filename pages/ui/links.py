@@ -20,8 +20,8 @@ from pages.ui.components import assets
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
 
-VERSION = "2"
-KNOWN = ("1", VERSION)  # 1 knew no default that depends on the server
+VERSION = "3"
+KNOWN = ("1", "2", VERSION)  # 1 knew no default that depends on the server; 2 began attributions from zero vectors
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
 # A line of text has the kind of a choice: a model is typed on one page and chosen on the others.
@@ -182,9 +182,10 @@ def go(file: str, view: Mapping[str, str]) -> None:
     st.switch_page(file, query_params=_marked(view))
 
 
-def is_old() -> bool:
-    """Whether the address is a link of a release with other defaults."""
-    return asked(_MARK) == "1"
+def is_old(last: str = "1") -> bool:
+    """Whether the address is a link of a release with other defaults: of this version or an earlier one."""
+    version = asked(_MARK)
+    return version in KNOWN and KNOWN.index(version) <= KNOWN.index(last)
 
 
 def _marked(view: Mapping[str, str]) -> dict[str, str]:
@@ -216,6 +217,11 @@ def rename_keys() -> None:
             if asked(now) is None:
                 streamlit_internals.rewrite(now, said)
             streamlit_internals.rewrite(once, None)
+
+
+def say(key: str, value: str) -> None:
+    """Make the address say this of a control yet to be drawn: what an old link left out, as it was the default."""
+    streamlit_internals.rewrite(key, value)
 
 
 def forget(key: str) -> None:

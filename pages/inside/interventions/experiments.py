@@ -15,6 +15,7 @@ from tfcore.analysis.inside.attribution_patching import (
     estimated_shares,
 )
 from tfcore.analysis.inside.input_attribution import (
+    Constant,
     InputAttribution,
     Occlusion,
     attribute_inputs,
@@ -266,10 +267,12 @@ def attributed(
     quantity: Quantity,
     other: str | None,
     bos: bool | None = None,
+    constant: Constant = "mean",
 ) -> InputAttribution:
-    """What each token of a text adds to a quantity, against another text of equally many tokens or (None) zero."""
+    """What each token of a text adds to a quantity, against another text of equally many tokens, or (None) the same
+    vector everywhere."""
     ids = first_tokens(model, tokenizer, text, limit, bos).ids
-    baseline = None if other is None else first_tokens(model, tokenizer, other, limit, bos).ids
+    baseline = constant if other is None else first_tokens(model, tokenizer, other, limit, bos).ids
     return attribute_inputs(model, ids, quantity, baseline)
 
 

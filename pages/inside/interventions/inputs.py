@@ -11,21 +11,21 @@ from pages.inside import reading as _reading
 from pages.inside.interventions import experiments
 from pages.inside.interventions.defaults import defaults
 from pages.inside.reading import Reading
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, links, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import text_box
 from pages.ui.work import filling, live
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import input_attribution as analysis
-from tfcore.analysis.inside.input_attribution import InputAttribution, Occlusion
+from tfcore.analysis.inside.input_attribution import Constant, InputAttribution, Occlusion
 from tfcore.analysis.inside.quantities import Quantity, quantity_name
 
 CHARACTERS = 1_000  # of the other text
 TOKENS = 48  # of the text
 OTHER = "There was a big girl. One night, Lily said that"
 LETTER = "When Anna and Paul went to the park, Kate sent a letter to"
-BASELINES = {"text": "another text", "zero": "zero vectors"}
+BASELINES = {"text": "another text", "mean": "average token", "zero": "zero vectors"}
 OCCLUSIONS: dict[Occlusion, str] = {"replaced": "by the baseline", "left out": "left out"}
 COLUMN = 30  # pixels of a token, at least
 
@@ -34,17 +34,17 @@ attributed = cache.of_model(max_entries=64)(experiments.attributed)
 
 @cache.data(max_entries=64)
 def begun(
-    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None
+    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None, constant: Constant
 ) -> analysis.InputAttribution:
     """What is there at once: gradient times input."""
-    return next(by_steps(model, pasted, quantity, other, bos))
+    return next(by_steps(model, pasted, quantity, other, bos, constant))
 
 
 def by_steps(
-    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None
+    model: str, pasted: str, quantity: Quantity, other: str | None, bos: bool | None, constant: Constant
 ) -> Iterator[analysis.InputAttribution]:
     """What is known after each group of runs."""
-    baseline = None if other is None else _reading.read(model, other, TOKENS, bos).ids
+    baseline = constant if other is None else _reading.read(model, other, TOKENS, bos).ids
     ids = _reading.read(model, pasted, TOKENS, bos).ids
     return analysis.attribute_by_steps(cache.model(model)[0], ids, quantity, baseline)
 
@@ -58,10 +58,13 @@ def inputs(reading: Reading, more: Any) -> None:
         kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs")
         with more:
             quantity = metric.choose_tokens(kind, offered)
-        first = "text" if usual == OTHER else "zero"  # a text with one word replaced explains one word alone
+        first = "text" if usual == OTHER else "mean"  # a text with one word replaced explains one word alone
+        if first == "mean" and links.is_old("2") and links.address_decides("baseline") and not links.asked("baseline"):
+            links.say("baseline", BASELINES["zero"])
         baseline = controls.segmented("Baseline", "baseline", list(BASELINES), first, BASELINES)
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
     other = None
+    constant: Constant = "zero" if baseline == "zero" or (baseline == "text" and links.is_old("2")) else "mean"
     if baseline == "text":
         label = "Counterfactual text, of equally many tokens"
         other = text_box(reading.model, label, "counter", usual, CHARACTERS, height=68, kind="other")
@@ -69,21 +72,21 @@ def inputs(reading: Reading, more: Any) -> None:
         if len(source.ids) != len(reading.ids):
             st.info(
                 f"The text has {len(reading.ids)} tokens and the other one {len(source.ids)}; as a baseline it needs "
-                "equally many. Shown instead: zero vectors."
+                f"equally many. Shown instead: {analysis.CONSTANTS[constant]}."
             )
             other = None
     if len(reading.ids) < 2:
         st.info("This text has one token: give at least two, so that one can be left out.")
         return
-    what = reading.model, reading.pasted, TOKENS, quantity, other, reading.bos
-    short = reading.model, reading.pasted, quantity, other, reading.bos
+    what = reading.model, reading.pasted, TOKENS, quantity, other, reading.bos, constant
+    short = reading.model, reading.pasted, quantity, other, reading.bos, constant
     network, n = cache.model(reading.model)[0], len(reading.ids)
     operations = analysis.operations(network, n)
     # what is there at once: the slider's default must not move while the rest fills in
     begin = attributed(*what) if operations <= filling.FEW else begun(*short)
     with more:
         position = controls.place("Token to leave out", "out", n, analysis.most_named(begin))
-    against = "zero vectors" if other is None else "the other text"
+    against = analysis.CONSTANTS[constant] if other is None else "the other text"
 
     def draw(found: Sequence[InputAttribution]) -> None:
         pictures(reading, found[-1] if found else begin, occlusion, quantity, against, position)
@@ -159,10 +162,11 @@ def words(programs: list[page.Experiment]) -> None:
     """What to see, the equations, the code, a question."""
     page.what_to_see(
         "Three methods answer the same question; the bars, and the rank correlations below them, show where they "
-        "agree on this text. Against another text only the tokens that differ can get anything, and integrated "
-        "gradients sum to the difference of the two texts. From zero vectors they hardly do: the norms make the way "
-        "out of zero so steep that even many points miss part of it. The gradient alone looks at one point, where the "
-        "model may be saturated, and can have the wrong sign."
+        "agree on this text. Against another text only the tokens that differ can get anything. Against the average "
+        "token the first one gets nothing: it stays, as heads rest their attention on it. Integrated gradients are "
+        "withheld where they do not sum to the difference that they explain within a tenth; from zero vectors that is "
+        "usual, as the norms make the way out of zero so steep that more points do not help. The gradient alone looks "
+        "at one point, where the model may be saturated, and can have the wrong sign."
     )
     page.question(
         "Leaving a token out and replacing it give different answers. Which one is right?",

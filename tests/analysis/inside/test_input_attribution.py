@@ -5,15 +5,19 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import nightly
+from tests.real import real
 from tfcore.analysis.inside import input_attribution
 from tfcore.analysis.inside.input_attribution import (
     AT_ONCE,
     Agreement,
     Completeness,
+    InputAttribution,
     Removed,
     attribute_by_steps,
     attribute_inputs,
     completeness,
+    constant_baseline,
     count_steps,
     known_so_far,
     method_agreement,
@@ -24,6 +28,7 @@ from tfcore.analysis.inside.input_attribution import (
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.analysis.statistics import rank_correlation
 from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -52,12 +57,12 @@ def embedded(model, ids):
 @pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("other", [OTHER, None], ids=["another text", "zero"])
+@pytest.mark.parametrize("other", [OTHER, "mean"], ids=["another text", "average token"])
 def test_occlusion_is_a_run_for_every_token(kind, quantity, other):
     model = small.model(**KINDS[kind])
     found = attribute_inputs(model, TEXT, quantity, other, steps=2)
     text = embedded(model, TEXT)
-    base = torch.zeros_like(text) if other is None else embedded(model, other)
+    base = torch.stack([text[0], *[text.mean(0)] * (len(TEXT) - 1)]) if other == "mean" else embedded(model, other)
     whole = value(model, TEXT, quantity)
     assert found.value == pytest.approx(float(whole), abs=1e-4)
     assert found.baseline == pytest.approx(float(value(model, TEXT, quantity, base)), abs=1e-4)
@@ -120,7 +125,9 @@ def test_the_model_is_left_as_it_was():
     assert not any(weight.requires_grad or weight.grad is not None for weight in model.parameters())
 
 
-@pytest.mark.parametrize(("ids", "other", "message"), [(TEXT, TEXT[:4], "9 and 4 tokens"), ([3], None, "at least two")])
+@pytest.mark.parametrize(
+    ("ids", "other", "message"), [(TEXT, TEXT[:4], "9 and 4 tokens"), ([3], "mean", "at least two")]
+)
 def test_what_cannot_be_attributed_is_refused(ids, other, message):
     with pytest.raises(ValueError, match=message):
         attribute_inputs(small.model(), ids, QUANTITIES[0], other)
@@ -159,7 +166,7 @@ def test_where_methods_agree_and_disagree():
     assert str(found).startswith("They do not name the same token first: one: 'z' (3), two: 'y' (2)")
     assert "one and two -0.80, one and three undefined" in str(found)
     same = Agreement({("one", "two"): 1.0}, {"one": (" z", 3), "two": (" z", 3)})
-    assert str(same) == "All three name '·z' (3) first. Rank correlation: one and two 1.00."
+    assert str(same) == "Both name '·z' (3) first. Rank correlation: one and two 1.00."
 
 
 def test_equal_values_share_their_rank():
@@ -178,8 +185,8 @@ def test_rounding_errors_have_no_order():
 
 
 def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_is_exact():
-    model = small.model()
-    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=4)
+    model = small.model(init_std=0.1)
+    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=16)
     at = max(range(len(TEXT)), key=lambda i: abs(found.integrated[i]))
     assert most_named(found) == at
     said = removed(found, at, [f" t{i}" for i in range(len(TEXT))], "logits")
@@ -193,6 +200,66 @@ def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_
         "Integrated gradients from zero vectors, 16 points: they sum to +7.00 logits; the difference that they explain "
         "is +3.00; gap +4.00."
     )
+
+
+def planted(total, difference):
+    """Two tokens that share a sum equally."""
+    known = np.full(2, total / 2)
+    return InputAttribution(known, known, known, np.array([0.0, 1.0]), difference, 0.0, 32)
+
+
+@pytest.mark.parametrize(
+    ("total", "difference", "withheld"),
+    [
+        (54.0, 10.0, True),
+        (-0.7, 6.1, True),
+        (10.9, 10.0, False),
+        (11.1, 10.0, True),
+        (8.9, 10.0, True),
+        (0.0, 0.0, False),
+    ],
+)
+def test_integrated_gradients_that_do_not_add_up_are_withheld(total, difference, withheld):
+    found = planted(total, difference)
+    assert found.withheld == withheld
+    assert ("integrated gradients" in found.methods("left out")) != withheld
+    said = str(completeness(found, "zero vectors", "nats"))
+    assert ("are withheld: they sum to" in said) == withheld
+    assert ("one word replaced would work as baseline" in said) == withheld
+    assert ("give the token" in str(removed(found, 0, "ab", "nats"))) != withheld
+    assert most_named(found) == int(withheld)
+
+
+def test_a_constant_baseline():
+    text = torch.tensor([[1.0, 2.0], [3.0, 0.0], [5.0, 1.0]])
+    assert not constant_baseline(text, "zero").any()
+    assert constant_baseline(text, "mean").tolist() == [[1.0, 2.0], [3.0, 1.0], [3.0, 1.0]]
+
+
+NAMES = "When Mary and John went to the store, John gave a drink to"
+TROPHY = "The trophy does not fit in the brown suitcase because it is too big."
+GERMAN = "Der Zug nach Hamburg hatte vierzig Minuten Verspätung, weil ein Baum auf den Gleisen lag."
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("text", ["Sam was a little boy. One day, Sam said that", TROPHY, GERMAN, "我们去了公园。"])
+def test_they_add_up_from_the_average_token_in_a_trained_model(text):
+    model, tokenizer = load("stories")
+    ids = tokenizer.encode(text)[:24]
+    best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+    found = attribute_inputs(model, ids, Quantity("prediction", best))
+    assert abs(found.gap) < 0.1 * abs(found.difference)
+    assert not found.withheld
+
+
+@nightly
+@pytest.mark.parametrize("text", [NAMES, TROPHY])
+def test_in_smollm2_they_add_up_from_the_average_token_and_not_from_zero(text, real_models):
+    model, tokenizer = real("smollm2")
+    ids = tokenizer.encode(text)
+    best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+    found = {one: attribute_inputs(model, ids, Quantity("prediction", best), one) for one in ("mean", "zero")}
+    assert {one: result.withheld for one, result in found.items()} == {"mean": False, "zero": True}
 
 
 def test_the_work_of_all_methods():

@@ -1,5 +1,6 @@
 """The page on interventions: its numbers are the edited model's, and one visitor's edits are nobody else's."""
 
+import re
 from functools import partial
 from unittest.mock import Mock
 
@@ -178,7 +179,7 @@ def test_a_text_is_compared_with_one_of_as_many_tokens(show, key):
     text = "The dog and the cat went to the big park"
     test = opened(text=text, show=show)
     if show == "inputs":
-        assert test.segmented_control(key="baseline").value == "zero"
+        assert test.segmented_control(key="baseline").value == "mean"
         test.segmented_control(key="baseline").set_value("text")
         run(test)
     other = test.text_area(key=key).value
@@ -186,6 +187,28 @@ def test_a_text_is_compared_with_one_of_as_many_tokens(show, key):
     assert [a == b for a, b in zip(ours, theirs, strict=True)].count(False) == 1
     assert not test.info
     assert opened(show=show).text_area(key=key).value == opened(text=text, show=show, v="1").text_area(key=key).value
+
+
+@pytest.mark.parametrize(
+    ("link", "baseline"),
+    [({}, "mean"), ({"v": "2"}, "zero"), ({"v": "2", "baseline": "another text"}, "text"), ({"v": "3"}, "mean")],
+)
+def test_a_link_shows_the_baseline_that_it_was_made_with(link, baseline):
+    """Version 2 began from zero vectors, where there is no other text of as many tokens."""
+    test = opened(show="inputs", text="The dog and the cat", **link)
+    assert test.segmented_control(key="baseline").value == baseline
+    test.segmented_control(key="baseline").set_value("mean")
+    assert run(test).segmented_control(key="baseline").value == "mean"
+
+
+def test_integrated_gradients_from_zero_vectors_are_withheld_where_they_do_not_add_up():
+    test = opened(show="inputs", text="The dog and the cat", baseline="zero vectors")
+    caption = figures(test)["inputs"][0]["caption"]
+    total, difference = (float(x) for x in re.findall(r"(?:sum to|explain is) ([+-][\d.]+)", caption))
+    withheld = abs(total - difference) > 0.1 * abs(difference)
+    assert withheld == ("are withheld" in caption)
+    assert withheld != any(bar["name"] == "integrated gradients" for bar in figures(test)["methods"][1]["data"])
+    assert "are withheld" not in figures(opened(show="inputs", text="The dog and the cat"))["inputs"][0]["caption"]
 
 
 def test_texts_that_cannot_be_patched_get_a_sentence():
@@ -225,7 +248,7 @@ def test_attributions_that_take_long_fill_in_and_can_be_stopped(monkeypatch):
     test = opened(show="Input attribution")
     wait_for_jobs()
     caption = figures(run(test))["inputs"][0]["caption"]
-    assert "Integrated gradients from the other text, 16 points" in caption
+    assert "Integrated gradients from the other text, 32 points" in caption
     assert caption == figures(opened(show="Input attribution"))["inputs"][0]["caption"]
 
 
