@@ -46,6 +46,7 @@ WORDS: dict[str, str] = {
     r"\bsaid twice\b": "repeated",
     r"\btellers?\b|\bbrothers?\b": "model",
     r"\btwins?(?:'s)?\b": "baseline",
+    r"\bplain way\b": "standard attention",
 }
 PATTERNS = {re.compile(words, re.IGNORECASE): term for words, term in WORDS.items()}
 

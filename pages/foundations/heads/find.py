@@ -109,7 +109,8 @@ def _map(choice: Choice, by: str, query: int, key: int, layer: int, head: int) -
     shown = experiments.head_map(choice.reading, kinds, by, query, key, layer, head)
     height = head_map.kind_map_height(kinds.kind) if by == KIND else head_map.value_map_height(kinds.kind)
     told = "standard texts without their first token" if kinds_of(choice.model_name, choice.part) else "this text"
-    said = f"Kinds are told on {told}, induction on repeated random tokens." if by == KIND else shown.caption
+    said = f"What a head does was measured on {told}, induction on repeated random tokens."
+    said = said if by == KIND else shown.caption
     figure(
         shown.figure,
         key="map",

@@ -269,8 +269,8 @@ page.what_to_see(
 made_attention = made(experiments.attend, model_name, pasted, TOKENS, config)
 made_tokens = made(experiments.first_tokens, model_name, pasted, TOKENS)
 st.caption(
-    "An encoder-decoder has three masks, one for each of its attentions: see translate on the page of heads, and the "
-    "three side by side on that of architectures."
+    "An encoder-decoder has three masks, one for each of its attentions: the page on heads shows them in the model "
+    "`translate`, that on architectures side by side."
 )
 cheating()
 page.question(

@@ -65,7 +65,8 @@ def show(prompt: Prompt) -> None:
         new = [*result.before, result.token]
         count = "1 token" if len(new) == 1 else f"{len(new)} tokens"
         st.markdown(f"**{count.capitalize()} drawn:**")
-        text.written(text.escape(joined(prompt, new)), "drawn")
+        shown = joined(prompt, new)
+        text.written(text.escape(shown if shown.strip() else text.visible(shown)), "drawn")
     with writing:
         _written(prompt, result)
     _line(result)
@@ -91,8 +92,8 @@ def show(prompt: Prompt) -> None:
     )
     page.question(
         "Temperature 0.1 and top-k 1 both sharpen. Is there a text that one can write and the other cannot?",
-        "Yes. Top-k 1 removes every token but the first for good. At temperature 0.1 all tokens stay possible, if "
-        "hardly: a token with half the probability of the best one is left with a part in 2^10 of it. The row of the "
+        "Yes. Top-k 1 removes every token but the first for good. At temperature 0.1 all tokens stay possible, "
+        "though barely: one with half the probability of the best is left with a part in 2^10 of it. The row of the "
         "temperature never cuts; the rows below do.",
     )
     page.how_it_is_computed(

@@ -113,7 +113,7 @@ def tiled(
     order: Order,
     row: int,
 ) -> FlashRun:
-    """One head of a model on a text in tiles, and the plain way."""
+    """One head of a model on a text in tiles, and by standard attention."""
     ids = first_tokens(model, tokenizer, text, limit).ids
     tiling = Tiling(n=len(ids), d_head=model.config.head_size, sram=sram, order=order)
     return follow(head_vectors(model, ids, layer, head), tiling, row)
@@ -141,7 +141,7 @@ def ledger(run: FlashRun, tile: int) -> Shown:
 
 
 def traffic(found: TrafficComparison) -> Shown:
-    """What has to be moved between memory and chip: the plain way, and tile by tile."""
+    """What has to be moved between memory and chip: by standard attention, and tile by tile."""
     return Shown(traffic_figure(found.naive, found.tiled, found.bytes_each, height=270), (moved(found),))
 
 
@@ -165,7 +165,7 @@ def around(
     causal: bool,
     row: int,
 ) -> RingRun:
-    """One head of a model on a text around the ring, and the plain way."""
+    """One head of a model on a text around the ring, and by standard attention."""
     ids = first_tokens(model, tokenizer, text, limit).ids
     return follow_ring(head_vectors(model, ids, layer, head), devices, layout, causal, row)
 

@@ -33,7 +33,7 @@ tiled = cache.of_model(max_entries=24)(experiments.tiled)
 
 
 def panel() -> None:
-    """The tiles, the numbers of one query, and the result beside the plain way's."""
+    """The tiles, the numbers of one query, and the result beside that of standard attention."""
     page.try_this(TRY)
     left, right = st.columns([1, 4], gap="medium")
     with left:
@@ -186,7 +186,7 @@ def _metrics(result: FlashRun, tile: int) -> None:
             ("Tile", moved.tile_words, None),
             ("HBM: values moved so far", moved.moved_words, few),
             (
-                "Difference to the plain way",
+                "Difference to standard attention",
                 (single, off.verdict),
                 "Over all queries and all numbers of the output, in float32.",
             ),

@@ -117,7 +117,7 @@ def _ring(result: RingRun, step: int) -> None:
 
 
 def _query(chosen: source.Head, result: RingRun, step: int) -> None:
-    """The state of one query, and how far all are from the plain way's result."""
+    """The state of one query, and how far all are from the result of standard attention."""
     device = int(result.home[result.row])
     name = text.escape(text.visible(chosen.read.tokens[result.row]))
     here = int(result.held[step, device])
@@ -139,7 +139,7 @@ def _query(chosen: source.Head, result: RingRun, step: int) -> None:
         st.columns(2),
         (
             ("Weight still to come", (found.missing_share, "mean over all queries"), None),
-            ("Off the plain way by", found.off_words, hint),
+            ("Off standard attention by", found.off_words, hint),
         ),
         strict=True,
     ):

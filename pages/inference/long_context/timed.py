@@ -56,10 +56,10 @@ def panel() -> None:
     )
     page.question(
         "Without a mask, fused attention does not skip a single multiplication. Where does its speed come from?",
-        "From memory. The plain way writes scores, reads them for the softmax, writes weights and reads them again; "
-        "with long sequences none of that fits into a cache. The fused kernel keeps a tile where the arithmetic "
-        "happens. Under a causal mask it also skips the tiles that lie in the future, which the plain way computes and "
-        "hides.",
+        "From memory. Standard attention writes scores, reads them for the softmax, writes weights and reads them "
+        "again; with long sequences none of that fits into a cache. The fused kernel keeps a tile where the arithmetic "
+        "happens. Under a causal mask it also skips the tiles that lie in the future, which standard attention "
+        "computes and hides.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.timed, made(timing.timed_points, config)),

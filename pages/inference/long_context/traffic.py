@@ -77,14 +77,14 @@ def panel() -> None:
         "Plain and tiled traffic grow with n², but tiles move about n²d²/M values instead of 4 n²: with d = 64 and 192 "
         "kB the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores "
         "of the loops added up, the dashed line is the theorem's term with its constant (12 with keys outside, 8 with "
-        "queries outside). Try a small SRAM with wide heads: M < 3 d², and tiles move more than the plain way. The "
-        "number of operations is the same; only the memory traffic changes."
+        "queries outside). Try a small SRAM with wide heads: M < 3 d², and tiles move more than standard attention. "
+        "The number of operations is the same; only the memory traffic changes."
     )
     page.question(
-        "Tiles read the same queries, or the same keys, many times; the plain way reads them once. Why do tiles still "
-        "move less?",
+        "Tiles read the same queries, or the same keys, many times; standard attention reads them once. Why do tiles "
+        "still move less?",
         "Their scores never leave SRAM: they are made there, used for the softmax's state and for the values, and "
-        "dropped. The plain way writes them, reads them for the softmax, writes the weights and reads those: 4 n² "
+        "dropped. Standard attention writes them, reads them for the softmax, writes the weights and reads those: 4 n² "
         "numbers. A pass over the queries moves only n d, and there are few passes if a tile is large.",
     )
     page.how_it_is_computed(

@@ -208,8 +208,8 @@ page.what_to_see(
     "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
 )
 st.caption(
-    f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes "
-    "first."
+    f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one that was "
+    "last used longest ago goes first."
 )
 page.question(
     "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",

@@ -25,8 +25,8 @@ from tfcore.training import preference
 
 HEIGHT = 400
 PATIENCE = 20.0  # seconds without anybody looking after which a run is stopped
-KEPT = "A kept run of these settings, trained by `python -m tfcore.training preference`."
-NOT_KEPT = "No run of this seed is kept: switch “Train it here” on to see one. Drawn is the kept run of seed 0."
+KEPT = "A stored run of these settings, trained by `python -m tfcore.training preference`."
+NOT_KEPT = "No run of this seed is stored: switch “Train it here” on to see one. Drawn is the stored run of seed 0."
 REWARD_LABELS: dict[RewardName, str] = {
     "animals": "words that name an animal",
     "happy": "ends happily (0 or 1)",
@@ -141,8 +141,9 @@ def _words(config: PreferenceConfig, run: Any) -> None:
     page.question(
         "DPO has no reward model and draws no samples while it trains. Where is the KL divergence in it?",
         "In the log-ratios to the original model. The best policy under a KL penalty is the original one times "
-        "exp(r / β), so the reward can be written as β times the log-ratio of policy and original (arXiv:2305.18290, "
-        "equation 5); DPO fits those implied rewards to the pairs.",
+        "exp(r / β), divided by its sum Z(x). So the reward is β times the log-ratio of policy and original, plus "
+        "β log Z(x), which is the same for both answers of a pair and cancels (arXiv:2305.18290, equations 4 to 6); "
+        "DPO fits what is left to the pairs.",
     )
     beside = made(experiments.ladder, config.reward)
     page.how_it_is_computed(

@@ -27,11 +27,9 @@ from tfcore.training import finetuning
 from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
 
 HEIGHT = 340
-KEPT = "A kept run of these settings, trained by `python -m tfcore.training finetuning`."
-BARS = "Bars at the end: kept runs with other seeds."
-NOT_KEPT = (
-    "No run of these settings is kept: switch “Train it here” on to see one. Drawn is a kept run of other settings."
-)
+KEPT = "A stored run of these settings, trained by `python -m tfcore.training finetuning`."
+BARS = "Bars at the end: stored runs with other seeds."
+NOT_KEPT = "No run of these settings is stored: switch “Train it here” on to see one. Drawn is a stored run of others."
 PATIENCE = 20.0  # seconds without anybody looking after which a run is stopped
 NAMES: dict[Method, str] = {"full": "all", "last": "last layers", "lora": "LoRA"}
 FACTORS = (0.1, 0.3, 1.0, 3.0)  # times the usual learning rate

@@ -234,7 +234,7 @@ def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
     from tfcore.loading.weights import size
 
     if job.state == "waiting":
-        return 0.0, f"Waiting: another model is being loaded, and {job.ahead} wait before this one"
+        return 0.0, f"Waiting: another model is being loaded, {job.turn('this one')}"
     if last is None:
         return 0.0, f"Looking at it, {job.seconds:.0f} s"
     what = {"download": "Downloaded", "load": "Loaded into memory:"}[last.stage]

@@ -117,7 +117,7 @@ def bar(
     """
     pace = f", {done / job.seconds:.1f} a second" if rate and done and job.seconds > 0 else ""
     said = {
-        "waiting": f"Waiting: other work is running, and {job.ahead} wait before this {work}",
+        "waiting": f"Waiting: other work is running, {job.turn(f'this {work}')}",
         "running": f"{step.capitalize()} {done} of {total}, {job.seconds:.0f} s{pace}",
         "done": f"{done} {step}s in {job.seconds:.1f} s{pace}",
         "stopped": f"Stopped at {step} {done} of {total}",

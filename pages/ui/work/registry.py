@@ -37,6 +37,12 @@ class Snapshot:
         """Whether it runs, or waits to."""
         return self.state in ACTIVE
 
+    def turn(self, this: str) -> str:
+        """How many wait before `this`, in words that follow on a comma."""
+        if not self.ahead:
+            return f"and {this} is next"
+        return f"and {self.ahead} {'waits' if self.ahead == 1 else 'wait'} before {this}"
+
     @property
     def moving(self) -> bool:
         """Whether there is more to come by itself."""

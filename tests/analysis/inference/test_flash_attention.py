@@ -201,7 +201,7 @@ def test_the_scores_of_a_tile():
     assert found.total == pytest.approx(sum(math.exp(score - max(scores)) for score in scores), rel=1e-5)
     planted = flash_attention.TileScores(13, 4, -1.5, 2.25)
     assert planted.sentence == "Scores of query 13 in tile 4: largest −1.500, weights adding up to 2.250."
-    assert flash_attention.PlainNumber(-0.125).sentence == "The plain way's first number: −0.125."
+    assert flash_attention.PlainNumber(-0.125).sentence == "First number by standard attention: −0.125."
 
 
 def test_the_latest_step_of_the_followed_query():
@@ -227,8 +227,8 @@ def test_a_comparison_in_bytes(order):
 def test_a_comparison_in_words():
     said = memory_traffic.Moved(4096, 64, 136_000_000, 17_000_000, 16_000_000.0, 4.0625)
     assert said.sentence == (
-        "One head, n = 4,096, d = 64, half precision: the plain way moves 136.0 MB, mostly scores and weights, twice "
-        "each; tiles 17.0 MB (8.00 × less) and no score at all."
+        "One head, n = 4,096, d = 64, half precision: standard attention moves 136.0 MB, mostly scores and weights, "
+        "twice each; tiles 17.0 MB (8.00 × less) and no score at all."
     )
     assert said.plain_words == ("136.0 MB", "4.06 n² numbers")
     assert said.tiled_words == ("17.0 MB", "8.00 × less")
@@ -245,8 +245,8 @@ def test_the_ends_of_the_curve():
     assert found.at_smallest > found.at_largest
     assert found.plain == 2 * naive_traffic(4096, 64).total
     assert memory_traffic.AgainstSram(16, 256, 200_000_000, 13_000_000, 136_000_000).sentence == (
-        "Bytes moved against SRAM: 200.0 MB at 16 kB, 13.0 MB at 256 kB, about as 1 ÷ M; the plain way 136.0 MB at any "
-        "size."
+        "Bytes moved against SRAM: 200.0 MB at 16 kB, 13.0 MB at 256 kB, about as 1 ÷ M; standard attention 136.0 MB "
+        "at any size."
     )
 
 
@@ -258,5 +258,5 @@ def test_what_the_tiles_so_far_moved():
     assert found.plain == 4 * 17 * 17 + 4 * 17 * 5
     planted = memory_traffic.MovedSoFar(8, 4, 37, 1_000, 12_000, 10_000)
     assert planted.tile_words == ("8 × 4", "32 scores at a time, of 1,369")
-    assert planted.moved_words == ("1,000", "plain way, in all: 10,000")
-    assert planted.sentence == "37 tokens are few: all tiles move 1.2 times what the plain way moves."
+    assert planted.moved_words == ("1,000", "standard attention, in all: 10,000")
+    assert planted.sentence == "37 tokens are few: all tiles move 1.2 times what standard attention moves."

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from tfcore import presets
@@ -45,17 +44,14 @@ def test_operations_in_words():
 def test_memory_of_a_layer():
     found = length_cost.layer_memory(COST, 1)
     assert (found.n, found.scores, found.vectors) == (4096, 2 * 12 * 4096**2, 2 * 4 * 768 * 4096)
-    assert max(n for n in LENGTHS if 2 * 12 * n * n <= 80 * 2**30) == found.fits == 2**15
+    assert 2 * 12 * found.fits**2 <= 80 * 2**30 < 2 * 12 * (found.fits + 1) ** 2
     assert found.times == "16.0 × Q, K, V, output"
     assert found.sentence == (
         "n = 4,096: 402.7 MB of scores, 25.2 MB of Q, K, V and output. Scores of one layer fit into 80 GiB, a GPU sold "
-        "as 80 GB, up to n = 32,768."
+        "as 80 GB, up to n = 59,826."
     )
-    full = replace(COST, matrices=np.array([1, length_cost.GPU, length_cost.GPU + 1, 2 * length_cost.GPU], np.int64))
-    assert length_cost.layer_memory(full, 0).fits == 4096
     long = length_cost.layer_memory(flop_count.length_cost(CONFIG, [2**17]), 0)
-    assert long.fits is None
-    assert long.sentence.endswith("at no length here.")
+    assert long.fits == found.fits, "it does not depend on the lengths that are drawn"
 
 
 @pytest.mark.parametrize("config", [CONFIG, presets.llama3_8b()], ids=["MHA", "GQA"])

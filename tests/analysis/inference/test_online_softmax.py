@@ -138,6 +138,6 @@ def test_the_equation_has_the_numbers_in_their_places():
 
 def test_a_difference_says_whether_it_is_rounding():
     small, large = Difference(1e-5, 3e-16), Difference(1.1e-5, 3e-16)
-    assert str(small) == "The difference to the plain way is 1.0e-05 at most (equal to 1e-5), in float64 3.0e-16."
+    assert str(small) == "The difference to standard attention is 1.0e-05 at most (equal to 1e-5), in float64 3.0e-16."
     assert (small.verdict, large.verdict) == ("equal to 1e-5", "rounding of float32")
     assert small.words == ("1.0e-05", "3.0e-16")

@@ -116,7 +116,7 @@ def test_what_is_still_to_come():
     assert (early.missing, early.off, early.is_last) == (run.missing[1], run.off[1], False)
     assert (last.is_last, last.final) == (True, Difference(run.difference, run.exact))
     planted = rings.StillToCome(0.125, 0.5, False, Difference(2e-7, 4e-16))
-    assert planted.sentence == "Weight still to come: 12.5%; off the plain way by 5.0e-01, not done yet."
+    assert planted.sentence == "Weight still to come: 12.5%; off standard attention by 5.0e-01, not done yet."
     ended = rings.StillToCome(0.0, 2e-7, True, Difference(2e-7, 4e-16))
     assert (ended.missing_share, ended.off_words) == ("0.0%", ("2.0e-07", "equal to 1e-5"))
     assert ended.in_double == "4e-16"

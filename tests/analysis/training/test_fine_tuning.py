@@ -45,11 +45,15 @@ def test_the_methods_compared():
     assert found.most[0] == "all weights"
     assert found.least[0] == "the last layer"
     assert "falls by 1.00 nats per token, that on the old one rises by 0.90." in str(found)
-    assert str(found).endswith("Least is forgotten by the last layer: 0.50 and 0.10.")
-    assert "all weights learns most (1.00 nats per token) and forgets least (0.90)." in str(compare_methods([full]))
+    assert str(found).endswith("Tuning the last layer forgets least: 0.50 and 0.10.")
+    assert "tuning all weights learns most (1.00 nats per token) and forgets least (0.90)." in str(
+        compare_methods([full])
+    )
     more = run("full", (0, 4.0, 2.0), (9, 2.8, 2.7), seed=1)
     assert compare_methods([full, last, more]).most == ("all weights", pytest.approx(1.1), pytest.approx(0.8))
-    assert str(compare_methods([full, last, more])).startswith("Of 3 runs that have ended (means over seeds), all")
+    assert str(compare_methods([full, last, more])).startswith(
+        "Of 3 runs that have ended (means over seeds), tuning all"
+    )
 
 
 def test_what_depends_on_the_seed():

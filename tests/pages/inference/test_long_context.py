@@ -51,7 +51,7 @@ def test_every_pattern_is_what_the_model_does(kind):
 def test_flash_attention_ends_at_the_plain_result(order):
     test = opened(look="flash", order=order, tile="15")
     found = metrics(test)
-    value, verdict = found["Difference to the plain way"]
+    value, verdict = found["Difference to standard attention"]
     assert float(value) <= 1e-5
     assert verdict == "equal to 1e-5"
     assert float(found["The same in float64"][0]) < 1e-14
@@ -95,14 +95,14 @@ def test_the_ring_ends_at_the_plain_result_and_stripes_are_fair():
     test = opened(look="ring", devices="4", step="4")
     found = metrics(test)
     assert found["Weight still to come"][0] == "0.0%"
-    assert found["Off the plain way by"][1] == "equal to 1e-5"
+    assert found["Off standard attention by"][1] == "equal to 1e-5"
     assert "3 of 4 devices idle" in captions(test)["ring"]
     busy = [
         int(re.search(r"busy (\d+)%", captions(test)[f"work-{name}"]).group(1)) for name in ("contiguous", "striped")
     ]
     assert busy == [54, 92]
     early = metrics(opened(look="ring", devices="4", step="1"))
-    assert early["Off the plain way by"][1] == "not done yet"
+    assert early["Off standard attention by"][1] == "not done yet"
     assert float(early["Weight still to come"][0].rstrip("%")) > 10
 
 

@@ -202,7 +202,8 @@ class FusedSpeed(Finding):
     Args:
         n: tokens; 0 where there is nothing to compare yet.
         plain, fused: seconds of the quickest run.
-        memory: bytes that the plain way had allocated at once over those of the fused; None where torch does not tell.
+        memory: bytes that standard attention had allocated at once over those of the fused; None where torch does not
+            tell.
         difference: the largest between the results.
     """
 

@@ -121,10 +121,10 @@ class FlashRun:
     Args:
         tiling: how the score matrix is cut.
         tiles: in order: first query, end, first key, end.
-        pattern: softmax of the whole row, the plain way; what each tile contributes to.
+        pattern: softmax of the whole row, as in standard attention; what each tile contributes to.
         row: the query that is followed.
         steps: what each tile of its row did.
-        output: of that query at the end, and `naive` the plain way's.
+        output: of that query at the end, and `naive` that of standard attention.
         difference: the largest between the two ways in float32, over all queries and all d_head numbers.
         exact: the same in float64: what is left of it when rounding is out of the way.
     """
@@ -146,7 +146,7 @@ class FlashRun:
 
     @property
     def off_by(self) -> Difference:
-        """The difference to the plain way."""
+        """The difference to standard attention."""
         return Difference(self.difference, self.exact)
 
     def done(self, tile: int) -> list[RowStep]:
@@ -295,10 +295,10 @@ def tile_scores(run: FlashRun, step: RowStep) -> TileScores:
 
 @dataclass(frozen=True, slots=True)
 class PlainNumber(Finding):
-    """The first number of the output of the followed query, computed the plain way."""
+    """The first number of the output of the followed query, by standard attention."""
 
     value: float
 
     @property
     def sentence(self) -> str:
-        return f"The plain way's first number: {compact(self.value)}."
+        return f"First number by standard attention: {compact(self.value)}."

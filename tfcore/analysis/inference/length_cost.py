@@ -1,5 +1,6 @@
 """What a length costs one model, and what sparse attention patterns cost instead."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -98,13 +99,13 @@ class LayerMemory(Finding):
         n: tokens.
         scores: of the score matrices of all heads.
         vectors: of queries, keys, values and output.
-        fits: the longest of the lengths whose scores fit into GPU bytes; None where none does.
+        fits: the longest text whose scores fit into GPU bytes.
     """
 
     n: int
     scores: int
     vectors: int
-    fits: int | None
+    fits: int
 
     @property
     def score_bytes(self) -> str:
@@ -117,17 +118,16 @@ class LayerMemory(Finding):
 
     @property
     def sentence(self) -> str:
-        fits = "at no length here" if self.fits is None else f"up to n = {self.fits:,}"
         return (
             f"n = {self.n:,}: {self.score_bytes} of scores, {prefixed(self.vectors)} of Q, K, V and output. Scores of "
-            f"one layer fit into 80 GiB, a GPU sold as 80 GB, {fits}."
+            f"one layer fit into 80 GiB, a GPU sold as 80 GB, up to n = {self.fits:,}."
         )
 
 
 def layer_memory(cost: LengthCost, at: int) -> LayerMemory:
     """Bytes at length number `at`."""
-    fitting = cost.n[cost.matrices <= GPU]
-    fits = int(fitting.max()) if len(fitting) else None
+    for_each_pair = int(cost.matrices[at]) / int(cost.n[at]) ** 2
+    fits = math.isqrt(int(GPU / for_each_pair))
     return LayerMemory(int(cost.n[at]), int(cost.matrices[at]), int(cost.vectors[at]), fits)
 
 

@@ -120,7 +120,7 @@ class TrafficComparison:
 
 
 def compare_traffic(n: int, d_head: int, sram: int, order: Order, causal: bool, bytes_each: int) -> TrafficComparison:
-    """Count the traffic of one head the plain way and in tiles, with the theorem's term beside it."""
+    """Count the traffic of one head in standard attention and in tiles, with the theorem's term beside it."""
     tiling = Tiling(n=n, d_head=d_head, sram=sram, causal=causal, order=order)
     return TrafficComparison(
         n=n,
@@ -141,7 +141,7 @@ class Moved(Finding):
         n, d_head: tokens, and numbers in each vector.
         plain, tiled: bytes counted.
         formula: bytes by the theorem; inf outside of its range.
-        squares: numbers that the plain way moves, in n squared.
+        squares: numbers that standard attention moves, in n squared.
     """
 
     n: int
@@ -164,7 +164,7 @@ class Moved(Finding):
 
     @property
     def tiled_words(self) -> tuple[str, str]:
-        """Bytes, beside the plain way."""
+        """Bytes, beside those of standard attention."""
         return prefixed(self.tiled), self.ratio
 
     @property
@@ -177,8 +177,8 @@ class Moved(Finding):
     @property
     def sentence(self) -> str:
         return (
-            f"One head, n = {self.n:,}, d = {self.d_head}, half precision: the plain way moves {prefixed(self.plain)}, "
-            f"mostly scores and weights, twice each; tiles {prefixed(self.tiled)} ({self.ratio}) and no score at all."
+            f"One head, n = {self.n:,}, d = {self.d_head}, half precision: standard attention moves "
+            f"{prefixed(self.plain)}, mostly scores and weights, twice each; tiles {prefixed(self.tiled)} ({self.ratio}) and no score at all."
         )
 
 
@@ -196,7 +196,7 @@ class AgainstSram(Finding):
     Args:
         smallest, largest: kB of SRAM.
         at_smallest, at_largest: bytes moved in tiles.
-        plain: bytes moved the plain way.
+        plain: bytes moved by standard attention.
     """
 
     smallest: int
@@ -209,7 +209,7 @@ class AgainstSram(Finding):
     def sentence(self) -> str:
         return (
             f"Bytes moved against SRAM: {prefixed(self.at_smallest)} at {self.smallest} kB, "
-            f"{prefixed(self.at_largest)} at {self.largest} kB, about as 1 ÷ M; the plain way "
+            f"{prefixed(self.at_largest)} at {self.largest} kB, about as 1 ÷ M; standard attention "
             f"{prefixed(self.plain)} at any size."
         )
 
@@ -229,7 +229,7 @@ class MovedSoFar(Finding):
         n: tokens.
         moved: numbers, by the tiles so far.
         in_all: by all tiles.
-        plain: by the plain way.
+        plain: by standard attention.
     """
 
     rows: int
@@ -246,12 +246,13 @@ class MovedSoFar(Finding):
 
     @property
     def moved_words(self) -> tuple[str, str]:
-        """Numbers so far, and the plain way's."""
-        return f"{self.moved:,}", f"plain way, in all: {self.plain:,}"
+        """Numbers so far, and those of standard attention."""
+        return f"{self.moved:,}", f"standard attention, in all: {self.plain:,}"
 
     @property
     def sentence(self) -> str:
-        return f"{self.n} tokens are few: all tiles move {self.in_all / self.plain:.1f} times what the plain way moves."
+        times = self.in_all / self.plain
+        return f"{self.n} tokens are few: all tiles move {times:.1f} times what standard attention moves."
 
 
 def moved_so_far(run: FlashRun, tile: int) -> MovedSoFar:

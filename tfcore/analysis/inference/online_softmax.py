@@ -43,7 +43,7 @@ class HeadVectors:
         return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
 
     def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
-        """Weights and output the plain way: all scores at once, the softmax of every row, the weighted values."""
+        """Weights and output by standard attention: all scores, the softmax of every row, the weighted values."""
         every = torch.arange(len(self.q))
         weights = attention_weights(self.scores(every, every, causal))
         return weights, weighted_values(weights, self.v)
@@ -286,7 +286,7 @@ def row_progress(unit: str, done: Sequence[RowStep], total: int) -> RowProgress:
 
 @dataclass(frozen=True, slots=True)
 class Difference(Finding):
-    """How far attention in pieces is from the plain way.
+    """How far attention in pieces is from standard attention.
 
     Args:
         single: the largest difference in float32, over all queries and numbers.
@@ -309,4 +309,4 @@ class Difference(Finding):
     @property
     def sentence(self) -> str:
         single, double = self.words
-        return f"The difference to the plain way is {single} at most ({self.verdict}), in float64 {double}."
+        return f"The difference to standard attention is {single} at most ({self.verdict}), in float64 {double}."

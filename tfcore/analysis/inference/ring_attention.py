@@ -99,7 +99,7 @@ class RingRun:
         row: the query that is followed, on device home[row].
         steps: what each arriving block did to it.
         missing: after each step, the share of the softmax's weight that no query's state has yet, on average.
-        difference: the largest between this and the plain way, float32, over all queries and numbers.
+        difference: the largest between this and standard attention, float32, over all queries and numbers.
         exact: the same in float64.
         off: the same after each step, as if the states were finished then; None where there is nothing yet.
     """
@@ -116,13 +116,13 @@ class RingRun:
 
     @property
     def off_by(self) -> Difference:
-        """The difference to the plain way at the end."""
+        """The difference to standard attention at the end."""
         return Difference(self.difference, self.exact)
 
 
 @torch.no_grad()
 def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool, row: int) -> RingRun:
-    """Run a head around the ring and the plain way, and follow one query.
+    """Run a head around the ring and through standard attention, and follow one query.
 
     Raises:
         ValueError: a row outside the text, or more devices than tokens.
@@ -226,7 +226,7 @@ class StillToCome(Finding):
 
     Args:
         missing: share of the softmax's weight that has not come yet, mean over all queries.
-        off: the largest difference to the plain way, if the states were finished now.
+        off: the largest difference to standard attention, if the states were finished now.
         is_last: whether this is the last step.
         final: the difference at the end.
     """
@@ -253,7 +253,7 @@ class StillToCome(Finding):
     @property
     def sentence(self) -> str:
         value, verdict = self.off_words
-        return f"Weight still to come: {self.missing_share}; off the plain way by {value}, {verdict}."
+        return f"Weight still to come: {self.missing_share}; off standard attention by {value}, {verdict}."
 
 
 def still_to_come(run: RingRun, step: int) -> StillToCome:

@@ -198,10 +198,10 @@ class MethodsCompared(Finding):
         (most, gain, forgot), (least, small_gain, little) = self.most, self.least
         among = f"Of {self.runs} runs that have ended (means over seeds)"
         if most == least:
-            return f"{among}, {most} learns most ({gain:.2f} nats per token) and forgets least ({forgot:.2f})."
+            return f"{among}, tuning {most} learns most ({gain:.2f} nats per token) and forgets least ({forgot:.2f})."
         return (
-            f"{among}, {most} learns most: the loss on the new text falls by {gain:.2f} nats per token, that on the "
-            f"old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and {little:.2f}."
+            f"{among}, tuning {most} learns most: the loss on the new text falls by {gain:.2f} nats per token, that on "
+            f"the old one rises by {forgot:.2f}. Tuning {least} forgets least: {small_gain:.2f} and {little:.2f}."
         )
 
 

@@ -103,7 +103,7 @@ def _box(
 
 
 def traffic_figure(naive: MemoryTraffic, tiled: MemoryTraffic, bytes_each: int, height: int) -> go.Figure:
-    """Bars of what is read and written, the plain way and in tiles, stacked by what it is."""
+    """Bars of what is read and written, by standard attention and in tiles, stacked by what it is."""
     rows = [
         ("plain: read", naive.reads),
         ("plain: written", naive.writes),
@@ -137,7 +137,7 @@ def traffic_figure(naive: MemoryTraffic, tiled: MemoryTraffic, bytes_each: int, 
 def sram_figure(
     sizes: Sequence[float], counted: Sequence[float], formula: Sequence[float], naive: float, at: int, height: int
 ) -> go.Figure:
-    """Bytes moved against the size of SRAM: counted as marks, the theorem as a line, the plain way as another.
+    """Bytes moved against the size of SRAM: counted as marks, the theorem as a line, standard attention as another.
 
     Args:
         sizes: of SRAM in kilobytes.
@@ -153,9 +153,9 @@ def sram_figure(
             "mode": "lines",
             "x": x,
             "y": np.full(len(x), naive),
-            "name": "plain way",
+            "name": "standard attention",
             "line": {"color": NAIVE, "width": 2.5},
-            "hovertemplate": "plain way: %{y:.3s}B<extra></extra>",
+            "hovertemplate": "standard attention: %{y:.3s}B<extra></extra>",
         },
         {
             "type": "scatter",

@@ -55,7 +55,7 @@ def test_they_are_counted(writes):
     assert sum(tally) == OF_EACH
     best = sum(score == 2 for each in said.values() for score, _ in each.values())
     assert (found.of_all, found.rated) == (best, 5 * OF_EACH)
-    assert f"{tally[2]} with 2, {tally[1]} with 1, {tally[0]} with 0" in str(found)
+    assert f"gave 2 points to {tally[2]}, 1 to {tally[1]} and 0 to {tally[0]} (" in str(found)
     assert f"{best} of 50 have 2 ({best / 50:.0%}, 95 % interval " in str(found)
 
 

@@ -120,6 +120,8 @@ def test_few_run_few_wait_and_the_next_is_refused():
     gates = [began(jobs, key, key) for key in "ab"]
     waiting = [jobs.start(key, lambda: iter([1]), key) for key in "cd"]
     assert [(job.state, job.ahead) for job in waiting] == [("waiting", 0), ("waiting", 1)]
+    said = ["and this one is next", "and 1 waits before this one"]
+    assert [job.turn("this one") for job in waiting] == said
     assert jobs.start("e", lambda: iter([1]), "e").state == "refused"
     assert jobs.look("e", "e") is None
     jobs.stop("c", "c")  # out of the queue at once

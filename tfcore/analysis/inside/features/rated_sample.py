@@ -81,8 +81,8 @@ class RatedSample(Finding):
         none, most, every = self.scores
         return (
             f"A language model read and rated {sum(self.scores)} features of {self.dictionary}, drawn at "
-            f"random: {every} with 2, {most} with 1, {none} with 0 ({RULE}). Of all five "
-            f"dictionaries, {self.of_all} of {self.rated} have 2 "
+            f"random, and gave 2 points to {every}, 1 to {most} and 0 to {none} ({RULE}). Of all five "
+            f"dictionaries, {self.of_all} of {self.rated} have 2 points "
             f"({self.of_all / self.rated:.0%}, 95 % interval {low:.0%} to {high:.0%})."
         )
 

@@ -121,7 +121,7 @@ def window_reaches(tokens: int = 64, layers: int = 8) -> Checked:
 
 
 def flash_is_exact(model: Transformer, tokenizer: Any) -> Checked:
-    """Largest difference of one head's output, tile by tile and the plain way, over its largest number."""
+    """Largest difference of one head's output, tile by tile and by standard attention, over its largest number."""
     ids = tokenizer.encode(" ".join(PROMPTS[:3]))
     vectors = head_vectors(model, ids, 1, 0)
     n, d_head = vectors.q.shape
