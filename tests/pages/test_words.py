@@ -106,6 +106,7 @@ def test_visible_texts_have_the_fields_words():
         "a small teller of stories",
         "its larger brother",
         "healthy twin",
+        "Off the plain way by",
     ],
 )
 def test_it_can_fail(text):

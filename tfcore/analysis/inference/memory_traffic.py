@@ -178,7 +178,8 @@ class Moved(Finding):
     def sentence(self) -> str:
         return (
             f"One head, n = {self.n:,}, d = {self.d_head}, half precision: standard attention moves "
-            f"{prefixed(self.plain)}, mostly scores and weights, twice each; tiles {prefixed(self.tiled)} ({self.ratio}) and no score at all."
+            f"{prefixed(self.plain)}, mostly scores and weights, twice each; tiles {prefixed(self.tiled)} "
+            f"({self.ratio}) and no score at all."
         )
 
 
