@@ -45,7 +45,9 @@ def every_head(choice: Choice) -> None:
     latest = page.Latest()
     closer(choice, found, (picture, beside, below), latest)
     st.subheader("Every head, measured", anchor=False)
-    st.caption("Kind and score: of the model, on the standard texts. All other columns: on this text.")
+    st.caption(
+        f"Kind and score: on {choice.kinds_on}, induction on repeated random tokens. All other columns: on this text."
+    )
     st.dataframe(
         head_table(scores, choice.kinds),
         hide_index=True,
@@ -75,7 +77,7 @@ def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: p
             view: figures.View = controls.segmented("As", "view", ["map", "lines"], "map")
             window = _choose_range(max(n_query, n_key), token if view == "lines" else None)
         title = {
-            "head": str(head_kind(choice.kinds, layer, head)).removesuffix("."),
+            "head": str(head_kind(choice.kinds, layer, head, choice.kinds_on)).removesuffix("."),
             "mean": f"Layer {layer}: mean of {patterns.shape[1]} heads",
             "rollout": f"Layers 0 to {layer}, multiplied: rollout",
         }[of]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import Choice, first_view, kinds_of
+from pages.foundations.heads.reading import Choice, first_view
 from pages.ui import controls
 from pages.ui.components.figure import Event, figure
 from tfcore.analysis.foundations.attention_maps import hidden_sink
@@ -108,8 +108,8 @@ def _map(choice: Choice, by: str, query: int, key: int, layer: int, head: int) -
     kinds = choice.kinds
     shown = experiments.head_map(choice.reading, kinds, by, query, key, layer, head)
     height = head_map.kind_map_height(kinds.kind) if by == KIND else head_map.value_map_height(kinds.kind)
-    told = "standard texts without their first token" if kinds_of(choice.model_name, choice.part) else "this text"
-    said = f"What a head does was measured on {told}, induction on repeated random tokens."
+    first = " without their first token" if choice.kinds_on != "this text" else ""
+    said = f"What a head does was measured on {choice.kinds_on}{first}, induction on repeated random tokens."
     said = said if by == KIND else shown.caption
     figure(
         shown.figure,

@@ -144,6 +144,11 @@ class Choice:
         """The kinds of the heads: of the model, or where the standard texts say nothing to it, on this text."""
         return kinds_of(self.model_name, self.part) or self.reading.found.heads
 
+    @property
+    def kinds_on(self) -> str:
+        """What these kinds were told from, in words."""
+        return "the standard texts" if kinds_of(self.model_name, self.part) else "this text"
+
 
 def first_view(choice: Choice) -> tuple[int, int, int]:
     """Layer, head and query token to begin with: the model's strongest induction head, say, where this text gives it a

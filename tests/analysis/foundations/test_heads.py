@@ -298,7 +298,11 @@ def test_the_kind_of_a_head_is_that_of_its_layer_and_head():
     scores = scores_of([["self", "local"], ["broad", "induction"], ["duplicate", "self"]], [[1, 2], [3, 4], [5, 6]])
     one = head_kind(scores, 1, 0)
     assert (one.layer, one.head, one.kind, one.score) == (1, 0, "broad", 3)
-    assert str(HeadKind(3, 0, "induction", 0.934)) == "Layer 3, head 0: induction 0.93."
+    assert str(HeadKind(3, 0, "induction", 0.934)) == "Layer 3, head 0: induction 0.93 on this text."
+    tested = head_kind(replace(scores, is_tested=True), 1, 1, "the standard texts")
+    assert str(tested) == "Layer 1, head 1: induction 4.00 on repeated random tokens."
+    assert str(one) == "Layer 1, head 0: broad 3.00 on this text."
+    assert str(head_kind(scores, 0, 0, "the standard texts")) == "Layer 0, head 0: self 1.00 on the standard texts."
     some = head_kinds(scores, [(2, 1), (0, 1)])
     assert [(one.layer, one.head, one.kind) for one in some.heads] == [(2, 1, "self"), (0, 1, "local")]
     assert str(some) == ("Attention maps of 2 of 6 heads, each with its kind: 2.1 self 6.00, 0.1 local 2.00.")

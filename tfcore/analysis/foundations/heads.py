@@ -40,6 +40,7 @@ class HeadScores:
         score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
         entropy: mean entropy of the weights, bits.
         distance: mean distance from query to key, weighted by attention, tokens.
+        is_tested: whether induction was told from repeated random tokens.
     """
 
     scores: dict[str, Float[ndarray, "layer head"]]
@@ -47,6 +48,7 @@ class HeadScores:
     score: Float[ndarray, "layer head"]
     entropy: Float[ndarray, "layer head"]
     distance: Float[ndarray, "layer head"]
+    is_tested: bool = False
 
 
 def score_heads(
@@ -72,7 +74,7 @@ def score_heads(
 def _with_induction(found: HeadScores, inducing: Float[ndarray, "layer head"]) -> HeadScores:
     is_inducing = inducing >= THRESHOLD
     kind = np.where(is_inducing, "induction", found.kind)
-    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
+    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score), is_tested=True)
 
 
 def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None) -> HeadScores:
@@ -274,12 +276,17 @@ def head_table(scores: HeadScores, kinds: HeadScores) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class HeadKind(Finding):
-    """The kind of one head and its score."""
+    """The kind of one head and its score.
+
+    Args:
+        on: what the kind was told from, as in "this text".
+    """
 
     layer: int
     head: int
     kind: str
     score: float
+    on: str = "this text"
 
     @property
     def name(self) -> str:
@@ -288,12 +295,18 @@ class HeadKind(Finding):
 
     @property
     def sentence(self) -> str:
-        return f"Layer {self.layer}, head {self.head}: {self.name}."
+        return f"Layer {self.layer}, head {self.head}: {self.name} on {self.on}."
 
 
-def head_kind(scores: HeadScores, layer: int, head: int) -> HeadKind:
-    """What one head does."""
-    return HeadKind(layer, head, str(scores.kind[layer, head]), float(scores.score[layer, head]))
+def head_kind(scores: HeadScores, layer: int, head: int, on: str = "this text") -> HeadKind:
+    """What one head does.
+
+    Args:
+        on: what the scores are of; those of induction may be of repeated random tokens.
+    """
+    kind = str(scores.kind[layer, head])
+    on = "repeated random tokens" if kind == "induction" and scores.is_tested else on
+    return HeadKind(layer, head, kind, float(scores.score[layer, head]), on)
 
 
 @dataclass(frozen=True, slots=True)
