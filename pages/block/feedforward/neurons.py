@@ -82,7 +82,7 @@ def show() -> None:
     page.what_to_see(
         "The marked tokens are those with the neuron's largest activations. The bars are its value vector, taken "
         "through the final norm and the unembedding: the tokens whose logits it raises or lowers directly. Where both "
-        "fit, as after “Thank” and “you”, the neuron reads like a rule; the number at the left says how much the "
+        "fit, the neuron reads like a rule; the number at the left says how much the "
         "prediction depends on it alone. Later layers also read what a neuron writes, which the bars do not show."
     )
     page.question(

@@ -76,8 +76,8 @@ def why(choice: Choice) -> None:
     page.what_to_see(
         "Before it was a weight, it was a score: query times key. Both are read from the residual stream, a sum of all "
         "that was written there before, so the score is a sum over pairs: what wrote at the query by what wrote at the "
-        "key. Look at the bars first. In an induction head one column stands out: a head one token further back in the "
-        "chain, which put the token before the key into the key. Scores matter through their differences alone: under "
+        "key. Look at the bars first. Of an induction head, look for the column of a previous-token head in a layer "
+        "below, which put the token before the key into the key. Scores matter through their differences alone: under "
         "More settings take the score of another key away, and see why it looks here and not there."
     )
     page.question(

@@ -76,8 +76,7 @@ def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
     with picture:
         grid(choice, stages, tuned, first)
     page.what_to_see(
-        f"Read a row from left to right. {about_lens(reading, tuned)} The correct next token, framed, is often "
-        "the prediction some layers before the end, and sometimes lost again."
+        f"Read a row from left to right. {about_lens(reading, tuned)} {on_its_way(reading, stages, tuned)}"
     )
     programs = [on_the_way(choice, tuned)]
     if reading.model in with_tuned_lens():
@@ -110,6 +109,13 @@ def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
         ),
         terms=("logit lens", "tuned lens", "KL divergence"),
     )
+
+
+def on_its_way(reading: Reading, stages: tuple[str, ...], tuned: str | None) -> str:
+    """Where the framed token is the prediction in the end, and before; nothing of a text that ends with its first
+    token."""
+    found, _ = every_guess(reading.model, reading.pasted, TOKENS, stages, reading.bos, tuned)
+    return str(analysis.correct_on_the_way(found)) if len(reading.ids) > 1 else ""
 
 
 def about_lens(reading: Reading, tuned: str | None) -> str:

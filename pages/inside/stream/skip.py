@@ -67,7 +67,7 @@ def skip(reading: Reading, more: Any) -> None:
     else:
         st.info("One token has nothing that follows it: give at least two to see the loss of each.")
     page.what_to_see(
-        "The residual stream runs past what is skipped, so the model still predicts, and often the same token. Red "
+        "The residual stream runs past what is skipped, so the model still predicts. Red "
         "cells are tokens with a higher loss without the part, blue ones with a lower loss. A row that is red "
         "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens need."
     )

@@ -264,3 +264,11 @@ def test_tokens_without_any_probability_do_not_differ():
 def test_changed_tokens_are_counted():
     assert str(changed_tokens([1, 2, 3, 4], [1, 9, 3, 8])) == "2 of 4 tokens changed."
     assert changed_tokens([1, 2], [1, 2]).title == "the same, token for token"
+
+
+def test_neither_zero_nor_mean_ablation_costs_more_of_every_head():
+    """The page asks which of them does; on its text half of the heads of stories go either way."""
+    model, tokenizer = load("stories")
+    ids, text = tokenizer.encode("Sam was a little boy. One day, Sam said that"), Quantity("text")
+    zero, mean = (all_effects(list(knock_out_each(model, ids, text, action)), 4)[:, :6] for action in ("zero", "mean"))
+    assert (zero > mean).sum() == 12

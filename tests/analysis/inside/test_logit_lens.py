@@ -14,6 +14,7 @@ from tfcore.analysis.inside.logit_lens import (
     TokenPath,
     correct_at_ends,
     correct_by_stage,
+    correct_on_the_way,
     embedding_predicts_input,
     follow_tokens,
     lens_cells,
@@ -238,3 +239,16 @@ def test_a_token_stage_by_stage_in_words():
     never = TokenPath(STAGES, probability, probability, np.array([[4, 0], [1, 1], [2, 2]]))
     assert probability_by_stage(never, "x").leads == ()
     assert str(probability_by_stage(never, "x")).endswith("It is the top prediction at no stage.")
+
+
+def test_the_correct_token_on_its_way():
+    """Four positions with a next token: kept from the stage before, new at the end, lost again, never."""
+    rank = np.array([[3, 9, 0, 2], [0, 4, 0, 1], [0, 0, 1, 5]])
+    nothing = np.zeros((3, 5, 1))
+    found = Lens(("a", "b", "c"), nothing.astype(int), nothing, np.zeros((3, 4)), rank)
+    assert str(correct_on_the_way(found)) == (
+        "The correct next token, framed, is the prediction at 2 positions in the end, at 1 of them already a stage "
+        "before; at 1 it was at some stage and is lost again."
+    )
+    nowhere = Lens(("a",), nothing[:1].astype(int), nothing[:1], np.zeros((1, 4)), rank[:1] + 1)
+    assert "nowhere in this text" in str(correct_on_the_way(nowhere))

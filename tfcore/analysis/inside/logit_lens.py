@@ -14,6 +14,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import check_model, unembedding
 from tfcore.analysis.inside.residual_stream import stage_names, stages
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.quantities import counted
 from tfcore.analysis.token_text import label, visible
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.linear import linear
@@ -239,6 +240,36 @@ def correct_at_ends(found: Lens) -> CorrectAtEnds:
     """Counts of the first and the last stage."""
     names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
     return CorrectAtEnds(names[0], names[-1], counts[0], counts[-1], found.next_rank.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectOnTheWay(Finding):
+    """Where the token that follows is the top prediction before the last stage, and whether it stays.
+
+    Args:
+        last: positions at which it is the top prediction after the last stage.
+        before: of these, those at which it was already after the stage before.
+        lost: positions at which it was at some stage and is not after the last.
+    """
+
+    last: int
+    before: int
+    lost: int
+
+    @property
+    def sentence(self) -> str:
+        if not self.last and not self.lost:
+            return "The correct next token, framed, is the prediction nowhere in this text, at no stage."
+        first = f"The correct next token, framed, is the prediction at {counted(self.last, 'position')} in the end"
+        was = f", at {self.before} of them already a stage before" if self.last else ""
+        return f"{first}{was}; at {self.lost} it was at some stage and is lost again."
+
+
+def correct_on_the_way(found: Lens) -> CorrectOnTheWay:
+    """Count the framed cells of every row."""
+    framed = found.correct_cells()
+    last, before = framed[-1], framed[-2] if len(framed) > 1 else framed[-1]
+    return CorrectOnTheWay(int(last.sum()), int((last & before).sum()), int((framed.any(0) & ~last).sum()))
 
 
 @dataclass(frozen=True, slots=True)
