@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from os import environ
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,16 +21,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
+from tests.comparison import NUMBER, SHARE, differences, unmatched
 from tests.pages.figures import Everything, array, figures, heads, tables
 from tests.pages.visits import plain
 
 FOLDER = Path(__file__).parent / "records"
 DRAWN = (":figure", ":river", ":bars", ":planes")  # what keys of pictures end with
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
-NEAR = 2e-3  # results of two processors differ by less
-FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
 LABELLED = ("button", "download_button", "expander", "page_link")
 CONTROLS = (
@@ -114,16 +112,6 @@ def drawn(test: AppTest) -> dict[str, list[list[Any]]]:
     return parts | _components(test) | {f"{k} as a table": [_table(v)] for k, v in tables(test).items()} | lists
 
 
-def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
-    """Parts that differ from each other by more than results of two processors do."""
-    found: dict[tuple[float, int], list[list[Any]]] = {}  # by their words and length
-    for part in parts:
-        alike = found.setdefault((part[0], len(part)), [])
-        if all(differences(part, known) for known in alike):
-            alike.append(part)
-    return [part for alike in found.values() for part in alike]
-
-
 def _in_sight(head: dict[str, Any]) -> dict[str, Any]:
     """From which width on a figure scrolls, what of it is in sight at first, and whether cells are marked."""
     found = {"at": head["at"], "cursor": head["cursor"], "minWidth": head["minWidth"]}
@@ -138,7 +126,13 @@ def _texts(test: AppTest) -> list[str]:
     for kind in LABELLED:
         protos = [element.proto for element in test.get(kind)]
         texts += [f"{kind} {proto.label} {getattr(proto, 'query_string', '')}" for proto in protos]
-    return [f"{text[:40]} {_checksum(text)} {' '.join(NUMBER.findall(text))}".strip() for text in texts]
+    return [f"{text[:40]} {_checksum(text)} {' '.join(_numbers(text))}".strip() for text in texts]
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """The numbers in a text, without Markdown's escapes; those of percentages with their sign."""
+    for found in NUMBER.finditer(text):
+        yield found[0].replace("\\", "") + "%" * bool(SHARE.match(text, found.end()))
 
 
 def _checksum(text: str) -> str:
@@ -225,56 +219,6 @@ def _leaves(node: Any) -> Iterator[Any]:
         yield float(node)
     else:
         yield str(node)
-
-
-def differences(found: Any, known: Any, path: str = "") -> list[str]:
-    """Where two records differ, as "path: found, not known"."""
-    if isinstance(found, dict) and isinstance(known, dict):
-        keys = dict.fromkeys([*known, *found])
-        return [line for key in keys for line in differences(found.get(key), known.get(key), f"{path}/{key}")]
-    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
-        pairs = zip(found, known, strict=True)
-        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{path}/{i}")]
-    if isinstance(found, float | int) and isinstance(known, float | int):
-        same = abs(found - known) <= max(NEAR * max(abs(found), abs(known)), FLOAT32)
-    elif isinstance(found, str) and isinstance(known, str):
-        same = _alike(found, known)
-    else:
-        same = found == known
-    return [] if same else [f"{path}: {found!r}, not {known!r}"]
-
-
-def _alike(one: str, other: str) -> bool:
-    """Texts that are the same, their numbers within one unit of the last digit."""
-    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
-        return False
-    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
-    return all(_near(a[0], b[0], share=one[a.end() :].lstrip().startswith("%")) for a, b in pairs)
-
-
-def _near(one: str, other: str, share: bool = False) -> bool:
-    digits = len(one.partition("e")[0].partition(".")[2])
-    unit = 10.0**-digits if "." in one or share else 0.0  # whole numbers are counts, but for percentages
-    a, b = (float(text.replace(",", "")) for text in (one, other))
-    if "e-" in one + other and max(a, b) < 1e-4:  # rounding errors, which differ from processor to processor
-        return True
-    return abs(a - b) <= max(1.01 * unit, 0 if not unit else NEAR * abs(a))
-
-
-def unmatched(found: Any, known: Any, path: str = "") -> list[str]:
-    """Where two records differ, but for the order and the number of parts that are alike."""
-    if isinstance(found, dict) and isinstance(known, dict):
-        keys = dict.fromkeys([*known, *found])
-        return [line for key in keys for line in unmatched(found.get(key, []), known.get(key, []), f"{path}/{key}")]
-    new = _without(found, known)
-    return [f"{path}: {part!r} is new" for part in new] + [f"{path}: no {part!r}" for part in _without(known, found)]
-
-
-def _without(parts: list[Any], others: list[Any]) -> list[Any]:
-    """Those parts that are like none of the others."""
-    there = {repr(other) for other in others}
-    left = [part for part in parts if repr(part) not in there]
-    return [part for part in left if all(differences(part, other) for other in others)]
 
 
 def compare(name: str, found: dict[str, Any], *, in_order: bool = True) -> list[str]:

@@ -14,11 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs, live
+from tests.comparison import distinct
 from tests.pages.clicks import record_clicks
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
-from tests.pages.recorded import ask_for_tables, compare, distinct, drawn, places, record, said_and_set, set_by_buttons
+from tests.pages.recorded import ask_for_tables, compare, drawn, places, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfcore
-from tests.pages.recorded import ANEW, differences
+from tests.comparison import differences
+from tests.pages.recorded import ANEW
 from tfcore.analysis.reference.folklore import CHAPTERS, CLAIMS
 from tfcore.analysis.reference.folklore import claim as rules
 from tfcore.analysis.reference.folklore.claim import compare

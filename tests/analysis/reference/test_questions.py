@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.pages.recorded import differences
+from tests.comparison import differences
 from tfcore import presets
 from tfcore.analysis.reference.questions import Problem
 from tfcore.analysis.reference.questions.problem import (

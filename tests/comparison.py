@@ -1,0 +1,94 @@
+"""Two results compared as two processors come to them: words exactly, numbers but for what rounding decides."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+NUMBER = re.compile(
+    r"\d(?:[\d,]|\\,(?=\d))*(?:\\?\.\d+)?(?:e\\?[+-]?\d+)?"
+)  # in Markdown, too, where signs are escaped
+SHARE = re.compile(r"[\s\\]*%(?![\dA-F]{2})")  # after a number; in addresses other signs are written so
+NEAR = 2e-3  # results of two processors differ by less
+FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
+
+
+def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
+    """Parts that differ from each other by more than half of what results of two processors may differ by: on another
+    processor some others may be left, and each is still like one of these."""
+    found: dict[tuple[float, int], list[list[Any]]] = {}  # by their words and length
+    for part in parts:
+        alike = found.setdefault((part[0], len(part)), [])
+        if all(differences(part, known, near=NEAR / 2) for known in alike):
+            alike.append(part)
+    return [part for alike in found.values() for part in alike]
+
+
+def differences(found: Any, known: Any, path: str = "", near: float = NEAR) -> list[str]:
+    """Where two results differ, as "path: found, not known". Numbers may differ by the fraction `near`."""
+    if isinstance(found, dict) and isinstance(known, dict):
+        keys = dict.fromkeys([*known, *found])
+        return [line for key in keys for line in differences(found.get(key), known.get(key), f"{path}/{key}", near)]
+    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
+        pairs = zip(found, known, strict=True)
+        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{path}/{i}", near)]
+    if isinstance(found, float | int) and isinstance(known, float | int):
+        same = found == known if _is_count(found) and _is_count(known) else _close(found, known, near)
+    elif isinstance(found, str) and isinstance(known, str):
+        same = _alike(found, known)
+    else:
+        same = found == known
+    return [] if same else [f"{path}: {found!r}, not {known!r}"]
+
+
+def _is_count(number: float) -> bool:
+    """Whether a number is whole and none that was rounded to five digits: a count, or the checksum of words."""
+    return float(number).is_integer() and (
+        abs(number) < 1e4 or (abs(number) < 2**32 and float(f"{number:.5g}") != number)
+    )
+
+
+def _close(found: float, known: float, near: float) -> bool:
+    return abs(found - known) <= max(near * max(abs(found), abs(known)), FLOAT32)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Texts that are the same, but for what rounding decides of their numbers."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
+    return all(_near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs)
+
+
+def _near(one: str, other: str, share: bool) -> bool:
+    """Printed numbers that differ by at most one unit of the last digit, of the one with fewer digits. Whole numbers,
+    but for percentages, are counts: the same. What is written as a power of ten below 1e-4 is a rounding error, and of
+    any size."""
+    (a, one_unit), (b, other_unit) = _read(one), _read(other)
+    if "e" in one and "e" in other and max(a, b) < 1e-4:
+        return True
+    if not share and one_unit == other_unit == 1:
+        return a == b
+    return abs(a - b) <= max(1.01 * max(one_unit, other_unit), NEAR * a)
+
+
+def _read(text: str) -> tuple[float, float]:
+    """A printed number, and one unit of its last digit."""
+    plain = text.replace(",", "").replace("\\", "")
+    digits, _, exponent = plain.partition("e")
+    return float(plain), 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+
+
+def unmatched(found: Any, known: Any, path: str = "") -> list[str]:
+    """Where two records differ, but for the order and the number of parts that are alike."""
+    if isinstance(found, dict) and isinstance(known, dict):
+        keys = dict.fromkeys([*known, *found])
+        return [line for key in keys for line in unmatched(found.get(key, []), known.get(key, []), f"{path}/{key}")]
+    new = _without(found, known)
+    return [f"{path}: {part!r} is new" for part in new] + [f"{path}: no {part!r}" for part in _without(known, found)]
+
+
+def _without(parts: list[Any], others: list[Any]) -> list[Any]:
+    """Those parts that are like none of the others."""
+    there = {repr(other) for other in others}
+    left = [part for part in parts if repr(part) not in there]
+    return [part for part in left if all(differences(part, other) for other in others)]

@@ -1,0 +1,79 @@
+"""What is recorded is compared as two processors come to it: another word, another count or another number is seen, a
+last digit that rounding decides is not."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.comparison import NEAR, differences, distinct, unmatched
+from tests.pages.recorded import said_and_set
+
+SAME = {
+    "a last digit": ("0.4712 of all", "0.4713 of all"),
+    "up to another power of ten": ("9.99 times", "10.00 times"),
+    "fewer digits": ("999.5 tokens", "1,000 tokens"),
+    "a percentage": ("47 % of it", "48 % of it"),
+    "a percentage in Markdown": ("47 \\% of it", "48 \\% of it"),
+    "a point in Markdown": ("H\\(P\\) is 1\\.65834", "H\\(P\\) is 1\\.65835"),
+    "a power": ("1.27e+21 operations", "1.28e+21 operations"),
+    "a small one": ("2.1e\\-03 apart", "2.2e\\-03 apart"),
+    "what is nothing but rounding": ("2.1e-07 apart", "7e-08 apart"),
+    "a number": (0.50319, 0.50322),
+    "a sum of the same numbers": (1.2345e-9, -1e-8),
+    "a large number of five digits": (12346.0, 12347.0),
+    "a power of ten": (1.778279410038923e17, 1.778279410038924e17),
+}
+OTHER = {
+    "a word": ("Head 3 looks back", "Head 3 looks ahead"),
+    "a word, in a checksum": (592241764.0, 592241765.0),
+    "a sign": ("A loss of -0.47", "A loss of +0.47"),
+    "a count": ("Head 3 of 24", "Head 3 of 25"),
+    "a count in letters and commas": ("1,234,567 parameters", "1,234,568 parameters"),
+    "a count of points": ([32.0, 1.2874], [33.0, 1.2874]),
+    "a count of many points": ([2000.0, 1.2874], [2001.0, 1.2874]),
+    "a count of rows": (1024, 1025),
+    "a count of parameters": (110104890, 110104891),
+    "2 %": ("0.4712 of all", "0.4806 of all"),
+    "2 %, in Markdown": ("1\\.65834 bits", "1\\.69151 bits"),
+    "2 %, of a whole percentage": ("98 % of it", "96 % of it"),
+    "2 %, of a power": ("1.27e+21 operations", "1.30e+21 operations"),
+    "the power": ("1.27e+21 operations", "1.27e+22 operations"),
+    "2 %, of a number": (1.2874, 1.3131),
+    "2 %, of a large number": (12346.0, 12593.0),
+    "2 %, negative": (-0.050319, -0.051325),
+    "one number more": ([1.0, 0.5], [1.0, 0.5, 0.5]),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_what_rounding_decides_is_the_same(case):
+    one, other = SAME[case]
+    assert differences({"a": [one]}, {"a": [other]}) == differences(other, one) == []
+    assert unmatched({"a": [one]}, {"a": [other]}) == []
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_another_word_count_or_number_is_seen(case):
+    one, other = OTHER[case]
+    assert differences({"a": [one]}, {"a": [other]})
+    assert differences(other, one)
+    assert len(unmatched({"a": [one]}, {"a": [other]})) == 2
+
+
+@pytest.mark.parametrize("apart", [NEAR / 2, NEAR, 2 * NEAR])
+def test_each_of_the_parts_is_like_one_that_was_kept_on_another_processor(apart):
+    """Where two are nearly as far apart as parts must be to be kept both, one processor keeps both, the other one."""
+    fewer, more = ([[7.0, 1.0], [7.0, 1 / (1 - apart * nearly)]] for nearly in (0.9999, 1.0001))
+    assert unmatched({"a": distinct(fewer)}, {"a": distinct(more)}) == []
+
+
+def test_what_a_page_says_is_recorded_with_its_numbers_whole():
+    """Their points are escaped in Markdown, and a share is no count."""
+    page = AppTest.from_function(_page).run()
+    (said,) = said_and_set(page)["words"]
+    assert said.endswith(" 1.65834 3 47% 1.2e-03")
+
+
+def _page() -> None:
+    import streamlit as st
+
+    st.markdown(r"H is 1\.65834 of 3 or 47 \%, and KL 1\.2e\-03")
