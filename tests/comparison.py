@@ -1,7 +1,7 @@
 """Two results compared as two processors come to them: words exactly, numbers but for what rounding decides."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 NUMBER = re.compile(
@@ -10,6 +10,31 @@ NUMBER = re.compile(
 SHARE = re.compile(r"[\s\\]*%(?![\dA-F]{2})")  # after a number; in addresses other signs are written so
 NEAR = 2e-3  # results of two processors differ by less
 FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
+
+
+class Said(str):
+    """A text with its numbers at its end, each followed by a space, and what stands between them instead."""
+
+    joints: Sequence[str]
+
+    def __new__(cls, line: str, joints: Sequence[str]) -> "Said":
+        found = super().__new__(cls, line)
+        found.joints = joints
+        return found
+
+    def joined(self, line: str) -> str:
+        """A line of the same words, this one or one that was recorded, with its numbers as they are read."""
+        words, *numbers = line.rsplit(" ", len(self.joints)) if self.joints else [line]
+        return f"{words} {''.join(number + after for number, after in zip(numbers, self.joints, strict=False))}"
+
+
+def joint(text: str, end: int, start: int) -> str:
+    """What Markdown makes of the signs between two rows of digits of a text: the point of a number, the sign of its
+    power, a percent sign after it, or a space."""
+    between = text[end:start]
+    if between in ("\\.", "\\,", "e\\-", "e\\+"):
+        return between.replace("\\", "")
+    return "% " if SHARE.match(text, end) else " "
 
 
 def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
@@ -53,6 +78,8 @@ def _close(found: float, known: float, near: float) -> bool:
 
 def _alike(one: str, other: str) -> bool:
     """Texts that are the same, but for what rounding decides of their numbers."""
+    if said := next((text for text in (one, other) if isinstance(text, Said)), None):
+        one, other = said.joined(one), said.joined(other)
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)

@@ -21,13 +21,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.comparison import NUMBER, SHARE, differences, unmatched
+from tests.comparison import Said, differences, joint, unmatched
 from tests.pages.figures import Everything, array, figures, heads, tables
 from tests.pages.visits import plain
 
 FOLDER = Path(__file__).parent / "records"
 DRAWN = (":figure", ":river", ":bars", ":planes")  # what keys of pictures end with
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
 LABELLED = ("button", "download_button", "expander", "page_link")
@@ -126,13 +127,15 @@ def _texts(test: AppTest) -> list[str]:
     for kind in LABELLED:
         protos = [element.proto for element in test.get(kind)]
         texts += [f"{kind} {proto.label} {getattr(proto, 'query_string', '')}" for proto in protos]
-    return [f"{text[:40]} {_checksum(text)} {' '.join(_numbers(text))}".strip() for text in texts]
+    return [_said(text) for text in texts]
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """The numbers in a text, without Markdown's escapes; those of percentages with their sign."""
-    for found in NUMBER.finditer(text):
-        yield found[0].replace("\\", "") + "%" * bool(SHARE.match(text, found.end()))
+def _said(text: str) -> Said:
+    numbers = list(NUMBER.finditer(text))
+    line = f"{text[:40]} {_checksum(text)} {' '.join(number[0] for number in numbers)}".strip()
+    ends = [number.end() for number in numbers]
+    starts = [*(number.start() for number in numbers[1:]), len(text)]
+    return Said(line, [joint(text, end, start) for end, start in zip(ends, starts, strict=True)])
 
 
 def _checksum(text: str) -> str:
