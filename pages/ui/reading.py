@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.ui import cache, controls, notices, text
+from pages.ui import cache, controls, keys, notices, text
 from pages.ui.loading import own_models, run_models
 from pages.ui.session import session
 from tfcore.analysis import one_text
@@ -99,7 +99,7 @@ def say_nothing_read(model_name: str, pasted: str, key: str, sentence: str) -> N
     st.info(f"This text has none of this model's tokens ({tokens_of(model_name)}): type some of these.")
     if own := example(model_name):
         shown = text.escape(text.shorten(own, SHOWN))
-        st.button(f"Read {shown}", key=f"own {key}", on_click=controls.set_values, kwargs={key: own})
+        st.button(f"Read {shown}", key=keys.own("button", f"own {key}"), on_click=controls.set_values, kwargs={key: own})
 
 
 def choose_bos(model_name: str, key: str = "bos") -> bool | None:
