@@ -47,6 +47,7 @@ UNSTEADY = {
     "inside/flow/page.py": ("tf_river",),
     "foundations/recurrence/page.py": ("gradient", "gradient as a table"),
     "inside/interventions/page.py": ("agreement",),
+    "block/normalisation/page.py": ("gradients", "gradients as a table"),
 }
 EXPLODES = ("Of a gradient of norm 1", "Factor per step")  # how what is said of such gradients begins
 

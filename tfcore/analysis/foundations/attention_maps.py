@@ -13,6 +13,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.analysis.foundations.heads import HeadScores, Place, score_cross, score_heads
 from tfcore.analysis.foundations.part_texts import Part, parts, text_ids
+from tfcore.analysis.largest import first_largest
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.model import Transformer
@@ -187,7 +188,7 @@ def strongest_key(
     pattern: Float[ndarray, "query key"], query: int, queries: Sequence[str], keys: Sequence[str]
 ) -> StrongestKey:
     """The largest weight in one row of a map; the first of several equal ones."""
-    key = int(pattern[query].argmax())
+    key = first_largest(pattern[query])
     return StrongestKey(query, key, float(pattern[query, key]), queries[query], keys[key])
 
 

@@ -13,6 +13,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.largest import first_largest
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.attention import attention_scores, attention_weights, weighted_values
@@ -337,7 +338,7 @@ def closest_tokens(cosines: Float[ndarray, "seq seq"], tokens: Sequence[str]) ->
     """
     names = np.array([token.strip().casefold() for token in tokens], dtype=object)
     between = np.where(names[:, None] != names[None, :], cosines, -np.inf)
-    i, j = sorted(divmod(int(between.argmax()), len(names)))
+    i, j = sorted(divmod(first_largest(between), len(names)))
     cosine = float(between[i, j])
     return ClosestTokens(i, j, (tokens[i], tokens[j]), cosine) if np.isfinite(cosine) else None
 

@@ -16,6 +16,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.heads import HeadScores, Place, induction_scores, mean_scores
 from tfcore.analysis.foundations.part_texts import Part
+from tfcore.analysis.largest import first_largest
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -174,7 +175,7 @@ def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: nda
     far = np.where(_apart(patterns, hidden), patterns.max(axis=(0, 1)), 0)  # (query, key)
     if not far.any():
         return Pair(len(far) - 1, 0)
-    return Pair(*divmod(int(far.argmax()), far.shape[1]))
+    return Pair(*divmod(first_largest(far), far.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +197,9 @@ def strongest_look(
     words = np.array([has_letter(token) for token in queries])[:, None] & np.array([has_letter(key) for key in keys])
     # the largest over heads first: masked maps of all heads would take as much memory as the maps
     far = np.where(_apart(patterns, hidden) & words, patterns.max(axis=(0, 1)), 0.0)
-    query, key = (int(i) for i in np.unravel_index(far.argmax(), far.shape))
+    query, key = (int(i) for i in np.unravel_index(first_largest(far), far.shape))
     heads = patterns[:, :, query, key]
-    layer, head = (int(i) for i in np.unravel_index(heads.argmax(), heads.shape))
+    layer, head = (int(i) for i in np.unravel_index(first_largest(heads), heads.shape))
     return Look(layer, head, query, key, float(far[query, key])) if far[query, key] > 0 else None
 
 

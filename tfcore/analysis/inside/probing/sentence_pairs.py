@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.probing.tagged_text import ends
+from tfcore.analysis.largest import first_largest
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
@@ -93,7 +94,7 @@ def similarity(found: SentencePair) -> Similarity:
     one, two = (np.array(own) for own in found.special)
     ordinary = ~one[:, None] & ~two[None]
     parts = np.where(ordinary, found.parts, -np.inf) if ordinary.any() else found.parts
-    i, j = np.unravel_index(int(parts.argmax()), parts.shape)
+    i, j = np.unravel_index(first_largest(parts), parts.shape)
     return Similarity(
         found.cosine,
         found.one[int(i)],
