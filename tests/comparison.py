@@ -8,6 +8,7 @@ NUMBER = re.compile(
     r"\d(?:[\d,]|\\,(?=\d))*(?:\\?\.\d+)?(?:e\\?[+-]?\d+)?"
 )  # in Markdown, too, where signs are escaped
 SHARE = re.compile(r"[\s\\]*%(?![\dA-F]{2})")  # after a number; in addresses other signs are written so
+HEAD = re.compile(r"\bheads?[ *]{1,3}$")  # before a number
 NEAR = 2e-3  # results of two processors differ by less
 FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
 
@@ -28,13 +29,15 @@ class Said(str):
         return f"{words} {''.join(number + after for number, after in zip(numbers, self.joints, strict=False))}"
 
 
-def joint(text: str, end: int, start: int) -> str:
-    """What Markdown makes of the signs between two rows of digits of a text: the point of a number, the sign of its
-    power, a percent sign after it, or a space."""
-    between = text[end:start]
+def joint(text: str, digits: re.Match[str], following: int) -> str:
+    """What Markdown makes of the signs between digits of a text and those that follow: the point of a number, the sign
+    of its power, a percent sign after it, or a space."""
+    between = text[digits.end() : following]
+    if _is_name(text, digits):
+        return " "
     if between in ("\\.", "\\,", "e\\-", "e\\+"):
         return between.replace("\\", "")
-    return "% " if SHARE.match(text, end) else " "
+    return "% " if SHARE.match(text, digits.end()) else " "
 
 
 def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
@@ -83,7 +86,14 @@ def _alike(one: str, other: str) -> bool:
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
-    return all(_near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs)
+    return all(
+        a[0] == b[0] if _is_name(one, a) else _near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs
+    )
+
+
+def _is_name(text: str, number: re.Match[str]) -> bool:
+    """Whether a number is the name of a head, 2.3, which the head beside it does not have."""
+    return HEAD.search(text, 0, number.start()) is not None
 
 
 def _near(one: str, other: str, share: bool) -> bool:

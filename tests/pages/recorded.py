@@ -133,9 +133,8 @@ def _texts(test: AppTest) -> list[str]:
 def _said(text: str) -> Said:
     numbers = list(NUMBER.finditer(text))
     line = f"{text[:40]} {_checksum(text)} {' '.join(number[0] for number in numbers)}".strip()
-    ends = [number.end() for number in numbers]
-    starts = [*(number.start() for number in numbers[1:]), len(text)]
-    return Said(line, [joint(text, end, start) for end, start in zip(ends, starts, strict=True)])
+    following = [*(number.start() for number in numbers[1:]), len(text)]
+    return Said(line, [joint(text, number, start) for number, start in zip(numbers, following, strict=False)])
 
 
 def _checksum(text: str) -> str:

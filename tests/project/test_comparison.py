@@ -11,6 +11,7 @@ SAME = {
     "a last digit": ("0.4712 of all", "0.4713 of all"),
     "up to another power of ten": ("9.99 times", "10.00 times"),
     "fewer digits": ("999.5 tokens", "1,000 tokens"),
+    "a number of a head": ("the largest of any head: 0.71", "the largest of any head: 0.72"),
     "a percentage": ("47 % of it", "48 % of it"),
     "a percentage in Markdown": ("47 \\% of it", "48 \\% of it"),
     "a point in Markdown": ("H\\(P\\) is 1\\.65834", "H\\(P\\) is 1\\.65835"),
@@ -27,6 +28,8 @@ OTHER = {
     "a word, in a checksum": (592241764.0, 592241765.0),
     "a sign": ("A loss of -0.47", "A loss of +0.47"),
     "a count": ("Head 3 of 24", "Head 3 of 25"),
+    "another head": ("head 2.3 looks back", "head 2.4 looks back"),
+    "another head, in Markdown": ("heads **2\\.3", "heads **2\\.4"),
     "a count in letters and commas": ("1,234,567 parameters", "1,234,568 parameters"),
     "a count of points": ([32.0, 1.2874], [33.0, 1.2874]),
     "a count of many points": ([2000.0, 1.2874], [2001.0, 1.2874]),
@@ -77,10 +80,10 @@ def said() -> Said:
 def _page() -> None:
     import streamlit as st
 
-    st.markdown(r"H is 1\.65834 of 1\,203\.4 or of 3 or 47 \%, and KL 1\.2e\-03; 12 of 24%2C")
+    st.markdown(r"H is 1\.65834 of 1\,203\.4 or of 3 or 47 \%, and KL 1\.2e\-03; 12 of 24%2C; head 5\.6")
 
 
-NUMBERS = "1 65834 1 203 4 3 47 1 2 03 12 24 2"
+NUMBERS = "1 65834 1 203 4 3 47 1 2 03 12 24 2 5 6"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +100,7 @@ NUMBERS = "1 65834 1 203 4 3 47 1 2 03 12 24 2"
         ("1 2 03", "1 2 04", False),
         ("12 24", "13 24", False),
         ("12 24", "12 25", False),
+        ("5 6", "5 7", False),
     ],
 )
 def test_what_a_page_says_is_compared_with_its_numbers_whole(said, old, new, is_same):
