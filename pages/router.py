@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
     sys.path.insert(0, str(ROOT))
 
-from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402  (needs the path above)
+from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour, view_menu  # noqa: E402  (needs the path above)
 from pages.ui.server import first_figures  # noqa: E402
 
 NAME = "Inside the Transformer"
@@ -90,3 +90,4 @@ tour.bar(present.url_path)
 embedding.begin()
 with notices.whole_run():
     present.run()
+    view_menu.tell()

@@ -69,10 +69,12 @@ class Stranger(Visitor):
     Args:
         widgets: id -> kind, of whatever the page holds.
         fragments: id -> the fragment it stands in.
+        patience: seconds without a word from the server that are an error.
     """
 
     widgets: dict[str, str] = field(default_factory=dict)
     fragments: dict[str, str] = field(default_factory=dict)
+    patience: float = 60
 
     def _note(self, message: ForwardMsg) -> bool:
         if message.WhichOneof("type") == "delta" and message.delta.WhichOneof("type") == "new_element":
@@ -102,7 +104,7 @@ class Stranger(Visitor):
     async def answer(self) -> None:
         assert self._socket is not None
         while True:
-            raw = await asyncio.wait_for(self._socket.recv(decode=False), 60)
+            raw = await asyncio.wait_for(self._socket.recv(decode=False), self.patience)
             if self._note(ForwardMsg.FromString(raw)):
                 return
 

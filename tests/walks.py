@@ -22,7 +22,14 @@ PAGES = [f"/{url}" for *_, url in listed()]
 TASKS = ("copy", "reverse", "addition")
 SMALL = "width=16&heads=2&layers=2&rows=4&steps=20&length=3"
 TRAIL = 12  # steps on a page before going on, at most
+PATIENCE = 600  # seconds without a word from the server: how fast it answers is measured elsewhere
 VISIT = 10  # pages of one session, at most
+
+
+def say(line: str) -> None:
+    """Write a line at once, for whoever watches."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 @dataclass
@@ -42,7 +49,7 @@ class Walked:
 
 async def trained(server: str, task: str) -> str:
     """The name of a model that the lab has trained in a few steps."""
-    lab = Walker(f"{server}/lab?task={task}&{SMALL}")
+    lab = Walker(f"{server}/lab?task={task}&{SMALL}", patience=PATIENCE)
     await lab.open()
     await lab.press(lab.button("Start"))
     run = ""
@@ -60,7 +67,7 @@ async def visit(server: str, models: list[str], random: Random, walked: Walked) 
     """One session: its model in the address first, then trails over some pages."""
     model = random.choice(models)
     first = random.choice(PAGES)
-    walker = Walker(f"{server}{first}?model={model}")
+    walker = Walker(f"{server}{first}?model={model}", patience=PATIENCE)
     counted = 0
     try:
         await walker.open()
@@ -77,7 +84,7 @@ async def visit(server: str, models: list[str], random: Random, walked: Walked) 
     _count(walker, counted, model, walked)
     if walker.errors:
         walked.errors.append(f"{walker.address}\n  {walker.errors[0]}\n  {' > '.join(walker.way[-14:])}")
-        print(f"ERROR {walked.errors[-1]}", flush=True)
+        say(f"ERROR {walked.errors[-1]}")
 
 
 def _count(walker: Walker, counted: int, model: str, walked: Walked) -> int:
@@ -97,7 +104,7 @@ async def walk(server: str, seed: int, visitors: int, walked: Walked) -> None:
             await visit(server, models, Random(f"{seed} {number} {visits}"), walked)
             visits += 1
             if number == 0:
-                print(f"{time.strftime('%H:%M:%S')} {walked.steps} steps, {len(walked.errors)} errors", flush=True)
+                say(f"{time.strftime('%H:%M:%S')} {walked.steps} steps, {len(walked.errors)} errors")
 
     await asyncio.gather(*(one(number) for number in range(visitors)))
 
@@ -113,7 +120,7 @@ def main(*given: str, **environment: Any) -> Walked:
     walked = Walked(said.steps, time.monotonic() + 60 * said.minutes)
     with serve(*PYTHON_APP, **environment) as server:
         asyncio.run(walk(server, said.seed, said.visitors, walked))
-    print(f"seed {said.seed}: {walked.steps} steps {dict(walked.kinds)}, {len(walked.errors)} errors", flush=True)
+    say(f"seed {said.seed}: {walked.steps} steps {dict(walked.kinds)}, {len(walked.errors)} errors")
     return walked
 
 

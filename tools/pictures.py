@@ -94,7 +94,7 @@ KINDS = {
     ".tf-parts-map": ".tf-parts-map *",
     ".tf-bars": ".tf-bars *",
     ".tf-map": ".tf-map path",
-    ".st-key-chips": ".st-key-chips",
+    ".st-key-chips-chips": ".st-key-chips-chips",
 }
 # The first of them below the title, marked.
 FIRST = """kinds => {

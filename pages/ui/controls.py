@@ -294,6 +294,8 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
 
     TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
     """
+    if kind == "text":
+        links.visit().texts.add(key)
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     if not from_link and key not in st.session_state:

@@ -1,4 +1,4 @@
-"""The address of a view: when it decides, how text travels in it, links to views, and the button that copies it.
+"""The address of a view: when it decides, how text travels in it, and links to views.
 
 Sliders, choices and switches are bound by Streamlit itself (`bind="query-params"`): it writes their values to the
 address in the browser, without adding to the history. Text is not bound, because a bound text area would put any
@@ -15,8 +15,7 @@ from urllib.parse import parse_qsl, quote_plus
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from pages.ui import former_labels, keys, notices, streamlit_internals
-from pages.ui.components import assets
+from pages.ui import former_labels, notices, streamlit_internals
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
 
@@ -139,6 +138,11 @@ def write_text(key: str, text: str, default: str) -> None:
         notices.add(too_long, "This text is too long for a link: the address reproduces everything but the text")
 
 
+def text_names(key: str) -> tuple[str, str]:
+    """The names under which an address may say the text of `key`."""
+    return key, _packed_key(key)
+
+
 def _packed_key(key: str) -> str:
     return "z" if key == "text" else f"{key}_z"
 
@@ -237,15 +241,3 @@ def check_version() -> None:
     version = asked(_MARK)
     if version not in (None, *KNOWN):
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
-
-
-_COPY = assets.inline("copy_link", "copy_link")
-
-
-def copy_link(always: Mapping[str, str] | None = None, key: str = "view") -> None:
-    """A button that copies the address of the view, with the version of the link, and says that it did.
-
-    Args:
-        always: defaults of this server alone, by key: an address leaves defaults out, and the link says them.
-    """
-    _COPY(key=keys.own("copy_link", key), data={"version": VERSION, "always": dict(always or {})}, width="content")

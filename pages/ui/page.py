@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, fragments, keys, links, notices, program
+from pages.ui import controls, fragments, keys, links, notices, program, view_menu
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
@@ -21,11 +21,11 @@ def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> No
     """Title with the copy-link button, the claim in one sentence, and the place for notices.
 
     Args:
-        always: defaults that are this server's alone, which a copied link says; see links.copy_link.
+        always: defaults that are this server's alone, which a copied link says; see view_menu.show.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
         st.title(title, anchor=False)
-        links.copy_link(always)
+        view_menu.show(always)
     st.markdown(claim)
     links.visit()  # before any notice: a new visit begins without the old ones
     notices.reserve()
@@ -35,6 +35,10 @@ def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> No
 
 def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:
     """A row of buttons, each of which sets several controls at once: `{"pronoun": {"text": "...", "head": 5}}`."""
+    for values in examples.values():
+        for name, value in values.items():
+            if isinstance(value, str):
+                links.visit().examples.setdefault(name, set()).add(value)
     shown = _fitting(list(examples))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"{label}:", width="content")

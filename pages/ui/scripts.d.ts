@@ -190,8 +190,15 @@ interface ChipsData {
 type Chip = HTMLButtonElement // or a span, where chips are plain text
 
 interface CopyLinkData {
-  version: string
+  version: string // of the link
   always: Record<string, string>
+  app: string // version
+}
+
+interface ViewTold {
+  names: string[] // of the address, that carry texts
+  examples: [name: string, text: string][]
+  model: string | null
 }
 
 interface History {

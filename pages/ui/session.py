@@ -29,6 +29,8 @@ class Visit:
         meant: of controls that are choices: every label so far, and its option.
         held: what was read from an upload: it goes when the visit ends.
         began: of controls that begin with something else in each section of the page: section and beginning.
+        texts: keys of the boxes for text drawn so far.
+        examples: key of a control -> words that buttons of the page set it to.
     """
 
     page: str | None = None
@@ -37,6 +39,8 @@ class Visit:
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
     began: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
+    examples: dict[str, set[str]] = field(default_factory=dict)
 
 
 class Notice(NamedTuple):

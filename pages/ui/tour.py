@@ -54,7 +54,7 @@ STOPS = (
     ),
     Stop(
         "tokens",
-        ".st-key-chips-tokens",
+        ".st-key-chips-tokens-chips",
         "A model reads tokens, not letters: frequent words stay whole, and rare ones fall into several pieces. The "
         "number of each token is all that the model is given.",
         "Put a long, rare word into the text.",
@@ -94,7 +94,7 @@ STOPS = (
     ),
     Stop(
         "flow",
-        ".st-key-write",
+        ".st-key-write-button",
         "The river again: the heads that decide have the largest dots, and the words along the stream of the last "
         "token are the logit lens. A text is written by doing all this once for each token.",
         "Press the button three times, and watch the river flow on.",

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 def test_it_plays_on_until_it_is_paused_and_steps_by_hand(visitor):
     visitor.open("/positions?scheme=RoPE&moved=7")
-    buttons = visitor.page.locator(".st-key-play-moved .player button")
+    buttons = visitor.page.locator(".st-key-play-moved-player .player button")
     before = visitor.drawn("pairs")
     buttons.nth(1).click()
     visitor.wait_for_address(moved="9")  # went on by itself

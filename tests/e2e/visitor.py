@@ -68,7 +68,7 @@ IDLE = """last => {
 }"""
 # Nothing is computed, trained or about to be, and nothing is fading.
 STILL = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
-  && !document.querySelector('[data-stale="true"], [data-testid="stMain"] .st-key-stop')
+  && !document.querySelector('[data-stale="true"], [data-testid="stMain"] .st-key-stop-button')
   && !document.getAnimations().some(a => a.playState === "running" && a.effect.getTiming().iterations === 1)"""
 # Resolves once what is on the page has kept its place for ten frames: a pointer then meets what it aims at.
 STEADY = """() => new Promise(resolve => {
@@ -313,7 +313,7 @@ class Visitor:
         self.page.mouse.move(left, top)
 
     def chips(self) -> Locator:
-        return self.page.locator(".st-key-chips .chip")
+        return self.page.locator(".st-key-chips-chips .chip")
 
     def expect_title(self, words: str) -> None:
         """The closer head's own title; it begins with layer and head."""

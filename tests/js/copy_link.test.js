@@ -16,9 +16,11 @@ beforeEach(() => {
 
 function shown(always = {}) {
   const page = place("copy_link.html")
-  copyLink({ ...page, data: { version: "2", always } })
+  const sent = []
+  copyLink({ ...page, data: { version: "2", always, app: "0.1.0" }, setTriggerValue: (...said) => sent.push(said) })
   const [button] = page.find(".copy"), [words] = page.find(".words"), [field] = page.find(".address"), [status] = page.find(".status")
-  return { ...page, button, words, field, status }
+  const [more] = page.find(".more"), [menu] = page.find(".menu"), [own] = page.find(".own")
+  return { ...page, button, words, field, status, more, menu, own, sent }
 }
 
 const LINK = "https://app.test/heads?layer=1&v=2"
@@ -109,4 +111,50 @@ test("between the click on a link and its page nothing of the page that is left 
     history.pushState(null, "", `?last=${encodeURIComponent(href)}`)
     assert.equal(new URLSearchParams(location.search).get("last"), href)
   }
+})
+
+const tell = told => {
+  document.documentElement.dataset.viewTold = JSON.stringify({ names: [], examples: [], model: null, ...told })
+}
+const copied = () => clipboard.writeText.mock.calls.map(call => call.arguments[0])
+
+test("a text that is no example of the page is said, and can be left out", async () => {
+  window.history.replaceState(null, "", "/heads?text=my+own&layer=1")
+  tell({ names: ["text", "z"], examples: [["text", "It sat."]] })
+  const { button, own, find } = shown()
+  await button.onclick()
+  assert.equal(own.hidden, false)
+  await find(".without")[0].onclick()
+  assert.deepEqual(copied(), ["https://app.test/heads?text=my+own&layer=1&v=2", LINK])
+  assert.equal(own.hidden, true)
+})
+
+test("of an example, and of a page without a text, nothing is said", async () => {
+  tell({ names: ["text", "z"], examples: [["text", "It sat."]] })
+  for (const query of ["?text=It+sat.", "?layer=1"]) {
+    window.history.replaceState(null, "", `/heads${query}`)
+    const { button, own } = shown()
+    await button.onclick()
+    assert.equal(own.hidden, true)
+  }
+})
+
+test("the menu opens and closes with the keyboard, and puts the settings back", () => {
+  const { more, menu, find, sent } = shown()
+  more.onclick()
+  assert.deepEqual([menu.hidden, more.getAttribute("aria-expanded")], [false, "true"])
+  find(".anew")[0].dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", bubbles: true }))
+  assert.deepEqual([menu.hidden, more.getAttribute("aria-expanded"), sent], [true, "false", []])
+  more.onclick()
+  find(".anew")[0].onclick()
+  assert.deepEqual([menu.hidden, sent], [true, [["anew", true]]])
+})
+
+test("a report says address, version and model, and leaves out what is the visitor's own", async () => {
+  window.history.replaceState(null, "", "/heads?text=my+own&layer=1")
+  tell({ names: ["text", "z"], model: "stories" })
+  await shown().find(".report")[0].onclick()
+  const [report] = copied()
+  assert.ok(!report.includes("my"))
+  for (const line of [`Address: ${LINK}`, "Version: 0.1.0", "Model: stories"]) assert.ok(report.includes(line), line)
 })

@@ -151,7 +151,7 @@ def _components(test: AppTest) -> dict[str, list[list[float]]]:
     """What is handed to components that are no figures: maps of the model, tokens as chips, bars, the player."""
     found: dict[str, list[list[float]]] = {}
     for element in test.get("bidi_component"):
-        if element.proto.json and element.proto.component_name != "copy_link":
+        if element.proto.json and element.proto.component_name not in ("copy_link", "view_told"):
             found.setdefault(element.proto.component_name, []).append(_summary(json.loads(element.proto.json)))
     return found
 

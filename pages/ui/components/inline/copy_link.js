@@ -26,21 +26,43 @@ const oneEntryEach = history => {
   }
 }
 
+// What Python told at the end of the last run; see view_told.js.
+/** @returns {ViewTold} */
+const told = () => JSON.parse(document.documentElement.dataset.viewTold ?? '{"names":[],"examples":[],"model":null}')
+
+/** Names of the address whose texts are the visitor's own. @param {URL} url */
+const ownTexts = url => {
+  const { names, examples } = told()
+  const own = /** @param {string} name */ name => {
+    const value = url.searchParams.get(name)
+    return value !== null && !examples.some(([example, text]) => example === name && text === value)
+  }
+  return names.filter(own)
+}
+
+// What a person sees who has not typed anything private: what the page calls itself, what it warns of, its figures.
+const seen = () => {
+  const words = /** @param {string} name */ name =>
+    [...document.querySelectorAll(name)].map(node => (node.getAttribute("aria-label") ?? node.textContent ?? "").trim())
+  const lines = [...words('[role="alert"]'), ...words('.tf-figure [role="img"]').slice(0, 3)]
+  return lines.filter(Boolean).map(line => `- ${line.slice(0, 300)}`)
+}
+
 /** @param {Component<CopyLinkData>} component */
 export default function (component) {
-  const { data, parentElement } = component
+  const { data, parentElement, setTriggerValue } = component
   oneEntryEach(window.history)
   /** @param {string} name */
   const find = name => /** @type {HTMLElement} */ (parentElement.querySelector(name))
-  const button = find(".copy")
-  const words = find(".words")
-  const status = find(".status")
+  const button = find(".copy"), words = find(".words"), status = find(".status")
+  const more = find(".more"), menu = find(".menu"), own = find(".own")
   const field = /** @type {AddressField} */ (find(".address"))
 
-  const address = () => {
+  /** @param {string[]} without names that the address leaves out */
+  const address = (without = []) => {
     const url = new URL(window.location.href)
     url.hash = ""
-    for (const name of ["embed", "embed_options", "figure"]) url.searchParams.delete(name)
+    for (const name of ["embed", "embed_options", "figure", ...without]) url.searchParams.delete(name)
     for (const [name, value] of Object.entries(data.always)) {
       if (!url.searchParams.has(name)) url.searchParams.set(name, value)
     }
@@ -61,11 +83,12 @@ export default function (component) {
     }, 2500)
   }
 
-  // No clipboard without https, or when the browser refuses: show the address, selected, ready for Ctrl+C.
-  /** @param {string} link */
-  const offer = link => {
+  // No clipboard without https, or when the browser refuses: show what is to be copied, selected, ready for Ctrl+C.
+  /** @param {string} text @param {string} what */
+  const offer = (text, what) => {
     field.hidden = false
-    field.value = link
+    field.value = text
+    field.setAttribute("aria-label", what === "Link" ? "Address of this view" : "Report of this view")
     field.focus()
     field.select()
     let copied = false
@@ -73,18 +96,100 @@ export default function (component) {
       copied = document.execCommand("copy")
     } catch {}
     field.hidden = copied
-    if (copied) say("Link copied", "Link copied")
-    else say("Press Ctrl+C", "The link is selected. Press Control C to copy it.")
+    if (copied) say(`${what} copied`, `${what} copied`)
+    else say("Press Ctrl+C", `The ${what.toLowerCase()} is selected. Press Control C to copy it.`)
+  }
+
+  /** @param {string} text @param {string} what */
+  const copy = async (text, what) => {
+    try {
+      await navigator.clipboard.writeText(text)
+      say(`${what} copied`, `${what} copied`)
+    } catch {
+      offer(text, what)
+    }
+  }
+
+  /** @param {HTMLElement} panel @param {boolean} shown */
+  const show = (panel, shown) => {
+    const { bottom, right } = more.getBoundingClientRect()
+    Object.assign(panel.style, { top: `${bottom + 6}px`, right: `${document.documentElement.clientWidth - right}px` })
+    panel.hidden = !shown
+    if (shown) panel.showPopover?.()
+    else panel.hidePopover?.()
+    if (panel === menu) more.setAttribute("aria-expanded", String(shown))
+  }
+  const close = () => {
+    if (!menu.hidden) show(menu, false)
+    if (!own.hidden) show(own, false)
+  }
+
+  const report = () => {
+    const private_ = ownTexts(new URL(location.href))
+    const left = private_.length ? [`Text: the visitor's own, left out (${private_.join(", ")})`] : seen().length ? ["Seen:", ...seen()] : []
+    return [
+      "What I did, what I expected, what I saw instead:",
+      "",
+      "",
+      `Page: ${document.querySelector("h1")?.textContent ?? document.title}`,
+      `Address: ${address(private_)}`,
+      `Version: ${data.app}`,
+      `Model: ${told().model ?? "none"}`,
+      `Browser: ${navigator.userAgent}, ${window.innerWidth} × ${window.innerHeight}`,
+      ...left
+    ].join("\n")
   }
 
   field.onblur = () => (field.hidden = true)
   button.onclick = async () => {
-    const link = address()
-    try {
-      await navigator.clipboard.writeText(link)
-      say("Link copied", "Link copied")
-    } catch {
-      offer(link)
-    }
+    close()
+    await copy(address(), "Link")
+    show(own, ownTexts(new URL(location.href)).length > 0)
+  }
+  more.onclick = () => {
+    const opening = menu.hidden
+    close()
+    if (opening) show(menu, true)
+    if (opening) find(".anew").focus()
+  }
+  find(".without").onclick = async () => {
+    close()
+    button.focus()
+    await copy(address(ownTexts(new URL(location.href))), "Link")
+  }
+  find(".anew").onclick = () => {
+    close()
+    more.focus()
+    say("As at first", "The settings are as they were at first")
+    setTriggerValue("anew", true)
+  }
+  find(".report").onclick = async () => {
+    close()
+    more.focus()
+    await copy(report(), "Report")
+  }
+  parentElement.onkeydown = event => {
+    if (event.key !== "Escape" || (menu.hidden && own.hidden)) return
+    const back = menu.hidden ? button : more
+    close()
+    back.focus()
+  }
+  // Whoever goes on to something else on the page has no more use for them.
+  /** @param {FocusEvent} event */
+  const left = event => {
+    const to = /** @type {Node | null} */ (event.relatedTarget)
+    if (to !== null && !parentElement.contains(to)) close()
+  }
+  /** @param {Event} event */
+  const elsewhere = event => {
+    if (!event.composedPath().some(node => node === menu || node === own || node === more)) close()
+  }
+  parentElement.addEventListener("focusout", left)
+  addEventListener("pointerdown", elsewhere)
+  addEventListener("scroll", close, true)
+  return () => {
+    parentElement.removeEventListener("focusout", left)
+    removeEventListener("pointerdown", elsewhere)
+    removeEventListener("scroll", close, true)
   }
 }
