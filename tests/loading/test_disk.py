@@ -29,7 +29,11 @@ def full(request, monkeypatch):
 
     monkeypatch.setattr(checkpoints, "save_file", refuse)
     monkeypatch.setattr("tfcore.training.loop.save_file", refuse)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
+
+    def fail(*_, **__):
+        raise FULL["of the system"]
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
 
 
 @pytest.mark.usefixtures("full")
@@ -42,7 +46,7 @@ def test_a_model_a_training_and_a_download_that_find_no_room(tmp_path, monkeypat
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     remote = hub.Remote("tiny/gpt2", tmp_path / COMMIT, ("model.safetensors",), {"model.safetensors": 5_000_000}, 0)
     monkeypatch.setattr(hub, "_check_room", lambda *_: None)
-    with pytest.raises(ValueError, match=r"the disk is full: tiny/gpt2 needs 5 MB, and .* are free"):
+    with pytest.raises(ValueError, match=r"the disk is full: it needs 5 MB, and .* are free"):
         hub.fetch(remote)
 
 

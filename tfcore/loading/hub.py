@@ -388,9 +388,9 @@ def _in_words(name: str, revision: str | None, needed: int = 0) -> Iterator[None
         if type(error).__module__.partition(".")[0].startswith(("httpx", "httpcore", "requests", "urllib3")):
             raise UnreachableError(name) from error
         if isinstance(error, OSError):
-            if disk.is_full(error):
-                raise CheckpointError(disk.sentence(name, needed, Path(constants.HF_HUB_CACHE))) from error
             # Its own text names folders of this machine; without a number it is the library's, of a file cut short.
             why = error.strerror or "what arrived is not what the hub said it would send"
+            if disk.is_full(error):
+                why = disk.sentence("it", needed, Path(constants.HF_HUB_CACHE))
             raise CheckpointError(f"{where} could not be downloaded into the cache (HF_HOME): {why}") from error
         raise

@@ -12,6 +12,7 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.csv_table import Columns, csv_table, download
 from pages.ui.program import made
+from pages.ui.reading import is_read, tokens_of
 from pages.ui.work.filling import fill
 from tfcore.analysis import statistics
 from tfcore.analysis.inside import attribution_patching, knock_outs, prompt_means, prompt_sets
@@ -52,6 +53,12 @@ def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
     table = own_table(model, bos) if chosen == OWN else written_prompts(TEMPLATES[chosen])
     network, tokenizer = cache.model(model)
     with drawn:
+        if not all(is_read(model, said) for said in texts(table)):
+            st.info(
+                f"No effects yet: the prompts are not written in tokens of this model ({tokens_of(model)}). Choose "
+                f"{OWN_LABEL} and write such, or a model that was trained on English."
+            )
+            fragments.stop()
         try:
             paired = experiments.paired(network, tokenizer, table, bos)
         except ValueError as problem:
@@ -61,6 +68,14 @@ def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
             st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, text.MESSAGE))
         pictures(model, table, bos, paired, kind == "patching")
     words(model, table, bos, kind == "patching")
+
+
+def texts(table: str) -> list[str]:
+    """All that a model is given of a table; nothing where it is none."""
+    try:
+        return [said for row in read_prompts(table) for said in (row.clean, row.corrupted, row.answer, row.wrong)]
+    except ValueError:
+        return []
 
 
 def choose_set(model: str, bos: bool | None) -> str:

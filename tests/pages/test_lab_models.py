@@ -1,0 +1,124 @@
+"""A model of the lab on every page: it knows numbers, a few letters or names, and none of the English that pages begin
+with. Each section shows something of the model's own, or says in a sentence why it cannot."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from pages.ui.loading import own_models
+from pages.ui.work import jobs
+from tests.nightly import often
+from tests.pages.figures import figures
+from tests.pages.lab_models import KINDS, trained
+from tests.pages.test_router import listed
+from tests.pages.visits import opened, press, run, said
+from tfcore.tokenizers.vocabulary import is_read
+
+pytestmark = pytest.mark.usefixtures("short", "own")
+
+# Of a visitor who did nothing: a page chose the text.
+BLAMES = ("There is no", "There are fewer than two tokens", "makes no token", "Corrected from the link", "not loaded")
+BOXES = ("text", "said", "texts", "text2", "other", "counter", "prompt", "piece", "own", "own_against", "projected")
+ALONE = ("encoder", "model2")  # selects of another model beside the page's own
+FILES = [file for file, *_ in listed()]
+OFTEN = (
+    *("start/home/page.py", "start/walkthrough/page.py", "foundations/heads/page.py", "inside/stream/page.py"),
+    *("inside/interventions/page.py", "inside/probing/page.py", "inference/generation/page.py"),
+)
+PARTS = {"activations": ("block/feedforward/page.py", {"panel": "activations"})} | {
+    scheme: ("foundations/positions/page.py", {"scheme": scheme}) for scheme in ("together",)
+}
+
+
+@pytest.fixture
+def own(monkeypatch, tmp_path) -> None:
+    """Visitors may bring models; none is loaded."""
+    monkeypatch.setenv("TFCORE_MODELS", "any")
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path))
+    monkeypatch.setattr(own_models, "STORE", own_models.Store())
+    st.cache_data.clear()
+
+
+def check(test: AppTest, name: str) -> None:
+    """Nothing is missing without a word."""
+    told, page = said(test, "info", "warning"), said(test, "info", "warning", "caption")
+    assert not any(words in page for words in BLAMES), page
+    chosen = [select.value for select in test.selectbox if name in select.options and select.key not in ALONE]
+    if name not in chosen:
+        assert not chosen or "Shown instead" in told, told
+        return
+    tokenizer = cache.model(name)[1]
+    for box in (*test.text_area, *test.text_input):
+        if box.key in BOXES:
+            assert is_read(tokenizer, box.value) or "none of this model's tokens" in page or "Left out" in page, box
+    for key, (_, drawn) in figures(test).items():
+        assert told or any(map(is_drawn, drawn["data"])), key
+
+
+def is_drawn(trace: dict[str, Any]) -> bool:
+    """Whether a trace has anything to draw."""
+    return any(value is not None and (not hasattr(value, "__len__") or len(value)) for value in map(trace.get, "xyz"))
+
+
+def views(file: str, name: str) -> Iterator[AppTest]:
+    """A page with this model, with every choice in sight of each of its sections, and every thing to try."""
+    todo, done = [("", "", {"model": name})], set[tuple[str, str]]()
+    while todo:
+        key, value, before = todo.pop()
+        if (key, value) in done:
+            continue
+        done.add((key, value))
+        address = {**before, key: value} if key else before
+        jobs.JOBS.close()
+        test = opened(file, **address)
+        yield test
+        todo += [(one.key, name, address) for one in test.selectbox if name in one.options and one.value != name]
+        todo += [(one.key, to, address) for one in test.segmented_control if one.key for to in one.options]
+        for button in [one.key for one in test.button if (one.key or "").startswith("try ")]:
+            if (button, "") not in done:
+                done.add((button, ""))
+                yield press(opened(file, **address), button)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file", FILES)
+def test_every_section_shows_something_of_its_own_or_says_why_not(file, kind):
+    name = trained(kind)
+    for test in views(file, name):
+        check(test, name)
+
+
+@pytest.mark.parametrize("kind", often(KINDS, ["numbers"]))
+def test_pages_begin_with_an_example_that_the_model_reads(kind):
+    name = trained(kind)
+    for file, address in [*((file, {"model": name}) for file in OFTEN), *PARTS.values()]:
+        check(opened(file, **{"of": name, "model": name, **address}), name)
+
+
+def test_a_text_that_a_page_began_with_gives_way_and_a_typed_one_is_answered():
+    name = trained("letters")
+    test = opened("foundations/heads/page.py")
+    english = test.text_area(key="text").value
+    test.query_params["model"] = name
+    own = opened("foundations/heads/page.py", model=name).text_area(key="text").value
+    assert own not in ("", english)
+    test = opened("foundations/masks/page.py", model=name, text="123")
+    assert "none of this model's tokens (a, b, c, d, e, f, g, …, >): type some of these" in said(test, "info")
+    test = press(test, "own text")
+    assert test.text_area(key="text").value == own
+    assert not test.info
+    test.text_area(key="text").set_value("the cab")
+    assert "Left out are 1 characters that are no tokens of this model" in said(run(test), "caption")
+
+
+def test_a_text_of_the_page_before_gives_way():
+    name = trained("numbers")
+    test = opened("start/home/page.py")
+    test.switch_page("foundations/heads/page.py")
+    test.query_params["model"] = name
+    check(run(test), name)
