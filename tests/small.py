@@ -1,4 +1,4 @@
-"""Small models and inputs that many tests share, on the device that models are loaded on."""
+"""Small models, on the device that models are loaded on, and inputs that many tests share."""
 
 import itertools
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def model(seed: int = 0, **values: object) -> Transformer:
 
 def ids(batch: int = 2, seq: int = 13, vocab: int = 61, seed: int = 0) -> Tensor:
     """Random token ids."""
-    return torch.randint(0, vocab, (batch, seq), generator=torch.Generator().manual_seed(seed)).to(device())
+    return torch.randint(0, vocab, (batch, seq), generator=torch.Generator().manual_seed(seed))
 
 
 def kinds(**more: tuple[object, ...]) -> Iterator[dict[str, object]]:
@@ -52,7 +52,7 @@ def kinds(**more: tuple[object, ...]) -> Iterator[dict[str, object]]:
 def difference(a: Tensor, b: Tensor) -> float:
     """Largest absolute difference."""
     assert a.shape == b.shape
-    return float((a.cpu() - b.cpu()).detach().abs().max())
+    return float((a - b).detach().abs().max())
 
 
 def assert_load_refuses(folder: Path, message: str) -> None:

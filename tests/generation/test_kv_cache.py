@@ -27,7 +27,7 @@ def test_cached_is_uncached(sizes):
 def test_patterns_over_a_cache_are_the_last_rows_of_the_whole():
     for kind in kinds():
         subject = model(**kind)
-        cache = KVCache(subject.config, batch=2)
+        cache = KVCache(subject.config, batch=2, device=subject.device)
         subject(ids()[:, :9], cache=cache)
         part = subject(ids()[:, 9:], cache=cache, capture=ALL_PATTERNS).activations
         whole = subject(ids(), capture=ALL_PATTERNS).activations
@@ -40,7 +40,7 @@ def test_patterns_over_a_cache_are_the_last_rows_of_the_whole():
 
 def test_a_cache_counts_its_room_and_refuses_what_does_not_fit():
     subject = model(max_seq_len=8)
-    cache = KVCache(subject.config, batch=2)
+    cache = KVCache(subject.config, batch=2, device=subject.device)
     subject(ids(seq=6), cache=cache)
     assert (cache.length, cache.remaining) == (6, 2)
     with pytest.raises(ValueError, match="9 tokens are more than max_seq_len=8"):
@@ -54,7 +54,7 @@ def test_a_cache_counts_its_room_and_refuses_what_does_not_fit():
 
 def test_a_pass_that_failed_leaves_the_cache_as_it_was():
     subject = model()
-    cache = KVCache(subject.config, batch=2)
+    cache = KVCache(subject.config, batch=2, device=subject.device)
     subject(ids(seq=5), cache=cache)
     with pytest.raises(ValueError, match="vocabulary"):
         subject(torch.full((2, 1), 99), cache=cache)
@@ -64,7 +64,7 @@ def test_a_pass_that_failed_leaves_the_cache_as_it_was():
 
 def test_a_cache_takes_the_precision_of_its_model():
     subject = model().double()
-    cache = KVCache(subject.config, batch=2, dtype=torch.float64)
+    cache = KVCache(subject.config, batch=2, dtype=torch.float64, device=subject.device)
     first = subject(ids()[:, :6], cache=cache).logits
     assert difference(torch.cat((first, subject(ids()[:, 6:], cache=cache).logits), 1), subject(ids()).logits) < 1e-12
 
@@ -72,7 +72,7 @@ def test_a_cache_takes_the_precision_of_its_model():
 def test_a_window_keeps_a_ring_of_what_can_still_be_seen():
     long = {"max_seq_len": 512, "n_layers": 3}
     whole, part = model(**long), model(**long, window=4, window_from=1)
-    full, ring = (KVCache(m.config, batch=2) for m in (whole, part))
+    full, ring = (KVCache(m.config, batch=2, device=m.device) for m in (whole, part))
     one = 2 * 2 * 6 * 4 * 4  # keys and values, rows, heads, width, bytes
     assert full.bytes == 3 * 512 * one
     assert ring.bytes == (512 + 3 + 3) * one
@@ -85,7 +85,7 @@ def test_a_window_keeps_a_ring_of_what_can_still_be_seen():
 @pytest.mark.parametrize("window", [None, 1, 4])
 def test_what_was_taken_back_leaves_no_trace(window):
     subject = model(window=window)
-    cache = KVCache(subject.config, batch=2, rollback=3)
+    cache = KVCache(subject.config, batch=2, rollback=3, device=subject.device)
     subject(ids()[:, :8], cache=cache)
     for taken in (1, 3, 2):
         subject(ids(2, taken, seed=9), cache=cache)
@@ -96,7 +96,7 @@ def test_what_was_taken_back_leaves_no_trace(window):
 
 def test_more_than_the_slack_cannot_be_taken_back_from_a_ring():
     subject = model(window=4)
-    cache = KVCache(subject.config, batch=2, rollback=2)
+    cache = KVCache(subject.config, batch=2, rollback=2, device=subject.device)
     subject(ids(), cache=cache)
     cache.truncate(11)
     with pytest.raises(
@@ -111,7 +111,7 @@ def test_more_than_the_slack_cannot_be_taken_back_from_a_ring():
 def test_rows_can_be_chosen_and_repeated(both):
     subject, rows = model(architecture="encoder-decoder" if both else "decoder"), torch.tensor([1, 1, 0])
     real = torch.tensor([[True] * 13, [True] * 9 + [False] * 4])
-    cache, whole = KVCache(subject.config, batch=2), ids(2, 9, seed=4)
+    cache, whole = KVCache(subject.config, batch=2, device=subject.device), ids(2, 9, seed=4)
 
     def step(tokens, **given):
         if not both:
@@ -131,12 +131,12 @@ def test_rows_can_be_chosen_and_repeated(both):
 
 def test_capacity_may_be_less_than_the_context():
     subject = model(max_seq_len=512)
-    cache = KVCache(subject.config, batch=2, capacity=14)
-    assert cache.bytes == KVCache(subject.config, batch=2).bytes * 14 // 512
+    cache = KVCache(subject.config, batch=2, capacity=14, device=subject.device)
+    assert cache.bytes == KVCache(subject.config, batch=2, device=subject.device).bytes * 14 // 512
     subject(ids(), cache=cache)
     with pytest.raises(
         ValueError, match="2 tokens are more than the 1 that the cache has room for; make it with a larger capacity"
     ):
         subject(ids(seq=2), cache=cache)
     with pytest.raises(ValueError, match="capacity=513 must be between 1 and max_seq_len=512, or None"):
-        KVCache(subject.config, capacity=513)
+        KVCache(subject.config, capacity=513, device=subject.device)

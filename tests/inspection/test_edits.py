@@ -91,7 +91,7 @@ def test_edits_compose_with_the_cache(name, window):
     subject = model(window=window)
     edits = [Edit.scale(f"blocks.0.{name}", -1.0, positions=(3, 8, 9)), Edit.zero("blocks.1.attn.z", heads=(2,))]
     whole = subject(ids(), edits=edits).logits
-    cache, parts = KVCache(subject.config, batch=2), []
+    cache, parts = KVCache(subject.config, batch=2, device=subject.device), []
     for start, end in ((0, 5), (5, 9), (9, 10), (10, 13)):
         parts.append(subject(ids()[:, start:end], cache=cache, edits=edits).logits)
     assert difference(torch.cat(parts, 1), whole) < 1e-5

@@ -40,7 +40,7 @@ def test_both_ways_agree_and_write_what_generate_writes(kind, exactness, apart):
 
 def test_a_wrong_cache_would_be_seen():
     subject = model()
-    cache = KVCache(subject.config, capacity=9)
+    cache = KVCache(subject.config, capacity=9, device=subject.device)
     next_scores(subject, [PROMPT[0] + 1, *PROMPT[1:]], cache)  # of another text
     assert (next_scores(subject, [7], cache) - next_scores(subject, [*PROMPT, 7])).abs().max() > 1e-3
 
@@ -58,7 +58,7 @@ def test_all_steps_with_the_cache_cost_one_pass():
 
 def test_a_step_with_the_cache_costs_what_torch_counts():
     subject = model(n_kv_heads=2)
-    cache = KVCache(subject.config, capacity=9)
+    cache = KVCache(subject.config, capacity=9, device=subject.device)
     subject(ids(1, 8), cache=cache)
     with FlopCounterMode(display=False) as counted:
         subject(ids(1, 1), cache=cache, capture=ALL_PATTERNS)  # one query sees all 9 keys
