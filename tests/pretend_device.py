@@ -93,7 +93,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     asked = any(isinstance(x, torch.device) and x.type == NAME for x in given)
     _refuse(func, name, args, given, bool(mine) or asked)
     result = func(*pytree.tree_map(_on_cpu, args), **pytree.tree_map(_on_cpu, kwargs))
-    if name == "_local_scalar_dense" or not (mine or asked) or kwargs.get("device", DEVICE).type == "cpu":
+    if name == "_local_scalar_dense" or not (mine or asked) or (kwargs.get("device") or DEVICE).type == "cpu":
         return result
     return _wrapped(func, result, mine)
 

@@ -110,8 +110,9 @@ class Experts(nn.Module):
         """
         logits = self.router(x)
         if self.training and self.config.noise:
-            noise = torch.randn(logits.shape, generator=self.generator, dtype=logits.dtype, device=logits.device)
-            logits = logits + self.config.noise * noise
+            place = logits.device if self.generator is None else self.generator.device
+            noise = torch.randn(logits.shape, generator=self.generator, dtype=logits.dtype, device=place)
+            logits = logits + self.config.noise * noise.to(logits.device)
         logits = recorder("mlp.router.logits", logits)
         exact = torch.promote_types(logits.dtype, torch.float32)
         probs = recorder("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)

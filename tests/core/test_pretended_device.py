@@ -13,6 +13,7 @@ from tests.small import config
 from tfcore.device import device
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
+from tfcore.part_configs import ExpertsConfig
 
 X = torch.arange(12.0).view(3, 4)
 ROW = torch.ones(4)
@@ -122,6 +123,17 @@ def test_a_seed_gives_the_same_weights_on_every_device():
     assert found.device == DEVICE
     for one, other in zip(found.parameters(), wanted.parameters(), strict=True):
         assert torch.equal(one.cpu(), other)
+
+
+@torch.no_grad()
+def test_a_generator_of_the_cpu_draws_the_same_noise_for_routers():
+    found = []
+    for place in ("cpu", NAME):
+        model = Transformer(config(experts=ExpertsConfig(n_experts=4, top_k=2, d_expert=8, noise=0.5)), 0).to(place)
+        for block in model.decoder.blocks:
+            block.mlp.generator = torch.Generator().manual_seed(1)
+        found.append(model.train()(torch.arange(9, device=place)[None]).logits.cpu())
+    torch.testing.assert_close(*found)
 
 
 @pytest.mark.parametrize("window", [None, 4])
