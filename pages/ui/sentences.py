@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 LONGEST = 400  # characters
+READ = 10_000  # characters that are looked at
 # A path in quotes may have spaces in it.
 _QUOTED = re.compile(
     r"""(['"`´‘’“”])((?:file:)?(?:~[\w.-]*)?/[^'"`´‘’“”\n]*|(?:[A-Za-z]:)?\\[^'"`\n]*)(?=['"`´‘’“”])"""
@@ -29,7 +30,7 @@ def told(problem: BaseException, largest: int = LONGEST) -> str:
 
 def without_paths(said: str) -> str:
     """A text on one line, with the last part alone of every absolute path in it, whatever stands around it."""
-    line = " ".join(said.split())
+    line = " ".join(said[:READ].split())
     for place in _places():
         line = line.replace(place, "/…")
     line = _QUOTED.sub(lambda found: found[1] + _last(found[2]), line)

@@ -222,7 +222,7 @@ def test_sentence_piece(prefix, tmp_path):
 
 def test_merges_come_in_the_order_of_scores():
     tokens = ["a", "b", "c", "ab", "bc", "abc"]
-    found = merges_of_scores(tokens, [0.0, 0.0, 0.0, -2.0, -1.0, -3.0], [1] * 6)
+    found = list(merges_of_scores(tokens, [0.0, 0.0, 0.0, -2.0, -1.0, -3.0], [1] * 6))
     assert found == [["b", "c"], ["a", "b"], ["a", "bc"], ["ab", "c"]]
 
 

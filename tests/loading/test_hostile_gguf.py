@@ -52,7 +52,7 @@ REFUSED = {
     "more settings than any model": (b"GGUF" + U32.pack(3) + U64.pack(0) + U64.pack(2**63), "more than any model has"),
     "a key without end": (header()[:-8] + U64.pack(1) + U64.pack(2**62), "has a name or text of 4,611,"),
     "a text beyond the end": (header([("a", U32.pack(8) + U64.pack(999_999))]), "is cut short in its header"),
-    "an endless list": (header([("a", U32.pack(9) + U32.pack(0) + U64.pack(2**50))]), "has a list of 1,125,"),
+    "an endless list": (header([("a", U32.pack(9) + U32.pack(0) + U64.pack(2**50))]), "has lists of 1,125,"),
     "a list beyond the end": (
         header([("a", U32.pack(9) + U32.pack(10) + U64.pack(1_999_999))]),
         "is cut short in its header",

@@ -28,7 +28,7 @@ KINDS = {
     *("TQ1_0", "TQ2_0", "MXFP4"),  # NVFP4 has a second scale, in a tensor of its own
 }
 MOST_TENSORS, MOST_SETTINGS = 100_000, 10_000
-MOST_ELEMENTS = 2_000_000  # of a list; the largest vocabularies have 262,144 tokens and twice as many merges
+MOST_ELEMENTS = 2_000_000  # of all lists; the largest vocabularies have 262,144 tokens and twice as many merges
 MAX_HEADER_BYTES = 60_000_000  # Gemma 3's has 15 million
 FIRST_PIECE = 1_000_000  # bytes of a header elsewhere that are asked for first; each further piece doubles them
 LONGEST_NAME = 200  # bytes
@@ -144,6 +144,7 @@ class _Header:
     def __init__(self, content: mmap.mmap | bytearray, where: str, elsewhere: Elsewhere | None = None) -> None:
         self._content, self._where, self._elsewhere, self._at = content, where, elsewhere, 0
         self._size = len(content) if elsewhere is None else elsewhere.size
+        self._elements = 0
         self._end = min(self._size, MAX_HEADER_BYTES)
 
     def read(self) -> tuple[dict[str, Value], dict[str, Entry]]:
@@ -212,8 +213,9 @@ class _Header:
 
     def _list(self) -> "list[str] | np.ndarray":
         kind, n = self._number("I"), self._number("Q")
-        if n > MOST_ELEMENTS:
-            raise self._error(f"has a list of {n:,} elements; at most {MOST_ELEMENTS:,} can be read")
+        self._elements += n
+        if self._elements > MOST_ELEMENTS:
+            raise self._error(f"has lists of {self._elements:,} elements; at most {MOST_ELEMENTS:,} can be read")
         if kind == TEXT:
             return [self._text(LONGEST_TEXT) for _ in range(n)]
         if kind not in NUMBERS:

@@ -6,15 +6,20 @@ the merge that makes the token of the highest score comes first.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfcore.loading.gguf_file import Value
-from tfcore.loading.weights import CheckpointError
+from tfcore.loading.weights import MAX_TOKENIZER_BYTES, CheckpointError
+from tfcore.tokenizers.worker import LONGEST_TOKEN, MOST_IDS, MOST_SPECIAL
 
+MOST_CHARACTERS = 8_000_000  # of all tokens together; Gemma 3, the largest in use, has 2 million
+MOST_TEXTS = MOST_IDS  # as many merges as tokens; Gemma's scores stand for 580,604
+PIECE = 10_000  # elements that are written as JSON at a time
 UNKNOWN, CONTROL, USER_DEFINED = 2, 3, 4  # types of tokens
 _SPACE = "▁"
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -58,7 +63,31 @@ def tokenizer_json(settings: Mapping[str, Value], path: Path) -> bytes:
     Raises:
         CheckpointError: it has no tokenizer, or one of another kind.
     """
-    return json.dumps(_Described(settings, path).content(), ensure_ascii=False).encode()
+    return "".join(_json(_Described(settings, path).content())).encode()
+
+
+def _json(value: dict[str, Any]) -> Iterator[str]:
+    """JSON of an object, in pieces: while one of them is written, no other thread of Python runs."""
+    yield "{"
+    for i, (key, inner) in enumerate(value.items()):
+        yield f"{', ' if i else ''}{json.dumps(key)}: "
+        if isinstance(inner, dict) and key != "vocab":
+            yield from _json(inner)
+        elif isinstance(inner, dict | list):
+            opened, closed = json.dumps(type(inner)())
+            yield opened + ", ".join(json.dumps(piece, ensure_ascii=False)[1:-1] for piece in _pieces(inner)) + closed
+        else:
+            yield json.dumps(inner, ensure_ascii=False)
+    yield "}"
+
+
+def _pieces(value: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | list[Any]]:
+    if isinstance(value, list):
+        yield from (value[start : start + PIECE] for start in range(0, len(value), PIECE))
+        return
+    entries = iter(value.items())
+    while piece := dict(islice(entries, PIECE)):
+        yield piece
 
 
 class _Described:
@@ -67,6 +96,7 @@ class _Described:
     def __init__(self, settings: Mapping[str, Value], path: Path) -> None:
         self._settings, self._path = settings, path
         self.tokens = self._texts("tokens")
+        self._check_sizes()
         kinds = self._get("token_type")
         self.kinds = [1] * len(self.tokens) if kinds is None else np.asarray(kinds).tolist()
         if len(self.kinds) != len(self.tokens):
@@ -76,23 +106,34 @@ class _Described:
             if key != name and not _KNOWN.fullmatch(key) and not (isinstance(value, bool) and not value):
                 raise self._error(f"has {name[:80]}, which may change how texts are cut and cannot be read")
 
+    def _check_sizes(self) -> None:
+        """Before any work is done whose size they are."""
+        if (longest := max(map(len, self.tokens))) > LONGEST_TOKEN:
+            raise self._error(f"has a token of {longest:,} characters, and at most {LONGEST_TOKEN:,} can be shown here")
+        if (total := sum(map(len, self.tokens))) > MOST_CHARACTERS:
+            raise self._error(
+                f"has tokens of {total:,} characters in all, more than the {MOST_CHARACTERS:,} of any use"
+            )
+
     def content(self) -> dict[str, Any]:
         kind = self._get("model")
         if kind not in ("gpt2", "llama"):
             raise self._error(
                 f"has a tokenizer of the kind {str(kind)[:40]!r}; gpt2 and llama (SentencePiece) can be read"
             )
+        added = self._added()
         parts = self._byte_level() if kind == "gpt2" else self._sentence_piece()
-        return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": self._added(), **parts}
+        return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, **parts}
 
     def _byte_level(self) -> dict[str, Any]:
         cut = self._get("pre")
         cut = "gpt-2" if cut is None else cut  # files from before it was stated
         if cut not in CUTS:
             raise self._error(f"cuts texts by {str(cut)[:40]!r}; {', '.join(CUTS)} can be read")
-        merges = [merge.split(" ") for merge in self._texts("merges")]
-        if any(len(merge) != 2 for merge in merges):
+        stated = self._texts("merges")
+        if any(len(merge) > 2 * LONGEST_TOKEN + 1 or merge.count(" ") != 1 for merge in stated):
             raise self._error("has a merge that does not join two pieces")
+        merges = self._checked(merge.split(" ") for merge in stated)
         return {
             "normalizer": {"type": "NFC"} if cut in _NFC else None,
             "pre_tokenizer": {"type": "Sequence", "pretokenizers": CUTS[str(cut)]},
@@ -121,12 +162,22 @@ class _Described:
             "post_processor": self._around(True),
             "decoder": {"type": "Sequence", "decoders": back},
             "model": self._model(
-                merges_of_scores(self.tokens, scores.tolist(), self.kinds),
+                self._checked(merges_of_scores(self.tokens, scores.tolist(), self.kinds)),
                 unk_token=next((t for t, kind in zip(self.tokens, self.kinds, strict=True) if kind == UNKNOWN), None),
                 byte_fallback=True,
                 fuse_unk=True,
             ),
         }
+
+    def _checked(self, merges: Iterable[list[str]]) -> list[list[str]]:
+        """The merges, unless they are more than any tokenizer has."""
+        found, characters = [], 0
+        for merge in merges:
+            found.append(merge)
+            characters += len(merge[0]) + len(merge[1])
+            if len(found) > MOST_TEXTS or characters > MAX_TOKENIZER_BYTES:
+                raise self._error(f"has more merges than the {MOST_TEXTS:,}, or longer ones, that can be read")
+        return found
 
     def _model(self, merges: list[list[str]], **more: Any) -> dict[str, Any]:
         vocabulary = {token: i for i, token in enumerate(self.tokens)}
@@ -137,11 +188,10 @@ class _Described:
     def _added(self) -> list[dict[str, Any]]:
         """Tokens that are found in a text before it is cut."""
         plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-        return [
-            {"id": i, "content": token, "special": kind == CONTROL, **plain}
-            for i, (token, kind) in enumerate(zip(self.tokens, self.kinds, strict=True))
-            if kind in (CONTROL, USER_DEFINED) and token
-        ]
+        found = [i for i, kind in enumerate(self.kinds) if kind in (CONTROL, USER_DEFINED) and self.tokens[i]]
+        if len(found) > MOST_SPECIAL:
+            raise self._error(f"has {len(found):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
+        return [{"id": i, "content": self.tokens[i], "special": self.kinds[i] == CONTROL, **plain} for i in found]
 
     def _around(self, begins: bool) -> dict[str, Any] | None:
         """The tokens that are put around every text."""
@@ -165,6 +215,8 @@ class _Described:
         found = self._get(key)
         if not isinstance(found, list) or not found:
             raise self._error(f"has no tokenizer.ggml.{key}, without which no text can be given to the model")
+        if len(found) > MOST_TEXTS:
+            raise self._error(f"has {len(found):,} texts in tokenizer.ggml.{key}; at most {MOST_TEXTS:,} can be read")
         return found
 
     def _get(self, key: str) -> Value | None:
@@ -174,15 +226,11 @@ class _Described:
         return CheckpointError(f"{self._path} {what}")
 
 
-def merges_of_scores(tokens: list[str], scores: list[float], kinds: list[int]) -> list[list[str]]:
+def merges_of_scores(tokens: list[str], scores: list[float], kinds: list[int]) -> Iterator[list[str]]:
     """The merges of a SentencePiece BPE vocabulary: all pairs of tokens that make a third, those of the highest score
     first; of one token, pairs in the order of their own ids, as SentencePiece tries them."""
     known = {token: i for i, token in enumerate(tokens) if kinds[i] == 1}
-    found = []
-    for token, i in known.items():
-        pairs = [(token[:cut], token[cut:]) for cut in range(1, len(token))]
-        pairs = [(left, right) for left, right in pairs if left in known and right in known]
-        pairs.sort(key=lambda pair: (known[pair[0]], known[pair[1]]))
-        found += [(-scores[i], *pair) for pair in pairs]
-    found.sort(key=lambda entry: entry[0])  # stable
-    return [[left, right] for _, left, right in found]
+    for token in sorted(known, key=lambda token: -scores[known[token]]):  # stable
+        cuts = (cut for cut in range(1, len(token)) if token[:cut] in known and token[cut:] in known)
+        pairs = sorted((known[token[:cut]], known[token[cut:]]) for cut in cuts)
+        yield from ([tokens[left], tokens[right]] for left, right in pairs)  # of texts that are there: no copies

@@ -17,6 +17,7 @@ from torch import Tensor
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_JSON_BYTES = 1_000_000
 MAX_INDEX_BYTES = 10_000_000  # DeepSeek V3, of 91,991 tensors, has 8.9 million; they are read while all else waits
+MOST_VALUES = 400_000  # in JSON; DeepSeek V3's index has 91,991, and a million small lists take 0.1 GB and a second
 MAX_TOKENIZER_BYTES = 40_000_000  # Gemma 3, the largest in use, has 33 million
 NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
 
@@ -52,7 +53,9 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
         check_file(path)
         if path.stat().st_size > largest:
             raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
-        values = json.loads(path.read_text("utf-8"))
+        raw = path.read_bytes()
+        _check_values(path, raw)
+        values = json.loads(raw.decode("utf-8"))
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing") from error
     except CheckpointError:
@@ -64,6 +67,12 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object")
     return values
+
+
+def _check_values(path: Path, raw: bytes) -> None:
+    """Refuse JSON of more values than any real file has, before memory is taken for each."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise CheckpointError(f"{path} has more than {MOST_VALUES:,} values, more than any model needs")
 
 
 def check_file(path: Path) -> None:
@@ -197,8 +206,11 @@ def _check_header(path: Path) -> None:
     """Refuse a header that is longer than those of real files: reading it would hold up everything else."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-    if path.stat().st_size >= length > MAX_INDEX_BYTES:
-        raise CheckpointError(f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may")
+        if path.stat().st_size >= length > MAX_INDEX_BYTES:
+            raise CheckpointError(
+                f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may"
+            )
+        _check_values(path, file.read(min(length, MAX_INDEX_BYTES)))
 
 
 def _pickles(folder: Path) -> str:
