@@ -5,12 +5,16 @@ import struct
 import tracemalloc
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import tfcore
 from tests.loading.gguf_files import byte_level, random_model, sentence_piece, write
 from tfcore import CheckpointError
-from tfcore.loading.gguf_file import GgufFile
+from tfcore.loading import checkpoints, gguf_file
+from tfcore.loading.gguf_file import GgufFile, Settings
+from tfcore.loading.special_tokens import special_tokens
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 U32, U64 = struct.Struct("<I"), struct.Struct("<Q")
 
@@ -66,7 +70,10 @@ REFUSED = {
     ),
     "experts": (header([LLAMA, ("llama.expert_count", U32.pack(4) + U32.pack(8))]), "holds a mixture of experts"),
     "alignment of nothing": (header([("general.alignment", U32.pack(4) + U32.pack(0))]), "has general.alignment=0"),
-    "alignment in words": (header([("general.alignment", string("x"))]), "has general.alignment=x"),
+    "alignment in words": (
+        header([("general.alignment", string("x"))]),
+        "has 'x' in general.alignment, where a number belongs",
+    ),
     "five dimensions": (header(tensors=[("a", (1,) * 5, 0, 0)]), "has a of 5 dimensions"),
     "a shape that cannot be": (header(tensors=[("a", (2**40, 2**40), 0, 0)]), "which cannot be"),
     "no rows": (header(tensors=[("a", (0, 4), 0, 0)]), "which cannot be"),
@@ -137,7 +144,7 @@ BAD_SETTINGS = {
     "another tokenizer": ({"tokenizer.ggml.model": "t5"}, "has a tokenizer of the kind 't5'"),
     "another cut": ({"tokenizer.ggml.pre": "dbrx"}, "cuts texts by 'dbrx'"),
     "a merge of three": ({"tokenizer.ggml.merges": ["a b c"]}, "has a merge that does not join two pieces"),
-    "no merges": ({"tokenizer.ggml.merges": "none"}, "has no tokenizer.ggml.merges"),
+    "no merges": ({"tokenizer.ggml.merges": "none"}, "has 'none' in tokenizer.ggml.merges, where a list belongs"),
     "a token twice": ({"tokenizer.ggml.tokens": ["a"] * 320}, "has the same token twice"),
     "types of others": ({"tokenizer.ggml.token_type": [1, 2]}, "has types of 2 tokens, and 320 tokens"),
     "a first token that is none": (
@@ -176,3 +183,48 @@ def test_numbers_that_are_none(content, tmp_path):
     path.write_bytes(content[:start] + b"\x00\x7e" + content[start + 2 :])  # the scale of a block is no number
     with pytest.raises(CheckpointError, match="holds numbers that are not finite"):
         tfcore.load(path)
+
+
+KINDS = {"byte-level": byte_level("gpt-2"), "SentencePiece": sentence_piece()}
+WRONG = (np.array([1, 2]), ["a", "b"], "x")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_stands_where_a_value_belongs(kind, tmp_path, monkeypatch):
+    """Every key that is read, by whatever reads it, is tried with a value of each type: a model, or one sentence."""
+    path, asked = tmp_path / "model.gguf", {}
+    write(path, "llama", random_model("llama"), **KINDS[kind])
+    monkeypatch.setattr(checkpoints, "isolated", lambda _: ByteTokenizer())
+    read, of_kind, changed = gguf_file._Header.read, Settings._of_kind, {}
+
+    def with_changes(header):
+        settings, tensors = read(header)
+        settings.update(changed)
+        return settings, tensors
+
+    def spied(settings, key, default, kinds, called):
+        asked[key] = called
+        return of_kind(settings, key, default, kinds, called)
+
+    monkeypatch.setattr(Settings, "_of_kind", spied)
+    monkeypatch.setattr(gguf_file._Header, "read", with_changes)
+    monkeypatch.setattr(Settings, "get", lambda *_: pytest.fail("read without a look at its type"))
+
+    def refusal(key, value):
+        changed.clear()
+        changed[key] = value
+        try:
+            special_tokens(path, tfcore.load(path, device="cpu")[1])
+        except CheckpointError as error:
+            return str(error)
+        return ""
+
+    assert refusal("general.name", "a name") == ""
+    assert len(asked) > 20
+    for key, called in list(asked.items()):
+        for value in WRONG if key != "general.alignment" else ():  # which is read before it can be changed here
+            said = refusal(key, value)
+            assert not said or said.startswith(str(path))
+            assert "\n" not in said
+            if isinstance(value, list | np.ndarray) != (called == "a list"):
+                assert f"in {key}, where {called} belongs" in said

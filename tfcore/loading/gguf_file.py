@@ -7,7 +7,7 @@ the size of the file first, because the file may come from anybody.
 
 import mmap
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,45 @@ BLOCK = 1 << 20  # numbers that are dequantised at a time
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 TEXT, LIST = 8, 9
 Value: TypeAlias = int | float | bool | str | list[str] | np.ndarray
+
+
+class Settings(dict[str, Value]):
+    """Key -> value of a file, each read as what belongs there.
+
+    Args:
+        where: the file, for messages.
+
+    Raises:
+        CheckpointError: by every method: the file has something else under this key.
+    """
+
+    def __init__(self, where: str, values: Mapping[str, Value] | None = None) -> None:
+        super().__init__(values or {})
+        self._where = where
+
+    def number(self, key: str, default: Any = None) -> Any:
+        """A number that is not a list of them."""
+        return self._of_kind(key, default, (int, float), "a number")
+
+    def text(self, key: str, default: Any = None) -> Any:
+        """A text."""
+        return self._of_kind(key, default, (str,), "a text")
+
+    def flag(self, key: str, default: Any = None) -> Any:
+        """True or false."""
+        return self._of_kind(key, default, (bool,), "true or false")
+
+    def listed(self, key: str) -> "list[str] | np.ndarray | None":
+        """A list."""
+        return self._of_kind(key, None, (list, np.ndarray), "a list")  # type: ignore[no-any-return]
+
+    def _of_kind(self, key: str, default: Any, kinds: tuple[type, ...], called: str) -> Any:
+        if (found := super().get(key)) is None:
+            return default
+        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
+            said = f"a list of {len(found):,}" if isinstance(found, list | np.ndarray) else repr(found)[:40]
+            raise CheckpointError(f"{self._where} has {said} in {key[:LONGEST_NAME]}, where {called} belongs")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +122,7 @@ class GgufFile:
         elsewhere: the file, if it is not on this machine: its header is fetched, and of numbers those asked for.
 
     Attributes:
-        settings: key -> value; lists of texts as lists, lists of numbers as arrays.
+        settings: see Settings; lists of texts are lists, lists of numbers arrays.
         tensors: name -> Entry.
 
     Raises:
@@ -147,7 +186,7 @@ class _Header:
         self._elements = 0
         self._end = min(self._size, MAX_HEADER_BYTES)
 
-    def read(self) -> tuple[dict[str, Value], dict[str, Entry]]:
+    def read(self) -> tuple[Settings, dict[str, Entry]]:
         """Settings and tensors."""
         start = self._take(len(MAGIC))
         if self._content[start : self._at] != MAGIC:
@@ -157,14 +196,14 @@ class _Header:
         n_tensors, n_settings = self._number("Q"), self._number("Q")
         if n_tensors > MOST_TENSORS or n_settings > MOST_SETTINGS:
             raise self._error(f"says it has {n_tensors:,} tensors and {n_settings:,} settings, more than any model has")
-        settings: dict[str, Value] = {}
+        settings = Settings(self._where)
         for _ in range(n_settings):
             name = self._text(LONGEST_NAME)
             settings[name] = self._value(self._number("I"))
         stated = [self._tensor() for _ in range(n_tensors)]
-        alignment = settings.get("general.alignment", 32)
+        alignment = settings.number("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 16:
-            raise self._error(f"has general.alignment={str(alignment)[:40]}, which is not between 1 and 65,536")
+            raise self._error(f"has general.alignment={alignment}, which is not between 1 and 65,536")
         return settings, self._placed(stated, -(-self._at // alignment) * alignment)
 
     def _placed(self, stated: list[tuple[str, tuple[int, ...], int, int]], start: int) -> dict[str, Entry]:

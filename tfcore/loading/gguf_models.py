@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -195,10 +194,10 @@ class GgufWeights:
         )
 
     def _known(self) -> _Kind:
-        name = self.file.settings.get("general.architecture")
-        if not isinstance(name, str) or name not in KINDS:
+        name = self.file.settings.text("general.architecture")
+        if name not in KINDS:
             raise self._error(f"holds a model of the architecture {str(name)[:40]!r}; {', '.join(KINDS)} can be read")
-        if self.file.settings.get(f"{name}.expert_count"):
+        if self.file.settings.number(f"{name}.expert_count"):
             raise self._error("holds a mixture of experts, which is read from safetensors files alone")
         return KINDS[str(name)]
 
@@ -218,22 +217,22 @@ class GgufWeights:
         if table is None or len(table.shape) != 2:
             raise self._error("lacks the matrix token_embd.weight")
 
-        asked = {"expert_count"}
+        asked = {"expert_count", "rope.scaling.type"}
 
         def of(key: str, *default: Any) -> Any:
             """A setting; one without a default must be there."""
             asked.add(key)
-            found = self.file.settings.get(f"{architecture}.{key}", *default)
+            found = self.file.settings.number(f"{architecture}.{key}", *default)
             if found is None and not default:
                 raise self._error(f"lacks the setting {architecture}.{key}")
-            return found.item() if isinstance(found, np.generic) else found
+            return found
 
         values = self._gpt2(of) if architecture == "gpt2" else self._llama(of, architecture)
         self._check_read(architecture, asked)
         return {
             "vocab_size": table.shape[0],
             "model_type": self._kind.family,
-            "bos_token_id": self.file.settings.get("tokenizer.ggml.bos_token_id"),
+            "bos_token_id": self.file.settings.number("tokenizer.ggml.bos_token_id"),
             "tie_word_embeddings": "output.weight" not in self.file.tensors or architecture == "gpt2",
             **values,
         }
@@ -284,7 +283,7 @@ class GgufWeights:
         base, rotated = of("rope.freq_base", 10_000.0), of("rope.dimension_count", None)
         if rotated is not None and rotated != d_head:
             raise self._error(f"rotates {rotated} of {d_head} numbers of a head, which is not supported")
-        kind = of("rope.scaling.type", "linear")
+        kind = self.file.settings.text(f"{self.file.settings['general.architecture']}.rope.scaling.type", "linear")
         factor = of("rope.scaling.factor", of("rope.scale_linear", 1.0)) or 1.0  # the second is the older name
         scaled = kind != "none" and factor != 1
         if scaled and kind != "linear":

@@ -6,14 +6,14 @@ the merge that makes the token of the highest score comes first.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfcore.loading.gguf_file import Value
+from tfcore.loading.gguf_file import Settings
 from tfcore.loading.weights import MAX_TOKENIZER_BYTES, CheckpointError
 from tfcore.tokenizers.worker import LONGEST_TOKEN, MOST_IDS, MOST_SPECIAL
 
@@ -53,7 +53,7 @@ _KNOWN = re.compile(
 )
 
 
-def tokenizer_json(settings: Mapping[str, Value], path: Path) -> bytes:
+def tokenizer_json(settings: Settings, path: Path) -> bytes:
     """The contents of a tokenizer.json that does what the file describes.
 
     Args:
@@ -93,11 +93,11 @@ def _pieces(value: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | list
 class _Described:
     """What the settings say of the tokenizer, checked."""
 
-    def __init__(self, settings: Mapping[str, Value], path: Path) -> None:
+    def __init__(self, settings: Settings, path: Path) -> None:
         self._settings, self._path = settings, path
         self.tokens = self._texts("tokens")
         self._check_sizes()
-        kinds = self._get("token_type")
+        kinds = settings.listed("tokenizer.ggml.token_type")
         self.kinds = [1] * len(self.tokens) if kinds is None else np.asarray(kinds).tolist()
         if len(self.kinds) != len(self.tokens):
             raise self._error(f"has types of {len(self.kinds):,} tokens, and {len(self.tokens):,} tokens")
@@ -116,7 +116,7 @@ class _Described:
             )
 
     def content(self) -> dict[str, Any]:
-        kind = self._get("model")
+        kind = self._settings.text("tokenizer.ggml.model")
         if kind not in ("gpt2", "llama"):
             raise self._error(
                 f"has a tokenizer of the kind {str(kind)[:40]!r}; gpt2 and llama (SentencePiece) can be read"
@@ -126,7 +126,7 @@ class _Described:
         return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, **parts}
 
     def _byte_level(self) -> dict[str, Any]:
-        cut = self._get("pre")
+        cut = self._settings.text("tokenizer.ggml.pre")
         cut = "gpt-2" if cut is None else cut  # files from before it was stated
         if cut not in CUTS:
             raise self._error(f"cuts texts by {str(cut)[:40]!r}; {', '.join(CUTS)} can be read")
@@ -143,10 +143,10 @@ class _Described:
         }
 
     def _sentence_piece(self) -> dict[str, Any]:
-        scores = self._get("scores")
+        scores = self._settings.listed("tokenizer.ggml.scores")
         if not isinstance(scores, np.ndarray) or len(scores) != len(self.tokens):
             raise self._error("has a SentencePiece tokenizer without a score for each token")
-        prefix = bool(self._settings.get("tokenizer.ggml.add_space_prefix", True))
+        prefix = self._settings.flag("tokenizer.ggml.add_space_prefix", True)
         replace = {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
         steps = [{"type": "Prepend", "prepend": _SPACE}, replace] if prefix else [replace]
         back: list[dict[str, Any]] = [
@@ -198,9 +198,9 @@ class _Described:
         whole: list[dict[str, Any]] = [{"Sequence": {"id": "A", "type_id": 0}}]
         named: dict[str, Any] = {}
         for setting, place, default in (("bos", 0, begins), ("eos", 2, False)):
-            if not self._settings.get(f"tokenizer.ggml.add_{setting}_token", default):
+            if not self._settings.flag(f"tokenizer.ggml.add_{setting}_token", default):
                 continue
-            number = self._get(f"{setting}_token_id")
+            number = self._settings.number(f"tokenizer.ggml.{setting}_token_id")
             if not isinstance(number, int) or not 0 <= number < len(self.tokens):
                 raise self._error(f"puts its {setting} token around texts and does not say which that is")
             token = self.tokens[number]
@@ -212,15 +212,12 @@ class _Described:
         return {"type": "TemplateProcessing", "single": whole, "pair": pair, "special_tokens": named}
 
     def _texts(self, key: str) -> list[str]:
-        found = self._get(key)
+        found = self._settings.listed(f"tokenizer.ggml.{key}")
         if not isinstance(found, list) or not found:
             raise self._error(f"has no tokenizer.ggml.{key}, without which no text can be given to the model")
         if len(found) > MOST_TEXTS:
             raise self._error(f"has {len(found):,} texts in tokenizer.ggml.{key}; at most {MOST_TEXTS:,} can be read")
         return found
-
-    def _get(self, key: str) -> Value | None:
-        return self._settings.get(f"tokenizer.ggml.{key}")
 
     def _error(self, what: str) -> CheckpointError:
         return CheckpointError(f"{self._path} {what}")

@@ -48,8 +48,8 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     elif (path := gguf_in(place)) is not None:
         with GgufFile(path) as file:
             said = file.settings
-        last = said.get("tokenizer.ggml.eos_token_id")
-        template = said.get("tokenizer.chat_template")
+        last = said.number("tokenizer.ggml.eos_token_id")
+        template = said.text("tokenizer.chat_template")
     else:
         last = read_json(place / "config.json").get("eos_token_id")
         template = _template(place)
