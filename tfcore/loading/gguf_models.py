@@ -181,8 +181,8 @@ class GgufWeights:
         """Refuse one file of several."""
         said = self.file.settings
         named = PART.fullmatch(self.path.name)
-        n, number = said.get("split.count"), said.get("split.no")
-        if isinstance(n, int) and n > 1 and isinstance(number, int):
+        n, number = said.number("split.count", 1), said.number("split.no")
+        if n > 1 and number is not None:
             part = (number + 1, n)
         elif named and int(named[3]) > 1:
             part = (int(named[2]), int(named[3]))
