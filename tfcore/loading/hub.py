@@ -31,6 +31,7 @@ SMALL = {
     "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
 }
+FILES = (*SMALL, "*.safetensors", "*.gguf")  # all that is opened in a model's folder, and nothing else
 # org/name, and the name of a GGUF file after it
 HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96})(?:/(\w[\w.-]{0,150}\.gguf))?", re.ASCII)
 FORMS = "org/name, or org/name/file.gguf"

@@ -8,7 +8,7 @@ from tfcore.loading.checkpoints import folder_of
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG, OnHub, cached
-from tfcore.loading.weights import CheckpointError, read_json
+from tfcore.loading.weights import read_json, read_text
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE
 from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer
 
@@ -71,14 +71,10 @@ def _template(folder: Path) -> str:
     """The chat template of a folder of Hugging Face's."""
     path = folder / "chat_template.jinja"
     if path.is_file() and path.stat().st_size <= LONGEST_TEMPLATE:
-        try:
-            return path.read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise CheckpointError(f"{path} cannot be read as text") from error
+        return read_text(path, LONGEST_TEMPLATE)
     if not (folder / "tokenizer_config.json").is_file():
         return ""
     said = read_json(folder / "tokenizer_config.json", LARGEST_TOKENIZER_CONFIG).get("chat_template")
     if isinstance(said, list):  # several, by name
-        named = {one.get("name"): one.get("template") for one in said if isinstance(one, dict)}
-        said = named.get("default")
+        said = next((one.get("template") for one in said if isinstance(one, dict) and one.get("name") == "default"), "")
     return said if isinstance(said, str) else ""

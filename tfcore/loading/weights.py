@@ -49,19 +49,10 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
     Raises:
         CheckpointError: missing, too large, or something else.
     """
+    said = read_text(path, largest)
+    _check_values(path, said)
     try:
-        check_file(path)
-        if path.stat().st_size > largest:
-            raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
-        raw = path.read_bytes()
-        _check_values(path, raw)
-        values = json.loads(raw.decode("utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing") from error
-    except CheckpointError:
-        raise
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+        values = json.loads(said)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(values, dict):
@@ -69,9 +60,26 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
     return values
 
 
-def _check_values(path: Path, raw: bytes) -> None:
+def read_text(path: Path, largest: int) -> str:
+    """The text of a small file.
+
+    Raises:
+        CheckpointError: missing, too large, no text, or no file.
+    """
+    check_file(path)
+    try:
+        if path.stat().st_size > largest:
+            raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{path} cannot be read as text: {error.reason} at byte {error.start:,}") from error
+
+
+def _check_values(path: Path, said: str) -> None:
     """Refuse JSON of more values than any real file has, before memory is taken for each."""
-    if sum(map(raw.count, (b",", b"[", b"{"))) > MOST_VALUES:
+    if sum(map(said.count, ",[{")) > MOST_VALUES:
         raise CheckpointError(f"{path} has more than {MOST_VALUES:,} values, more than any model needs")
 
 
@@ -210,7 +218,7 @@ def _check_header(path: Path) -> None:
             raise CheckpointError(
                 f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may"
             )
-        _check_values(path, file.read(min(length, MAX_INDEX_BYTES)))
+        _check_values(path, file.read(min(length, MAX_INDEX_BYTES)).decode("latin-1"))
 
 
 def _pickles(folder: Path) -> str:

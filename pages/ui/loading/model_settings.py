@@ -29,7 +29,6 @@ Policy = Literal["off", "public", "any", "list"]
 LONGEST = 200  # characters of a name
 REMEMBERED = 8  # names of one visitor's models
 GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0, "TFCORE_HUB_CACHE_GB": 0.0}
-FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json", "*.gguf")
 CHARACTERS = "letters, digits, spaces and . _ + - alone"  # of the name of a local file or folder
 _ADDRESS = re.compile(
     r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)"
@@ -79,7 +78,7 @@ class Settings:
         Raises:
             ValueError: there is no such folder there, or a file in it is a link that leads out of the folder.
         """
-        from tfcore.loading.hub import OnHub
+        from tfcore.loading.hub import FILES, OnHub
 
         if not name.startswith("./"):
             return OnHub(name)

@@ -191,11 +191,9 @@ def _stop_page(sentence: str) -> None:
 
 
 def _state(folder: Path) -> str:
-    if folder.is_dir():
-        weights = [*folder.glob("*.safetensors"), *folder.glob("*.gguf")]
-        files = [*sorted(weights), *(folder / name for name in ("config.json", "tokenizer.json"))]
-    else:
-        files = [folder]
+    from tfcore.loading.hub import FILES
+
+    files = sorted({file for pattern in FILES for file in folder.glob(pattern)}) if folder.is_dir() else [folder]
     return repr([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()])
 
 
