@@ -67,9 +67,10 @@ async def rounds(server: Server, model: str, count: int, seconds: float) -> dict
     """A row: milliseconds of a change alone and beside the others, in turns, and their ratio."""
     small = Visitor(server.address + SMALL)
     await small.open()
-    warm = Visitor(server.address + look(model, 10**6))
-    await warm.open()
-    await warm.leave()
+    for number in range(len(LOOKS)):  # modules are imported, and the model is read
+        warm = Visitor(server.address + look(model, 10**6 + number))
+        await warm.open()
+        await warm.leave()
     await quiet(small, 3)
     alone, busy, ratios, pages = list[float](), list[float](), list[float](), 0
     for number in range(count):
