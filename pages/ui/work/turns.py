@@ -108,7 +108,9 @@ def with_a_copy(work: Callable[[], Iterator[Any]]) -> Callable[[], Iterator[Any]
 
 def taken(model: Any) -> Any:
     """The model, whose passes wait for their turn from now on where it is large."""
-    if isinstance(model, Transformer) and sum(one.numel() for one in model.parameters()) >= LARGE:
+    if not isinstance(model, Transformer) or _before in model._forward_pre_hooks.values():
+        return model
+    if sum(one.numel() for one in model.parameters()) >= LARGE:
         for part in _parts(model):
             part.register_forward_pre_hook(_before)
             part.register_forward_hook(_after, always_call=True)

@@ -134,6 +134,11 @@ def test_whatever_is_computed_of_a_large_model_waits_and_the_turn_ends_with_it(l
     assert free()
 
 
+def test_a_model_that_is_loaded_once_more_waits_once(large):
+    before = len(large._forward_pre_hooks)
+    assert len(turns.taken(large)._forward_pre_hooks) == before == 1
+
+
 def test_a_pass_that_fails_ends_its_turn(large):
     with pytest.raises(ValueError, match="do not fit a vocabulary"):
         large(torch.tensor([[10**6]]))
