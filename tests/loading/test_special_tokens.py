@@ -25,10 +25,41 @@ def found(folder, **config):
 def test_the_ends_of_a_config(folder):
     named = tfcore.load(folder)[1].special_tokens["</s>"]
     assert found(folder, eos_token_id=5).ends == (named, 5)
+    text = tfcore.load(folder)[1].tokens([7])[0]
     several = found(folder, eos_token_id=[7, 5])
-    assert (several.last, several.ends) == (7, (named, 5, 7))
+    assert (dict(several.names), several.ends) == ({"eos_token": text}, (named, 5, 7))
     for wrong in (None, -1, 320, True, "x", {}):
         assert found(folder, eos_token_id=wrong) == SpecialTokens(ends=(named,))
+
+
+def test_words_of_the_tokenizers_own_config_count_before_ids(folder):
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps({"bos_token": {"content": "</s>"}, "eos_token": ["<s>", "</s>"], "pad_token": None}))
+    special = found(folder, bos_token_id=5, eos_token_id=7, pad_token_id=8)
+    assert dict(special.names) == {
+        "bos_token": "</s>",
+        "eos_token": "<s>",
+        "pad_token": tfcore.load(folder)[1].tokens([8])[0],
+    }
+    named = tfcore.load(folder)[1].special_tokens
+    assert special.ends == tuple(sorted((named["<s>"], named["</s>"], 7)))
+
+
+WRONG = {
+    "a token that is no text": ({"bos_token": 3}, "bos_token must be a text of at most 1,024 characters, or an object"),
+    "ids that are none": ({"added_tokens_decoder": {"x": {}}}, "added_tokens_decoder must have an id for each token"),
+    "a token without flags": ({"added_tokens_decoder": {"400": "x"}}, "has no token under 400 with settings that are"),
+    "tokens in no list": ({"additional_special_tokens": "<x>"}, "additional_special_tokens must be a list"),
+    "too many": ({"additional_special_tokens": [f"<{i}>" for i in range(10_001)]}, "it declares 10,001 tokens, and at"),
+    "no JSON": ("{", "cannot be read as JSON"),
+}
+
+
+@pytest.mark.parametrize(("said", "sentence"), WRONG.values(), ids=list(WRONG))
+def test_a_tokenizer_config_that_cannot_be(said, sentence, folder):
+    (folder / "tokenizer_config.json").write_text(said if isinstance(said, str) else json.dumps(said))
+    with pytest.raises(CheckpointError, match=f"tokenizer_config.json.*{sentence}"):
+        tfcore.load(folder)
 
 
 def test_templates(folder):

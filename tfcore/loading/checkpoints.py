@@ -23,6 +23,7 @@ from tfcore.loading.gguf_file import Elsewhere
 from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
+from tfcore.loading.tokenizer_config import declared_in
 from tfcore.loading.weights import CheckpointError as CheckpointError
 from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.model import Transformer
@@ -374,7 +375,7 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
     elif not said.exists() and not said.is_symlink():
         return None
     else:
-        tokenizer = load_tokenizer(said) if trusted else read_tokenizer(said)
+        tokenizer = load_tokenizer(said) if trusted else read_tokenizer(said, declared_in(place), config.vocab_size)
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
             f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"

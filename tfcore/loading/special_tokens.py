@@ -7,12 +7,16 @@ from typing import Any
 from tfcore.loading.checkpoints import folder_of
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
-from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG, OnHub, cached
+from tfcore.loading.hub import OnHub, cached
+from tfcore.loading.tokenizer_config import declared_in, template_in
 from tfcore.loading.weights import read_json, read_text
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE
+from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer
 
 # Tokens that end a text or a turn, whichever of them a file calls its end.
+_IN_CONFIG = ("bos_token", "eos_token", "pad_token")
+_IN_GGUF = {"bos_token": "bos", "eos_token": "eos", "pad_token": "padding", "unk_token": "unknown"}
 ENDS = (SEPARATOR, "<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>", "<eos>", "</s>")
 
 
@@ -21,12 +25,12 @@ class SpecialTokens:
     """What a model was trained to see around its texts.
 
     Args:
-        last: the token that ends a text; None where it has none. What begins one is ModelConfig.bos_id.
+        names: what a template may call tokens, "bos_token", "eos_token" and so on, and the text of each.
         ends: tokens after which it has no more to say.
         template: of conversations, in Jinja; empty where it has none.
     """
 
-    last: int | None = None
+    names: tuple[tuple[str, str], ...] = ()
     ends: tuple[int, ...] = ()
     template: str = ""
 
@@ -42,29 +46,34 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     """
     place = folder_of(name_or_path) or cached(str(name_or_path))
     template: Any = None
-    last: Any = None
+    numbers: dict[str, Any] = {}
+    said = Declared()
     if place is None or not (place.is_file() or (place / "config.json").is_file() or gguf_in(place)):
         pass
     elif (path := gguf_in(place)) is not None:
         with GgufFile(path) as file:
-            said = file.settings
-        last = said.number("tokenizer.ggml.eos_token_id")
-        template = said.text("tokenizer.chat_template")
+            settings = file.settings
+        numbers = {name: settings.number(f"tokenizer.ggml.{key}_token_id") for name, key in _IN_GGUF.items()}
+        template = settings.text("tokenizer.chat_template")
     else:
-        last = read_json(place / "config.json").get("eos_token_id")
-        template = _template(place)
-    listed = last if isinstance(last, list) else [last]
-    lasts = [i for i in listed if _is_token(i, tokenizer)]
-    named = [i for text, i in tokenizer.special_tokens.items() if text in ENDS]
+        config = read_json(place / "config.json")
+        numbers = {name: config.get(f"{name}_id") for name in _IN_CONFIG}
+        template, said = _template(place), declared_in(place)
+    known = {name: _tokens(number, tokenizer) for name, number in numbers.items()}
+    names = {name: tokenizer.token_bytes(ids[0]).decode("utf-8", "replace") for name, ids in known.items() if ids}
+    special = tokenizer.special_tokens
+    named = [i for text, i in special.items() if text in ENDS or text in said.ends]
     return SpecialTokens(
-        last=lasts[0] if lasts else None,
-        ends=tuple(sorted({*lasts, *named})),
+        names=tuple((names | dict(said.names)).items()),  # a tokenizer's own word counts, as to transformers
+        ends=tuple(sorted({*known.get("eos_token", ()), *named})),
         template=template if isinstance(template, str) and len(template) <= LONGEST_TEMPLATE else "",
     )
 
 
-def _is_token(said: Any, tokenizer: Tokenizer) -> bool:
-    return isinstance(said, int) and not isinstance(said, bool) and 0 <= said < tokenizer.vocab_size
+def _tokens(said: Any, tokenizer: Tokenizer) -> list[int]:
+    """The ids of a setting, one or a list, that are tokens."""
+    listed = said if isinstance(said, list) else [said]
+    return [i for i in listed if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < tokenizer.vocab_size]
 
 
 def _template(folder: Path) -> str:
@@ -72,9 +81,5 @@ def _template(folder: Path) -> str:
     path = folder / "chat_template.jinja"
     if path.is_file() and path.stat().st_size <= LONGEST_TEMPLATE:
         return read_text(path, LONGEST_TEMPLATE)
-    if not (folder / "tokenizer_config.json").is_file():
-        return ""
-    said = read_json(folder / "tokenizer_config.json", LARGEST_TOKENIZER_CONFIG).get("chat_template")
-    if isinstance(said, list):  # several, by name
-        said = next((one.get("template") for one in said if isinstance(one, dict) and one.get("name") == "default"), "")
+    said = template_in(folder)
     return said if isinstance(said, str) else ""

@@ -7,19 +7,22 @@ limits, and so is the search for special tokens in what it writes.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
+from jinja2 import nodes
 from jinja2.exceptions import TemplateError
-from jinja2.ext import loopcontrols
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Role = Literal["system", "user", "assistant"]
 LONGEST_TEMPLATE = 100_000  # characters
+NOTHING: Mapping[str, str] = {}
 _GUARD = "\U000f0000"  # of private use: keeps a special token that somebody typed from being one
 
 
@@ -38,9 +41,7 @@ class Message(NamedTuple):
 class Converses(Protocol):
     """A tokenizer that runs templates where it runs itself."""
 
-    def conversation(
-        self, template: str, messages: "Sequence[Message]", first: str = "", last: str = ""
-    ) -> "list[ChatToken]":
+    def conversation(self, template: str, messages: "Sequence[Message]", names: Mapping[str, str]) -> "list[ChatToken]":
         """See conversation."""
 
 
@@ -57,26 +58,27 @@ class ChatToken:
     role: Role | None
 
 
-def render(template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
+def render(template: str, messages: Sequence[tuple[str, str]], names: Mapping[str, str] = NOTHING) -> str:
     """The text of a conversation, up to where the assistant is to write.
 
     Args:
         template: in Jinja.
         messages: role and content of each.
-        first, last: texts of the tokens that begin and end a text, which some templates write themselves.
+        names: what a template may call special tokens ("bos_token"), and the text of each.
 
     Raises:
         ChatError: the template fails, or refuses such a conversation.
     """
     if len(template) > LONGEST_TEMPLATE:
         raise ChatError(f"its chat template has {len(template):,} characters; at most {LONGEST_TEMPLATE:,} are run")
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    extensions = [_Generation, loopcontrols]
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
     environment.filters["tojson"] = _to_json
     environment.globals |= {"raise_exception": _refuse, "strftime_now": lambda form: datetime.now().strftime(form)}
     listed = [{"role": role, "content": content} for role, content in messages]
     try:
         return environment.from_string(template).render(
-            messages=listed, bos_token=first, eos_token=last, add_generation_prompt=True, tools=None, documents=None
+            **(dict(names) | {"messages": listed, "add_generation_prompt": True, "tools": None, "documents": None})
         )
     except TemplateError as error:
         raise ChatError(f"its chat template does not take this conversation: {error}") from error
@@ -88,27 +90,49 @@ def _refuse(sentence: str) -> NoReturn:
     raise TemplateError(sentence)
 
 
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | str | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """In this order, too: templates may leave the names out."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+class _Generation(Extension):
+    """`{% generation %}`, with which a template marks what an assistant says, to train on that alone: the text itself,
+    with a scope of its own, as in `transformers`."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_said"), [], [], body).set_lineno(line)
+
+    def _said(self, caller: Callable[[], str]) -> str:
+        return caller()
 
 
 def conversation(
-    tokenizer: Tokenizer, template: str, messages: Sequence[Message], first: str = "", last: str = ""
+    tokenizer: Tokenizer, template: str, messages: Sequence[Message], names: Mapping[str, str] = NOTHING
 ) -> list[ChatToken]:
     """The tokens of a conversation, up to where the assistant is to write. Special tokens in what somebody typed are
     text like any other.
 
     Args:
-        template, first, last: see render.
+        template, names: see render.
 
     Raises:
         ChatError: the template fails, or refuses such a conversation.
         TokenizerError: it does so in the process of the tokenizer, or takes too much time or memory there.
     """
     if isinstance(tokenizer, Converses):
-        return tokenizer.conversation(template, messages, first, last)
+        return tokenizer.conversation(template, messages, names)
     said = guarded(messages, tokenizer.special_tokens)
-    return tokens(tokenizer, render(template, said, first, last), said)
+    return tokens(tokenizer, render(template, said, names), said)
 
 
 def guarded(messages: Sequence[Message], special: Mapping[str, int]) -> list[Message]:

@@ -11,6 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
+from tfcore.tokenizers.declared import Declared, add
 from tfcore.tokenizers.tokenizer import (
     BPETokenizer,
     ByteLevelBPE,
@@ -23,6 +24,7 @@ from tfcore.tokenizers.tokenizer import (
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+NOTHING, MOST_ROWS = Declared(), 1 << 40
 _SPACE = "▁"  # how vocabularies made by SentencePiece write a space
 
 
@@ -116,9 +118,13 @@ class ForeignByteLevelBPE(ForeignTokenizer, ByteLevelBPE):
     """One in bytes that puts tokens around a text, or lacks some byte that no text has."""
 
 
-def tokenizer_of(text: str) -> Tokenizer:
+def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:
     """A tokenizer.json of ours, or of the `tokenizers` library: one in bytes that puts nothing around a text is a
     BPETokenizer, all others are run as their authors meant them.
+
+    Args:
+        said: what stands beside it in tokenizer_config.json.
+        rows: of the model's table.
 
     Raises:
         Exception: whatever the library makes of a malformed file.
@@ -133,6 +139,7 @@ def tokenizer_of(text: str) -> Tokenizer:
     inner = HFTokenizer.from_str(text)
     inner.no_padding()  # settings of somebody's training run
     inner.no_truncation()
+    add(inner, said, rows)
     if in_bytes and not inner.encode("").ids:
         with suppress(ValueError):  # a vocabulary with holes, or without some byte
             return BPETokenizer(inner)

@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfcore.loading.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
+from tfcore.tokenizers.declared import Declared
+from tfcore.tokenizers.foreign import MOST_ROWS, NOTHING
 from tfcore.tokenizers.pipe_messages import received, send
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer, readable
 from tfcore.wanted import STILL_WANTED, UnwantedError
@@ -56,8 +58,10 @@ class TokenizerError(ValueError):
     """A tokenizer failed at a text, in one sentence; another text may do."""
 
 
-def read_tokenizer(path: Path) -> Tokenizer:
+def read_tokenizer(path: Path, said: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:
     """Read a tokenizer.json that nobody vouches for: of ours, or of the `tokenizers` library.
+
+    Args: see tokenizer_of.
 
     Raises:
         CheckpointError: too large, neither, or harmful.
@@ -66,22 +70,24 @@ def read_tokenizer(path: Path) -> Tokenizer:
     if (there := path.stat().st_size) > MAX_TOKENIZER_BYTES:
         raise CheckpointError(f"{path} has {size(there)}, more than the {size(MAX_TOKENIZER_BYTES)} a tokenizer may")
     try:
-        return isolated(path.read_bytes())
+        return isolated(path.read_bytes(), said, rows)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise CheckpointError(f"{path} is not a tokenizer file that can be used: {error}") from error
 
 
-def isolated(content: bytes) -> Tokenizer:
+def isolated(content: bytes, said: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:
     """The tokenizer of these contents of a tokenizer.json, run by a process of its own, which ends with the tokenizer.
+
+    Args: see tokenizer_of.
 
     Raises:
         ValueError: why there is none.
     """
     if len(content) > MAX_TOKENIZER_BYTES:
         raise ValueError(f"it has {size(len(content))}, more than the {size(MAX_TOKENIZER_BYTES)} a tokenizer may")
-    worker = _Worker(content)
+    worker = _Worker(content, said, rows)
     if worker.exact:
         return _IsolatedBPE(worker)
     return (_IsolatedByteLevelBPE if worker.merges else IsolatedTokenizer)(worker)
@@ -142,9 +148,7 @@ class IsolatedTokenizer:
         """A readable piece per id."""
         return [self._worker.names.of(i).decode() if self._worker.names else readable(self.token_bytes(i)) for i in ids]
 
-    def conversation(
-        self, template: str, messages: "Sequence[Message]", first: str = "", last: str = ""
-    ) -> "list[ChatToken]":
+    def conversation(self, template: str, messages: "Sequence[Message]", names: Mapping[str, str]) -> "list[ChatToken]":
         """The tokens of a conversation by a template that nobody vouches for; see tfcore.tokenizers.chat.
 
         Raises:
@@ -152,13 +156,15 @@ class IsolatedTokenizer:
         """
         from tfcore.tokenizers.chat import ChatToken  # here, because most models are never talked with
 
-        found = self._ask("conversation", template, [list(message) for message in messages], first, last)
+        found = self._ask("conversation", template, [list(message) for message in messages], dict(names))
         self._check([i for i, _ in found])
         return [ChatToken(i, role) for i, role in found]
 
     def save(self, folder: Path) -> None:
-        """Write tokenizer.json."""
+        """Write tokenizer.json, and tokenizer_config.json where something is declared there."""
         (folder / "tokenizer.json").write_bytes(self._worker.content)
+        if (said := self._worker.said) != NOTHING:
+            (folder / "tokenizer_config.json").write_text(json.dumps(said.to_config()), "utf-8")
 
     def _check(self, ids: list[int]) -> None:
         if ids and max(ids) >= self.vocab_size:
@@ -227,13 +233,14 @@ class _Worker:
 
     Args:
         content: of tokenizer.json.
+        said, rows: see tokenizer_of.
 
     Raises:
         ValueError: why it cannot be used.
     """
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
+    def __init__(self, content: bytes, said: Declared, rows: int) -> None:
+        self.content, self.said, self.rows = content, said, rows
         self._lock = threading.Lock()  # one question at a time
         self._process = self._started()
 
@@ -248,7 +255,7 @@ class _Worker:
             if self._process.poll() is not None:
                 self._process = self._started()
             question = json.dumps([method, *arguments]).encode()
-            (said,) = _exchange(self._process, question, CALL_SECONDS, [LARGEST_ANSWER])
+            (said,) = _exchange(self._process, [question], CALL_SECONDS, [LARGEST_ANSWER])
         answer = json.loads(said)
         if "refused" in answer:
             raise ValueError(answer["refused"])
@@ -273,13 +280,14 @@ class _Worker:
             start_new_session=True,  # Ctrl+C is for us
         )
         weakref.finalize(self, _end, process)
-        (said,) = _exchange(process, self.content, LOAD_SECONDS, [MAX_JSON_BYTES])
-        about = json.loads(said)
+        beside = json.dumps([self.rows, self.said.to_dict()]).encode()
+        (answer,) = _exchange(process, [self.content, beside], LOAD_SECONDS, [MAX_JSON_BYTES])
+        about = json.loads(answer)
         if "refused" in about:
             raise ValueError(about["refused"])
         self.exact, self.separator, self.special = bool(about["exact"]), about["separator"], about["special"]
         self.merges = bool(about["merges"])
-        pieces, sizes, names, name_sizes = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 4)
+        pieces, sizes, names, name_sizes = _exchange(process, [], LOAD_SECONDS, [LARGEST_TABLE] * 4)
         self.pieces, self.names = _Table(pieces, sizes), _Table(names, name_sizes)
         return process
 
@@ -296,8 +304,8 @@ class _Worker:
             self._lock.release()
 
 
-def _exchange(process: subprocess.Popen[bytes], message: bytes | None, seconds: int, limits: list[int]) -> list[bytes]:
-    """Send a message and return as many as there are limits, of at most that many bytes each.
+def _exchange(process: subprocess.Popen[bytes], messages: list[bytes], seconds: int, limits: list[int]) -> list[bytes]:
+    """Send messages and return as many as there are limits, of at most that many bytes each.
 
     Raises:
         ValueError: why there is no answer; the process is gone then.
@@ -315,7 +323,7 @@ def _exchange(process: subprocess.Popen[bytes], message: bytes | None, seconds: 
 
     threading.Thread(target=watch, name="tokenizer's clock", daemon=True).start()
     try:
-        if message is not None:
+        for message in messages:
             send(process.stdin, message)
         return [received(process.stdout, limit) for limit in limits]
     except (OSError, EOFError) as error:

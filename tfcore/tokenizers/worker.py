@@ -1,7 +1,8 @@
 """The process in which a tokenizer of others runs: reads a tokenizer.json from its parent, then answers its questions.
 
-The first message from the parent is the file; the answers are facts in JSON and four tables (see `described`). Every
-further message is JSON, [method, argument, ...], and so is its answer: {"answer": ...} or {"refused": a sentence}.
+The first two messages from the parent are the file and what is declared beside it; the answers are facts in JSON and
+four tables (see `described`). Every further message is JSON, [method, argument, ...], and so is its answer:
+{"answer": ...} or {"refused": a sentence}.
 Before it reads anything it gives up memory and time beyond its limits, so that whatever a file makes the library do
 ends this process alone. See isolated.py for the other end.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.foreign import ForeignTokenizer, tokenizer_of
 from tfcore.tokenizers.pipe_messages import received, send
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer
@@ -39,9 +41,10 @@ def serve(load_bytes: int, load_seconds: int, call_bytes: int, call_seconds: int
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")  # where memory runs out all the same, this process is the one to end
     _limit(load_bytes, load_seconds)
-    content = received(read)
+    content, beside = received(read), received(read)
     try:
-        tokenizer = tokenizer_of(content.decode("utf-8"))
+        rows, said = json.loads(beside)
+        tokenizer = tokenizer_of(content.decode("utf-8"), Declared.from_dict(said), rows)
         about, *tables = described(tokenizer)
     except BaseException as error:  # the library raises bare Exception, and a panic in it is none
         send(write, json.dumps({"refused": _sentence(error)}).encode())
@@ -106,10 +109,12 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _conversation(tokenizer: Tokenizer, template: str, messages: list[Any], *ends: str) -> list[tuple[int, str | None]]:
+def _conversation(
+    tokenizer: Tokenizer, template: str, messages: list[Any], names: dict[str, str]
+) -> list[tuple[int, str | None]]:
     from tfcore.tokenizers.chat import Message, conversation  # here, because most models are never talked with
 
-    found = conversation(tokenizer, template, [Message(*message) for message in messages], *ends)
+    found = conversation(tokenizer, template, [Message(*message) for message in messages], names)
     return [(token.id, token.role) for token in found]
 
 

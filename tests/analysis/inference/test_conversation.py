@@ -75,7 +75,7 @@ def test_a_conversation_leaves_room_for_an_answer(talker):
     words, room = "a", model.config.max_seq_len
 
     def read():
-        return len(turn_tokens(model, tokenizer, special, [Message("user", words)]))
+        return len(turn_tokens(tokenizer, special, [Message("user", words)]))
 
     while read() < room:
         words += "a" if read() < room - 1 else "?"

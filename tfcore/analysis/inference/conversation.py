@@ -81,7 +81,7 @@ def converse(
     messages = [Message("system", plan.system)] if plan.system.strip() else []
     for number, words in enumerate(plan.said):
         messages.append(Message("user", words))
-        read = turn_tokens(model, tokenizer, special, messages)
+        read = turn_tokens(tokenizer, special, messages)
         yield number, tuple(read)
         ids = [token.id for token in read]
         if len(ids) >= model.config.max_seq_len:
@@ -105,15 +105,9 @@ def converse(
         messages.append(Message("assistant", tokenizer.decode(answer)))
 
 
-def turn_tokens(
-    model: Transformer, tokenizer: Tokenizer, special: SpecialTokens, messages: Sequence[Message]
-) -> list[ChatToken]:
+def turn_tokens(tokenizer: Tokenizer, special: SpecialTokens, messages: Sequence[Message]) -> list[ChatToken]:
     """The tokens of a conversation up to where the assistant is to write."""
-
-    def text(token: int | None) -> str:
-        return "" if token is None else tokenizer.token_bytes(token).decode("utf-8", "replace")
-
-    return conversation(tokenizer, special.template, messages, text(model.config.bos_id), text(special.last))
+    return conversation(tokenizer, special.template, messages, dict(special.names))
 
 
 def turns(tokenizer: Tokenizer, special: SpecialTokens, steps: Sequence[Step]) -> list[Turn]:

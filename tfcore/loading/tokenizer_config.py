@@ -1,0 +1,43 @@
+"""tokenizer_config.json of a checkpoint's folder: what it declares of the tokenizer, and the chat template in it."""
+
+from pathlib import Path
+from typing import Any
+
+from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG
+from tfcore.loading.weights import CheckpointError, read_json
+from tfcore.tokenizers.declared import Declared, declared
+
+NAME = "tokenizer_config.json"
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Its contents; nothing where there is no such file.
+
+    Raises:
+        CheckpointError: it is damaged or too large.
+    """
+    path = folder / NAME
+    return read_json(path, LARGEST_TOKENIZER_CONFIG) if path.is_file() else {}
+
+
+def declared_in(folder: Path) -> Declared:
+    """What it declares.
+
+    Raises:
+        CheckpointError: it is damaged, or a field is not what it should be.
+    """
+    try:
+        return declared(read(folder))
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{folder / NAME}: {error}") from error
+
+
+def template_in(folder: Path) -> object:
+    """The chat template in it, of several the default one; None where there is none."""
+    said = read(folder).get("chat_template")
+    if isinstance(said, list):  # several, by name
+        by_name = (one for one in said if isinstance(one, dict) and one.get("name") == "default")
+        said = next((one.get("template") for one in by_name), None)
+    return said
