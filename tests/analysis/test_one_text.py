@@ -105,6 +105,17 @@ def test_the_control_is_in_the_address():
     assert not test.exception
 
 
+def test_the_first_tokens_keep_what_stands_behind_every_text(real_models):
+    model, tokenizer = load("minilm", device="cpu")
+    whole = tokenizer.encode("the dog saw a cat and ran")
+    found = first_tokens(model, tokenizer, "the dog saw a cat and ran", 5)
+    assert found.ids == [*whole[:4], whole[-1]]
+    assert (found.tokens, found.total) == (["[CLS]", "the", "dog", "saw", "[SEP]"], 9)
+    assert first_tokens(model, tokenizer, "the dog saw a cat and ran", 9).ids == whole
+    assert first_tokens(model, tokenizer, "the dog", 1).tokens == ["[SEP]"]
+    assert first_tokens(small(), ByteTokenizer(), "abcdef", 3).ids == list(b"abc")
+
+
 def test_the_last_tokens_keep_what_stands_before_every_text(real_models):
     model, tokenizer = load("stories")
     ids = tokenizer.encode("The little dog lost the ball.")

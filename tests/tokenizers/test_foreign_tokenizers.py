@@ -210,3 +210,27 @@ def test_tokens_in_bytes_stand_on_their_bytes_whatever_is_put_around(tmp_path):
         owned = bytes(byte for byte, owner in zip(found.data, found.token_of_byte.tolist(), strict=True) if owner == i)
         assert owned == (b"" if i == 0 else token)
     assert str(changed_text(found, tokenizer)) == "It puts <s> around every text."
+
+
+@pytest.mark.parametrize("where", ["here", "in its own process"])
+@pytest.mark.parametrize("inner", [*FILES.values(), byte_level()], ids=[*FILES, "byte-level alone"])
+def test_a_special_token_that_is_typed_is_text_unless_it_is_a_blank(inner, where, tmp_path):
+    """Whatever the kind, and whatever is put around a text."""
+    inner.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = (load_tokenizer if where == "here" else read_tokenizer)(tmp_path / "tokenizer.json")
+    special = tokenizer.special_tokens
+    assert special == {token.content: i for i, token in inner.get_added_tokens_decoder().items() if token.special}
+    around = tokenizer.encode("")
+    for text, number in special.items():
+        ids = tokenizer.encode(f"a {text} b")
+        blank = text in ("[MASK]", "<extra_id_0>")
+        assert ids.count(number) - around.count(number) == blank, text
+        assert len(ids) > len(around) + 3 - blank
+
+
+def test_what_is_saved_calls_its_blanks_special(tmp_path):
+    tokenizer = loaded(FILES["WordPiece"], tmp_path)
+    tokenizer.save(tmp_path)
+    assert load_tokenizer(tmp_path / "tokenizer.json").special_tokens == tokenizer.special_tokens
+    again = HFTokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert {t.content for t in again.get_added_tokens_decoder().values() if t.special} == set(tokenizer.special_tokens)

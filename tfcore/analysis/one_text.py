@@ -71,12 +71,28 @@ def encoded(model: Transformer, tokenizer: Tokenizer, text: str, bos: bool | Non
     return [begin.id, *ids] if bos else ids[1:]
 
 
+def ends(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """What a tokenizer puts before and after every text."""
+    empty, one = tokenizer.encode(""), tokenizer.encode("a")
+    split = next((i for i, (a, b) in enumerate(zip(empty, one, strict=False)) if a != b), len(empty))
+    return empty[:split], empty[split:]
+
+
+def shortened(tokenizer: Tokenizer, ids: list[int], most: int) -> list[int]:
+    """At most so many ids of a text, the first ones; what the tokenizer puts behind every text ([SEP]) stays."""
+    if len(ids) <= most:
+        return ids
+    behind = ends(tokenizer)[1][:most]
+    return [*ids[: most - len(behind)], *behind]
+
+
 def first_tokens(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
 ) -> FirstTokens:
-    """At most `limit` tokens of a text, and never more than the context of the model; `bos` as in encoded."""
+    """At most `limit` tokens of a text, and never more than the context of the model; what the tokenizer puts behind
+    every text is kept. `bos` as in encoded."""
     ids = encoded(model, tokenizer, text, bos)
-    kept = ids[: min(limit, model.config.max_seq_len)]
+    kept = shortened(tokenizer, ids, min(limit, model.config.max_seq_len))
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 
 

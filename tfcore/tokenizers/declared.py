@@ -5,6 +5,7 @@ where there is none).
 Without torch: it runs in the process of a tokenizer, too (see worker.py).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from tokenizers import Tokenizer as HFTokenizer
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 MOST_TOKENS = 10_000  # Gemma 3 has 6,415
 LONGEST_TOKEN = 1_024  # characters
+BLANK = re.compile(
+    r"\[MASK\]|<mask>|<extra_id_\d{1,3}>"
+)  # special tokens that a text may have: BERT's, RoBERTa's, T5's
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 
@@ -119,6 +123,7 @@ def add(inner: HFTokenizer, said: Declared, rows: int) -> None:
             if room <= 0:
                 continue
             room -= 1
-        inner.add_tokens([AddedToken(text, **dict(zip(FLAGS, flags, strict=True)))])
+        named = dict(zip(FLAGS, flags, strict=True))
+        inner.add_tokens([AddedToken(text, **(named | {"special": named["special"] and not BLANK.fullmatch(text)}))])
         if number not in (-1, got := inner.token_to_id(text)):
             raise ValueError(f"tokenizer_config.json gives {text[:40]!r} the id {number}, and it would be {got}")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.declared import Declared, add
+from tfcore.tokenizers.declared import BLANK, Declared, add
 from tfcore.tokenizers.tokenizer import (
     BPETokenizer,
     ByteLevelBPE,
@@ -30,24 +30,27 @@ _SPACE = "▁"  # how vocabularies made by SentencePiece write a space
 
 class ForeignTokenizer:
     """A tokenizer.json as its authors meant it: encode puts the tokens around a text that the model was trained with
-    ([CLS] and [SEP], <s>, </s>), and special tokens in a text, such as [MASK], are special.
+    ([CLS] and [SEP], <s>, </s>). Special tokens in a text are ordinary text, as everywhere here (BPETokenizer), but for
+    the blanks that a text may have, such as [MASK].
 
     Unlike our own it may change a text: some make it lower case, or know only some characters.
 
     Args:
         inner: of the `tokenizers` library.
         byte_level: whether its tokens are written in stand-ins for bytes, as GPT-2's are.
+        blanks: texts of special tokens that the library was told are none.
 
     Raises:
         ValueError: when it is of another kind than WordPiece, Unigram or BPE.
     """
 
-    def __init__(self, inner: HFTokenizer, byte_level: bool = False) -> None:
+    def __init__(self, inner: HFTokenizer, byte_level: bool = False, blanks: Collection[str] = ()) -> None:
         kinds = (models.BPE, models.WordPiece, models.Unigram)
         if not isinstance(inner.model, kinds):
             named = ", ".join(kind.__name__ for kind in kinds)
             raise ValueError(f"its model {type(inner.model).__name__} is not supported; supported: {named}")
-        self._inner, self._byte_level = inner, byte_level
+        self._inner, self._byte_level, self._blanks = inner, byte_level, blanks
+        inner.encode_special_tokens = True
         self.word_piece = isinstance(inner.model, models.WordPiece)
 
     @property
@@ -58,7 +61,7 @@ class ForeignTokenizer:
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Text -> id of the tokens that no merge makes."""
-        return special_in(self._inner)
+        return special_in(self._inner, self._blanks)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""
@@ -95,7 +98,10 @@ class ForeignTokenizer:
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json."""
-        self._inner.save(str(folder / "tokenizer.json"))
+        content = json.loads(self._inner.to_str())
+        for token in content["added_tokens"]:
+            token["special"] |= token["content"] in self._blanks
+        (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -134,7 +140,9 @@ def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> 
         raise ValueError("it must hold a JSON object")
     if (own := own_kind(content)) is not None:
         return own
-    in_bytes = _is_byte_level(content)
+    in_bytes, blanks = _is_byte_level(content), _blanks(content)
+    text = json.dumps(content) if blanks else text
+    blanks += [token for token, _, _ in said.tokens if BLANK.fullmatch(token)]
     del content  # a large vocabulary takes ten times the memory of its text
     inner = HFTokenizer.from_str(text)
     inner.no_padding()  # settings of somebody's training run
@@ -144,8 +152,20 @@ def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> 
         with suppress(ValueError):  # a vocabulary with holes, or without some byte
             return BPETokenizer(inner)
     if in_bytes and isinstance(inner.model, models.BPE):
-        return ForeignByteLevelBPE(inner, in_bytes)
-    return ForeignTokenizer(inner, in_bytes)
+        return ForeignByteLevelBPE(inner, in_bytes, blanks)
+    return ForeignTokenizer(inner, in_bytes, blanks)
+
+
+def _blanks(content: dict[str, Any]) -> list[str]:
+    """The special tokens of a tokenizer.json that a text may have; they are made ordinary ones in it, which the library
+    finds whatever it does with special ones."""
+    added = content.get("added_tokens")
+    found = []
+    for token in added if isinstance(added, list) else []:
+        if isinstance(token, dict) and token.get("special") is True and BLANK.fullmatch(str(token.get("content"))):
+            token["special"] = False
+            found.append(str(token["content"]))
+    return found
 
 
 def _is_byte_level(content: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ A fourth knows only the names of a small task's tokens.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -278,9 +278,10 @@ class BPETokenizer(_Pieces, ByteLevelBPE):
         return [vocabulary[back[byte]] for byte in range(256)]
 
 
-def special_in(inner: HFTokenizer) -> dict[str, int]:
-    """Text -> id of the special tokens of a tokenizer of the library."""
-    return {token.content: i for i, token in inner.get_added_tokens_decoder().items() if token.special}
+def special_in(inner: HFTokenizer, more: Collection[str] = ()) -> dict[str, int]:
+    """Text -> id of the special tokens of a tokenizer of the library, and of those named besides."""
+    added = inner.get_added_tokens_decoder().items()
+    return {token.content: i for i, token in added if token.special or token.content in more}
 
 
 def byte_level_alphabet() -> dict[str, int]:

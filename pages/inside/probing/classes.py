@@ -17,14 +17,14 @@ from pages.inside.probing.defaults import (
     read,
     unusable,
 )
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
+from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, usual
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import METHODS, Method
 
-TOKENS = 48  # of the text that is projected
 CHARACTERS = 300
 COLUMN = 24  # pixels of a token, at least
 TEXT = "The sad boy found his lost dog and smiled with joy."
@@ -101,10 +101,13 @@ def pictures(model: str, pasted: str, given: Given) -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    if not first_tokens(model, pasted, TOKENS).ids:
+    limit = models.config(model).max_seq_len
+    row = first_tokens(model, pasted, limit)
+    notices.tokens(row.total, len(row.ids), "text along it")
+    if not row.ids:
         st.info("There is no text to project yet: type one in the box “Text along it”.")
         return
-    text, along = read_text(model, pasted, TOKENS), two_classes.class_direction(found, layer, method)
+    text, along = read_text(model, pasted, limit), two_classes.class_direction(found, layer, method)
     shown = experiments.along_text(text, along)
     figure(
         shown.figure,
@@ -134,7 +137,8 @@ def words(model: str, pasted: str, given: Given) -> None:
     )
     found = made(two_classes.read_classes, model, one, two)
     along = made(two_classes.class_direction, found, layer, method)
-    right, text = made(two_classes.held_out_right, found, method), made(two_classes.read_text, model, pasted, TOKENS)
+    limit = models.config(model).max_seq_len
+    right, text = made(two_classes.held_out_right, found, method), made(two_classes.read_text, model, pasted, limit)
     programs = [
         page.experiment_of("Held-out accuracy", experiments.classes_by_layer, right, method, layer),
         page.experiment_of("What it points at", experiments.pointed_at, made(two_classes.points_at, model, along)),

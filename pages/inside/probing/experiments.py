@@ -109,9 +109,9 @@ def where_it_collapses(found: Steered, factor: float) -> Shown:
     return Shown(figure, (collapse(found),))
 
 
-def compared(model: Transformer, tokenizer: Tokenizer, one: str, two: str, limit: int) -> SentencePair:
+def compared(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> SentencePair:
     """Two sentences as an encoder sees them."""
-    return compare_sentences(model, tokenizer, one, two, limit)
+    return compare_sentences(model, tokenizer, one, two)
 
 
 def pair_parts(found: SentencePair) -> Shown:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.probing import experiments
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -15,7 +15,6 @@ from tfcore.analysis.inside.probing import sentence_pairs
 from tfcore.analysis.inside.probing.sentence_pairs import SentencePair
 from tfcore.figures.inside.sentence_pairs import COLUMN
 
-TOKENS = 40  # of a sentence
 CHARACTERS = 300
 REAL = "minilm"
 GUITAR, INSTRUMENT = "A man is playing a guitar.", "Someone plays an instrument."
@@ -43,10 +42,13 @@ def sentences() -> None:
     page.try_this(TRY)
     if model != REAL:
         st.caption(f"{text.escape(model)} was not trained to give whole sentences like vectors, as minilm was.")
-    if not all(first_tokens(model, sentence, TOKENS).ids for sentence in (one, two)):
+    rows = [first_tokens(model, sentence, models.config(model).max_seq_len) for sentence in (one, two)]
+    for row, name in zip(rows, ("first sentence", "second sentence"), strict=True):
+        notices.tokens(row.total, len(row.ids), name)
+    if not all(row.ids for row in rows):
         st.info("Each of the two sentences needs at least one token: type one in both boxes.")
         return
-    found = compared(model, one, two, TOKENS)
+    found = compared(model, one, two)
     picture(found)
     words(model, one, two)
 
@@ -96,7 +98,7 @@ def words(model: str, one: str, two: str) -> None:
         "token. For questions of who did what to whom, a cosine of mean vectors is a poor judge. Add a *not*, and see "
         "whether it does better.",
     )
-    found = made(experiments.compared, model, one, two, TOKENS)
+    found = made(experiments.compared, model, one, two)
     page.how_it_is_computed(
         page.experiment(experiments.pair_parts, found),
         formula=(

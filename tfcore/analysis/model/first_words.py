@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.one_text import next_logits, one_text
+from tfcore.analysis.one_text import next_logits, one_text, shortened
 from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
@@ -120,7 +120,7 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     if config.architecture == "encoder":
         return _blank(model, tokenizer, text, ids)
     if config.architecture == "encoder-decoder":
-        ids = ids[: config.max_seq_len]
+        ids = shortened(tokenizer, ids, config.max_seq_len)
         scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits.flatten()
         ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
         return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
@@ -133,7 +133,7 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
 def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:
     """Hide the last word's token behind the tokenizer's own mask, where it has one."""
     around = len(tokenizer.encode("")) // 2  # as many before as after
-    ids = ids[: model.config.max_seq_len]
+    ids = shortened(tokenizer, ids, model.config.max_seq_len)
     place = len(ids) - 1 - around
     hidden = mask_of(tokenizer, model.config.vocab_size)
     if hidden is None:

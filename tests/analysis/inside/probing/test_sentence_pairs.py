@@ -13,7 +13,7 @@ ONE, TWO = "The dog saw a cat.", "A cat ran."
 
 def test_the_parts_are_the_cosine():
     model, tokenizer = load("fill", device="cpu")
-    found = sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO, 40)
+    found = sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO)
     means = [model(torch.tensor([tokenizer.encode(text)])).hidden[0].mean(0) for text in (ONE, TWO)]
     expected = torch.nn.functional.cosine_similarity(means[0], means[1], dim=0)
     assert found.cosine == pytest.approx(float(expected), abs=1e-5)
@@ -23,7 +23,7 @@ def test_the_parts_are_the_cosine():
     share = float(h @ g / (means[0].norm() * means[1].norm()) / found.parts.size)
     assert found.parts[2, 1] == pytest.approx(share, abs=1e-5)
     with pytest.raises(ValueError, match="at least one token"):
-        sentence_pairs.compare_sentences(model, tokenizer, ONE, "", 40)
+        sentence_pairs.compare_sentences(model, tokenizer, ONE, "")
 
 
 def test_vectors_of_zeros_have_the_cosine_zero():
@@ -31,18 +31,34 @@ def test_vectors_of_zeros_have_the_cosine_zero():
     with torch.no_grad():
         for part in (model.encoder or model.decoder).parameters():
             part.zero_()
-    assert sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO, 40).cosine == 0
+    assert sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO).cosine == 0
 
 
 def test_minilm_knows_a_paraphrase(real_models):
     model, tokenizer = load("minilm", device="cpu")
-    found = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "What is your age?", 40)
+    found = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "What is your age?")
     assert found.special[0] == (True, *[False] * 5, True)
     assert found.special[1] == (True, *[False] * 5, True)
-    other = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "The market fell sharply.", 40)
+    other = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "The market fell sharply.")
     assert found.cosine > 0.7 > 0.2 > other.cosine
-    cut = sentence_pairs.compare_sentences(model, tokenizer, "one two three four", "five", 3)
-    assert cut.special[0] == (True, False, False)
+
+
+FERRY = (
+    "The harbour office posts the ferry times each evening, and because the tide turns early this week the first boat "
+    "leaves before six, the second at half past eight, and the last one only when the lamps are lit."
+)
+
+
+def test_a_long_sentence_is_read_whole_and_one_too_long_keeps_its_end(real_models):
+    model, tokenizer = load("minilm", device="cpu")
+    found = sentence_pairs.compare_sentences(model, tokenizer, FERRY, ONE)
+    assert len(found.one) == len(tokenizer.encode(FERRY)) > 40
+    with torch.no_grad():
+        means = [model(torch.tensor([tokenizer.encode(text)])).hidden[0].mean(0) for text in (FERRY, ONE)]
+    assert found.cosine == pytest.approx(float(torch.nn.functional.cosine_similarity(*means, dim=0)), abs=1e-5)
+    longest = model.config.max_seq_len
+    cut = sentence_pairs.compare_sentences(model, tokenizer, "one " * (longest + 9), ONE)
+    assert (len(cut.one), cut.one[-1], cut.special[0]) == (longest, "[SEP]", (True, *[False] * (longest - 2), True))
 
 
 def test_what_is_said():

@@ -8,9 +8,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.probing.tagged_text import ends
 from tfcore.analysis.largest import first_largest
-from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.one_text import ends, first_tokens, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -38,16 +37,18 @@ class SentencePair:
 
 
 @torch.no_grad()
-def compare_sentences(model: Transformer, tokenizer: Tokenizer, one: str, two: str, limit: int) -> SentencePair:
+def compare_sentences(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> SentencePair:
     """With h_i and g_j the last hidden states of the tokens of both sentences, u and v their means (arXiv:1908.10084,
     section 3, mean pooling: special tokens take part):
+
+    A sentence is read as far as the model's context goes.
 
     cos(u, v) = u . v / (|u| |v|) = sum_ij h_i . g_j / (n m |u| |v|)
 
     Raises:
         ValueError: a sentence without a token.
     """
-    rows = [first_tokens(model, tokenizer, text, limit) for text in (one, two)]
+    rows = [first_tokens(model, tokenizer, text, model.config.max_seq_len) for text in (one, two)]
     if not all(row.ids for row in rows):
         raise ValueError("each of the two sentences needs at least one token")
     h, g = (model(one_text(model, row.ids)).hidden.squeeze(0).double() for row in rows)
@@ -55,7 +56,7 @@ def compare_sentences(model: Transformer, tokenizer: Tokenizer, one: str, two: s
     length = (u.norm() * v.norm()).clamp(min=1e-12)
     parts = h @ g.T / (len(h) * len(g) * length)
     before, after = (len(part) for part in ends(tokenizer))
-    special = [tuple(not before <= i < row.total - after for i in range(len(row.ids))) for row in rows]
+    special = [tuple(not before <= i < len(row.ids) - after for i in range(len(row.ids))) for row in rows]
     return SentencePair(tuple(rows[0].tokens), tuple(rows[1].tokens), (special[0], special[1]), parts.cpu().numpy())
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tfcore.analysis.one_text import ends
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 FILE = Path(__file__).parent / "tagged_text.txt"
@@ -100,10 +101,3 @@ def tokenize_words(tokenizer: Tokenizer, longest: int) -> TokenizedWords:
     pieces = [[*tokenizer.tokens(row), ""] for row in cut]
     following = tuple(pieces[word.passage][place + 1] for word, place in zip(words, last, strict=True))
     return TokenizedWords(tuple(cut), tuple(words), tuple(last), following)
-
-
-def ends(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """What a tokenizer puts before and after every text."""
-    empty, one = tokenizer.encode(""), tokenizer.encode("a")
-    split = next((i for i, (a, b) in enumerate(zip(empty, one, strict=False)) if a != b), len(empty))
-    return empty[:split], empty[split:]
