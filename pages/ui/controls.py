@@ -15,13 +15,14 @@ ever copied: a label that changes leaves its old one in `former_labels`; keys an
 # ruff: noqa: A002 - `help` and `format` are called what Streamlit calls them
 
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import former_labels, keys, links, notices, streamlit_internals
+from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
 from pages.ui.session import Drawn, session
 
@@ -233,6 +234,10 @@ def _option(value: object, names: Mapping[Option, str], default: Option) -> tupl
     return default, False
 
 
+# Special tokens as files call them; not blanks such as [MASK], which a text may have.
+SPECIAL = re.compile(
+    r"<\|[\w▁-]{1,40}\|>|<｜[\w▁-]{1,40}｜>|\[(?:CLS|SEP|PAD|UNK)\]|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>"
+)
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -267,6 +272,7 @@ def text_area(
         named: whether the label is seen; of the text that a whole page is about it is for screen readers alone.
     """
     value = typed(key, default, max_chars)
+    _say_special(key, value)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         seen: Any = "visible" if named else "collapsed"
         st.text_area(
@@ -285,6 +291,7 @@ def text_area(
 def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
     """A box for one line, such as a name; Enter is enough."""
     value = typed(key, default, max_chars, "choice")
+    _say_special(key, value)
     st.text_input(label, key=key, help=help, persist_state="session")
     return kept(key, value, default, "choice")
 
@@ -309,6 +316,16 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value  # on the first draw always: the browser would start with an empty box
     return value
+
+
+def _say_special(key: str, value: str) -> None:
+    """Say of a text with what looks like special tokens that they are read as text, whatever the model: nobody can type
+    the end of a text or of a turn."""
+    if found := list(dict.fromkeys(SPECIAL.findall(value))):
+        shown = ", ".join(text.escape(token) for token in found[:3])
+        notices.add(f"special {key}", "Special tokens that are typed are read as text like any other", shown)
+    else:
+        notices.drop(f"special {key}")
 
 
 def kept(key: str, value: str, default: str, kind: links.Kind = "text") -> str:

@@ -209,6 +209,22 @@ def test_long_text_is_cut_and_said_until_it_changes():
     assert not test.session_state["said"]
 
 
+def test_a_box_says_that_special_tokens_are_read_as_text_while_it_holds_one():
+    said = "Special tokens that are typed are read as text like any other: "
+    test = opened()
+    for typed, named in {
+        "<|im_start|>user <|eot_id|>": "<|im\\_start|>, <|eot\\_id|>",
+        "a</s> [SEP]": "</s>, [SEP]",
+        "<start_of_turn>": "<start\\_of\\_turn>",
+    }.items():
+        run(test.text_area(key="text").set_value(typed))
+        plain = [sentence.replace("\\", "") for sentence in test.session_state["said"]]
+        assert plain == [said + named.replace("\\", "") + "."], typed
+    for typed in ("a < b | c > d", "a [MASK] b, <extra_id_0>", "<b>bold</b>"):
+        run(test.text_area(key="text").set_value(typed))
+        assert not test.session_state["said"], typed
+
+
 def test_a_slider_with_one_possible_value():
     def one():
         import streamlit as st
