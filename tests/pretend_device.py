@@ -42,7 +42,6 @@ class PretendTensor(Tensor):
 
     data_on_cpu: Tensor
 
-    # torch.Tensor takes other arguments
     @staticmethod
     def __new__(cls, data: Tensor) -> "PretendTensor":
         found = Tensor._make_wrapper_subclass(
@@ -57,7 +56,7 @@ class PretendTensor(Tensor):
         found.data_on_cpu = data
         return found
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
