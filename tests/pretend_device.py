@@ -70,6 +70,15 @@ class PretendTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return format(self.item() if self.ndim == 0 else self, "" if self.ndim else spec)
 
+    @property
+    def data(self) -> Tensor:
+        return Tensor.data.__get__(self)  # type: ignore[attr-defined]
+
+    @data.setter
+    def data(self, other: "PretendTensor") -> None:  # as a module does that changes its type
+        Tensor.data.__set__(self, other)  # type: ignore[attr-defined]
+        self.data_on_cpu = other.data_on_cpu
+
     def tolist(self) -> Any:
         return self.data_on_cpu.tolist()
 

@@ -110,6 +110,11 @@ def test_it_trains_as_the_cpu_does():
         torch.testing.assert_close(found, wanted)
 
 
+def test_a_module_changes_its_type():
+    net = nn.Linear(4, 4).to(NAME).double()
+    assert net(X.to(NAME).double()).dtype == net.weight.data_on_cpu.dtype == torch.float64
+
+
 def test_the_setting_says_where_models_go(monkeypatch):
     monkeypatch.setenv("TFCORE_DEVICE", NAME)
     assert device().type == NAME
