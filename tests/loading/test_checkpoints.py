@@ -189,3 +189,15 @@ def test_a_model_is_saved_in_its_own_type_unless_told(tmp_path):
         save(model().to(dtype), tmp_path / str(dtype))
         with safe_open(tmp_path / str(dtype) / "model.safetensors", "pt") as file:
             assert {file.get_tensor(name).dtype for name in file.keys()} == {dtype}  # noqa: SIM118 - a file is no dict
+
+
+def test_of_a_folder_without_tokenizer_the_family_is_named_first(tmp_path):
+    """Somebody who brings a tokenizer would only then be told that the model cannot be read."""
+    config = {"model_type": "mamba", "architectures": ["MambaForCausalLM"]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    for ask in (checkpoints.estimate, load):
+        with pytest.raises(CheckpointError, match="model_type='mamba' is not supported; supported: gpt2, llama"):
+            ask(tmp_path)
+    save(model(), tmp_path / "ours")
+    with pytest.raises(CheckpointError, match=r"has no tokenizer\.json, without which no text can be given"):
+        checkpoints.estimate(tmp_path / "ours")

@@ -215,17 +215,20 @@ def test_tokens_in_bytes_stand_on_their_bytes_whatever_is_put_around(tmp_path):
 @pytest.mark.parametrize("where", ["here", "in its own process"])
 @pytest.mark.parametrize("inner", [*FILES.values(), byte_level()], ids=[*FILES, "byte-level alone"])
 def test_a_special_token_that_is_typed_is_text_unless_it_is_a_blank(inner, where, tmp_path):
-    """Whatever the kind, and whatever is put around a text."""
+    """Whatever is put around a text. (What a text's own characters may give is left out: unknown ones, and bytes; and
+    the pieces of a Unigram vocabulary, which has the texts of its special tokens among them.)"""
     inner.save(str(tmp_path / "tokenizer.json"))
     tokenizer = (load_tokenizer if where == "here" else read_tokenizer)(tmp_path / "tokenizer.json")
     special = tokenizer.special_tokens
     assert special == {token.content: i for i, token in inner.get_added_tokens_decoder().items() if token.special}
     around = tokenizer.encode("")
+    own = {"[UNK]", "<unk>", *BYTES} | (set(special) - {"<extra_id_0>"} if inner is FILES["Unigram"] else set())
     for text, number in special.items():
+        if text in own:
+            continue
         ids = tokenizer.encode(f"a {text} b")
         blank = text in ("[MASK]", "<extra_id_0>")
         assert ids.count(number) - around.count(number) == blank, text
-        assert len(ids) > len(around) + 3 - blank
 
 
 def test_what_is_saved_calls_its_blanks_special(tmp_path):
