@@ -64,8 +64,9 @@ def declared(said: Mapping[str, Any]) -> Declared:
     """
     names, ends = {}, []
     for key, value in said.items():
-        if key.endswith("_token") and value is not None and not isinstance(value, bool):
-            texts = [_text(key, one) for one in (value if isinstance(value, list) else [value])]
+        if key in NAMED or (key.endswith("_token") and isinstance(value, str)):
+            listed = value if isinstance(value, list) else [value]
+            texts = [_text(key, one) for one in listed if one is not None]
             names[key] = texts[0] if texts else ""
             ends += texts if key == "eos_token" else []
     tokens = [*_decoder(said.get("added_tokens_decoder") or {})]
@@ -114,6 +115,8 @@ def add(inner: HFTokenizer, said: Declared, rows: int) -> None:
         ValueError: a token that is new gets another id than the file states.
     """
     known = {token.content for token in inner.get_added_tokens_decoder().values()}
+    if all(text in known for text, _, _ in said.tokens):  # as in most files
+        return
     vocabulary = inner.get_vocab(with_added_tokens=True)
     room = rows - 1 - max(vocabulary.values(), default=-1)
     for text, number, flags in said.tokens:
