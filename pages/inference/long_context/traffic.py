@@ -105,7 +105,7 @@ def panel() -> None:
 
 def _metrics(found: Moved) -> None:
     rows = (
-        ("Plain way", found.plain_words),
+        ("Standard attention", found.plain_words),
         ("Tiles, counted", found.tiled_words),
         ("c n²d² ÷ M", found.formula_words),
     )

@@ -48,7 +48,7 @@ def test_memory_of_a_layer():
     assert found.times == "16.0 × Q, K, V, output"
     assert found.sentence == (
         "n = 4,096: 402.7 MB of scores, 25.2 MB of Q, K, V and output. Scores of one layer fit into 80 GiB, a GPU sold "
-        "as 80 GB, up to n = 59,826."
+        "as 80 GB, up to n = 59,825."
     )
     long = length_cost.layer_memory(flop_count.length_cost(CONFIG, [2**17]), 0)
     assert long.fits == found.fits, "it does not depend on the lengths that are drawn"

@@ -83,7 +83,7 @@ def test_the_last_tile_of_the_query_is_named(tile, last):
 
 def test_traffic_of_an_a100():
     found = metrics(opened(look="traffic"))
-    assert found["Plain way"] == (f"{2 * 4 * (4096**2 + 4096 * 64) / 1e6:.1f} MB", "4.06 n² numbers")
+    assert found["Standard attention"] == (f"{2 * 4 * (4096**2 + 4096 * 64) / 1e6:.1f} MB", "4.06 n² numbers")
     counted = 2 * (2 * 4096 * 64 + 11 * (3 * 4096 * 64 + 4 * 4096) + 4096 * 66)
     assert found["Tiles, counted"][0] == f"{counted / 1e6:.1f} MB"
     assert found["c n²d² ÷ M"][0] == f"{2 * 12 * 4096**2 * 64**2 / 96_000 / 1e6:.1f} MB"

@@ -56,7 +56,7 @@ def test_they_are_counted(writes):
     best = sum(score == 2 for each in said.values() for score, _ in each.values())
     assert (found.of_all, found.rated) == (best, 5 * OF_EACH)
     assert f"gave 2 points to {tally[2]}, 1 to {tally[1]} and 0 to {tally[0]} (" in str(found)
-    assert f"{best} of 50 have 2 ({best / 50:.0%}, 95 % interval " in str(found)
+    assert f"{best} of 50 have 2 points ({best / 50:.0%}, 95 % interval " in str(found)
 
 
 PIECES = ["we", " we", "to", " to", "'s", " then", " suddenly", "good"]
