@@ -34,11 +34,11 @@ TRY: dict[str, dict[str, Any]] = {
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
 QUESTION = (
-    "In the first two layers of stories-moe equal tokens go to the same experts nearly always, whatever stands before "
-    "them. Does the router not see the context?",
+    "In the first two layers of stories-moe equal tokens of a story go to the same experts nearly always, whatever "
+    "stands before them. Does the router not see the context?",
     "It does: attention comes before it in the block. But the stream still consists mostly of the embedding of the "
     "token itself, so the router's logits of equal tokens are close, and the same experts are chosen. Later layers "
-    "have written more context into the stream, and equal tokens are routed differently.",
+    "have written more context into the stream, and equal tokens are more often routed differently.",
 )
 
 
