@@ -1,6 +1,7 @@
 """The page on the flow of information: what it draws is the model's, and what a browser sends is never trusted."""
 
 import json
+import re
 from functools import partial
 
 import numpy as np
@@ -268,3 +269,20 @@ def test_any_text(text):
 def test_no_text_is_said_so():
     test = opened(text="")
     assert "There is no text yet" in test.info[0].value
+
+
+@pytest.mark.parametrize("text", ["A", "The big dog ran home.", "图书馆不开门", "word word word word"])
+def test_what_is_said_of_a_text_is_in_its_numbers(text):
+    """One token, no repeat, a script that stories never read, nothing but a repeat."""
+    test = opened(text=text)
+    found = trace(cache.model("stories")[0], of_ids(ids(text), len(ids(text)) - 1))
+    between = [route for route in found.routes if route.query != route.key]
+    told = river(test)["story"]
+    assert ("the widest ribbon of one head" in told) == bool(between)
+    if between:
+        first = max(between, key=lambda route: route.share)
+        assert f"through head {found.head(first.layer, first.head)}, {first.share:.1%} of the state" in told
+    said = visits.said(test, "markdown")
+    if head := re.search(r"Head (\S+) carries most of the state from token to token, (\d+)%", said):
+        layer, place = np.unravel_index(int(found.carried.argmax()), found.carried.shape)
+        assert head.groups() == (f"{layer}.{place}", f"{100 * found.carried.max():.0f}")
