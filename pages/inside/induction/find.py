@@ -252,8 +252,8 @@ def words(
 ) -> None:
     """What to see, sources, the question."""
     heads = findings.induction_heads(found)
-    below = ""
-    if found.induction:
+    below, stripe = "", findings.find_stripe(cut or whole, copies=kind != "once")
+    if found.induction and stripe.best is not None:
         below = "No layer below them has a previous-token head."
         if found.previous:
             below = (
@@ -261,7 +261,6 @@ def words(
                 "stripe stays."
             )
     cost = findings.ablation_cost(whole, cut, off) if cut else ""
-    stripe = findings.find_stripe(cut or whole, copies=kind != "once")
     page.what_to_see(f"{stripe} {heads} {cost} {below} {training_note(model_name, is_random=kind == 'random')}")
     page.question(
         "Ablate one induction head of stories alone (3.0), with repeated random tokens: the loss on the second copy "

@@ -102,6 +102,13 @@ def test_where_they_disagree_a_sentence_says_so(places, words):
     assert "(partly estimated)" in str(head_measures.compare("x", *matrices, is_exact=False))
 
 
+def test_a_text_of_one_token_has_nothing_to_carry():
+    ones = np.ones((2, 2))
+    said = str(head_measures.compare("re", 0 * ones, ones, ones, is_exact=True))
+    assert said.startswith("No head carries anything from another token; head 0.0 writes most")
+    assert said.endswith("The other two measures agree on the first head.")
+
+
 def test_where_no_head_matters_none_is_named():
     ones = np.ones((2, 2))
     said = str(head_measures.compare("re", ones, ones, 0.0099 * ones, is_exact=True))

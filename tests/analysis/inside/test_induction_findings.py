@@ -96,6 +96,7 @@ def test_where_one_head_attends():
 
 def test_the_heads_with_the_highest_scores():
     values = np.array([[0.1, 0.75, 0.3], [0.5, 0.2, 0.0]])
+    assert str(findings.highest_scores(0 * values, "induction")).endswith(f"query token: 0 in all {values.size} heads.")
     found = findings.highest_scores(values, "duplicate")
     assert list(found.best.items()) == [((0, 1), 0.75), ((1, 0), 0.5), ((0, 2), 0.3)]
     assert str(found) == (

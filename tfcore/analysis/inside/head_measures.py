@@ -139,8 +139,8 @@ class HeadMeasures(Finding):
 
     @property
     def names(self) -> int:
-        """How many different heads come first."""
-        return len({self.carried[0], self.direct[0], self.effect[0]})
+        """How many different heads come first; none by what is carried where nothing is."""
+        return len({self.direct[0], self.effect[0], *([self.carried[0]] if self.carried[1] else [])})
 
     @property
     def sentence(self) -> str:
@@ -149,15 +149,15 @@ class HeadMeasures(Finding):
         if self.against is not None:
             logit += f" above that of '{self.against}'"
             what, unit = "that difference", "logits"
-        first = (
-            f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}; "
-            f"head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
-        )
+        carried = f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}"
+        if not self.carried[1]:
+            carried = "No head carries anything from another token"
+        first = f"{carried}; head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
         if self.effect[1] < SMALL:
             return f"{first}without any one of them {what} falls by less than {SMALL} {unit} ({how})."
         first += f"without head {self.effect[0]} {what} falls most, by {self.effect[1]:.2f} {unit} ({how})."
         if self.names == 1:
-            return f"{first} The three measures agree on the first head."
+            return f"{first} The {'three' if self.carried[1] else 'other two'} measures agree on the first head."
         return (
             f"{first} The measures name {'two' if self.names == 2 else 'three'} heads: what is carried need not be "
             "used, and a head can matter through what later heads make of it."

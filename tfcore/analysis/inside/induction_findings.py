@@ -115,6 +115,8 @@ class HighestScores(Finding):
     def sentence(self) -> str:
         best = ", ".join(f"{listed([head])} {score:.2f}" for head, score in self.best.items())
         meaning = SCORES[self.kind]
+        if not any(self.best.values()):
+            return f"{meaning[0].upper()}{meaning[1:]}: 0 in all {self.heads} heads."
         return f"{meaning[0].upper()}{meaning[1:]}, of {self.heads} heads; the highest: {best}."
 
 

@@ -292,9 +292,9 @@ class Completeness(Finding):
     def sentence(self) -> str:
         if self.withheld:
             return (
-                f"Integrated gradients from {self.against}, {self.steps} points, are withheld: they sum to "
-                f"{self.total:+.2f} {self.unit}, and the difference that they should explain is "
-                f"{self.difference:+.2f}; another text with one word replaced would work as baseline."
+                f"Integrated gradients from {self.against} are withheld: over {self.steps} points they sum to "
+                f"{self.total:+.2f} {self.unit}, not {self.difference:+.2f}; another text with one word replaced would "
+                "work as baseline."
             )
         return (
             f"Integrated gradients from {self.against}, {self.steps} points: they sum to {self.total:+.2f} "
