@@ -109,7 +109,7 @@ def _map(choice: Choice, by: str, query: int, key: int, layer: int, head: int) -
     shown = experiments.head_map(choice.reading, kinds, by, query, key, layer, head)
     height = head_map.kind_map_height(kinds.kind) if by == KIND else head_map.value_map_height(kinds.kind)
     first = " without their first token" if choice.kinds_on != "this text" else ""
-    said = f"What a head does was measured on {choice.kinds_on}{first}, induction on repeated random tokens."
+    said = f"Measured on {choice.kinds_on}{first}; induction on repeated random tokens."
     said = said if by == KIND else shown.caption
     figure(
         shown.figure,
