@@ -327,22 +327,16 @@ def choose_sampling() -> Sampling:
 def write(drawn: Drawn, sampling: Sampling) -> None:
     """A button that draws the next token, which joins the text."""
     full = drawn.passage.total >= TOKENS
-    st.button(
-        "Write the next token",
-        key=keys.own("button", "write"),
-        on_click=_write,
-        args=(drawn, sampling),
-        disabled=full,
-        help=f"The picture has room for {TOKENS} tokens" if full else None,
-    )
+    why = f"The picture has room for {TOKENS} tokens" if full else None
+    key = keys.own("button", "write")
+    st.button("Write the next token", key=key, on_click=_write, args=(drawn, sampling), disabled=full, help=why)
 
 
 def restore(drawn: Drawn) -> None:
     """A button that undoes all changes of heads; nothing where there are none."""
     if drawn.heads:
-        st.button(
-            "All heads as they are", key=keys.own("button", "whole"), on_click=controls.set_values, kwargs={"heads": ""}
-        )
+        key = keys.own("button", "whole")
+        st.button("All heads as they are", key=key, on_click=controls.set_values, kwargs={"heads": ""})
 
 
 def _write(drawn: Drawn, sampling: Sampling) -> None:
