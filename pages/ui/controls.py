@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
@@ -252,6 +253,11 @@ def toggle(label: str, key: str, default: bool = False, *, help: str | None = No
     return _bound(key, "switch", default, clean, draw, lambda on: str(on).lower())
 
 
+def text_row() -> DeltaGenerator:
+    """The place of a `text_area` that is drawn after what comes below it."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+
+
 def text_area(
     label: str,
     key: str,
@@ -261,6 +267,7 @@ def text_area(
     height: int = 100,
     help: str | None = None,
     named: bool = True,
+    row: DeltaGenerator | None = None,
 ) -> str:
     """A box for text of any length, of which the first `max_chars` characters count, and a button that runs the page
     on it: a click leaves the box, which sends what is in it.
@@ -270,10 +277,11 @@ def text_area(
 
     Args:
         named: whether the label is seen; of the text that a whole page is about it is for screen readers alone.
+        row: where it stands, a `text_row`; None: here.
     """
     value = typed(key, default, max_chars)
     _say_special(key, value)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with text_row() if row is None else row:
         seen: Any = "visible" if named else "collapsed"
         st.text_area(
             label,

@@ -5,6 +5,7 @@ the page's text; and what the heads of a model do on any text."""
 from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import cache, controls, keys, notices, text
 from pages.ui.loading import own_models, run_models
@@ -59,6 +60,7 @@ def text_box(
     height: int = 100,
     help: str | None = None,  # noqa: A002 - as Streamlit calls it
     named: bool = True,
+    row: DeltaGenerator | None = None,
 ) -> str:
     """A `controls.text_area` for a text that a model reads. It begins with `first`, or what is `usual` then; so does a
     text that a page began with and nobody changed, when a model is chosen that lacks it. What is left out is counted.
@@ -70,7 +72,7 @@ def text_box(
     if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):
         controls.forget(key)
     begin = usual(model_name, first, kind)
-    pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named)
+    pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named, row=row)
     tell_left_out(model_name, key, pasted)
     return pasted
 

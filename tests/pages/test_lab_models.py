@@ -26,12 +26,11 @@ BOXES = ("text", "said", "texts", "text2", "other", "counter", "prompt", "piece"
 ALONE = ("encoder", "model2")  # selects of another model beside the page's own
 FILES = [file for file, *_ in listed()]
 OFTEN = (
-    *("start/home/page.py", "start/walkthrough/page.py", "foundations/heads/page.py", "inside/stream/page.py"),
-    *("inside/interventions/page.py", "inside/probing/page.py", "inference/generation/page.py"),
+    ("start/walkthrough/page.py", {}),
+    ("block/feedforward/page.py", {"panel": "activations"}),
+    ("inside/interventions/page.py", {"show": "patch"}),
+    ("inside/probing/page.py", {}),
 )
-PARTS = {"activations": ("block/feedforward/page.py", {"panel": "activations"})} | {
-    scheme: ("foundations/positions/page.py", {"scheme": scheme}) for scheme in ("together",)
-}
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_every_section_shows_something_of_its_own_or_says_why_not(file, kind):
 @pytest.mark.parametrize("kind", often(KINDS, ["numbers"]))
 def test_pages_begin_with_an_example_that_the_model_reads(kind):
     name = trained(kind)
-    for file, address in [*((file, {"model": name}) for file in OFTEN), *PARTS.values()]:
+    for file, address in OFTEN:
         check(opened(file, **{"of": name, "model": name, **address}), name)
 
 

@@ -161,13 +161,19 @@ def which_axis() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        box = st.container()
+        box = controls.text_row()
         kind = controls.segmented("Norm", "kind", list(NORM_NAMES), "layernorm", NORM_NAMES)
         model_name = models.choose(default=MODEL)
-        with box:
-            pasted = text_box(
-                model_name, "Sequences of one batch, one per line", "texts", TEXTS, CHARACTERS, height=100, kind="lines"
-            )
+        pasted = text_box(
+            model_name,
+            "Sequences of one batch, one per line",
+            "texts",
+            TEXTS,
+            CHARACTERS,
+            height=100,
+            kind="lines",
+            row=box,
+        )
         lines = lines_of(pasted)
         rows = experiments.batch_of(cache.model(model_name)[1], lines, TOKENS)
         if not rows:

@@ -126,10 +126,9 @@ def choose() -> str:
 def read(only: str = "") -> Reading:
     """The controls for text and model, or for the text alone where only one model will do; stops the page where there
     is no text."""
-    box = st.container()
+    row = controls.text_row()
     name = only or choose()
-    with box:
-        pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=130)
+    pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=130, row=row)
     read = first_tokens(name, pasted)
     notices.tokens(read.total, len(read.ids))
     if not read.ids:

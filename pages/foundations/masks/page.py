@@ -186,12 +186,11 @@ page.begin(
 page.try_this(TRY)
 beside, picture = st.columns([2, 3], gap="large")
 with beside:
-    beginning, box, more = st.container(), st.container(), page.more_settings()
+    row, box, more = controls.text_row(), st.container(), page.more_settings()
     with box:
         config = choose_mask(more)
         model_name = models.choose("decoder", "encoder")
-    with beginning:
-        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110)
+    pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110, row=row)
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     with more:
         layer = controls.place("Layer", "layer", n_layers, 3)

@@ -57,10 +57,9 @@ def effects() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        box = st.container()
+        row = controls.text_row()
         model_name = models.choose("decoder", default=MODEL, why_not=no_use)
-        with box:
-            pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120)
+        pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120, row=row)
         head = controls.place("Head of the first layer", "of_head", models.config(model_name).n_heads)
     if not pasted:
         st.info("There is no text yet: type or paste some.")

@@ -111,11 +111,10 @@ def panel() -> None:
     page.try_this((TRY_REAL if models.REAL in options else {}) | TRY)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        box = st.container()
+        row = controls.text_row()
         model = models.choose(label="Table of", default=MODEL, why_not=no_rows, options=options)
-        with box:
-            spaced = "With the space before it, as words have it in a text."
-            piece = text_box(model, "Token", "piece", PIECE, LETTERS, kind="token", height=68, help=spaced)
+        spaced = "With the space before it, as words have it in a text."
+        piece = text_box(model, "Token", "piece", PIECE, LETTERS, kind="token", height=68, help=spaced, row=row)
         ids = typed(model, piece)
         if not ids:
             say_nothing_read(model, piece, "piece", "There is no token yet: type a word, with a space before it.")

@@ -35,10 +35,9 @@ def panel() -> None:
     tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        box = st.container()
+        row = controls.text_row()
         model_name = models.choose("decoder", why_not=models.silent)
-        with box:
-            pasted = text_box(model_name, "Prompt", "text", TEXT, CHARACTERS, height=80, kind="prompt")
+        pasted = text_box(model_name, "Prompt", "text", TEXT, CHARACTERS, height=80, kind="prompt", row=row)
         offer_real(model_name, pasted)
         wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)

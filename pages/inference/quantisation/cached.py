@@ -35,7 +35,7 @@ read = cache.of_model(max_entries=16)(cache_bits.read_vectors)
 
 def panel() -> None:
     """The section."""
-    box = st.container()
+    row = controls.text_row()
     page.try_this(TRY)
     controls_beside, left, right = st.columns([4, 6, 6], gap="medium")  # above, they would push the figures down
     with controls_beside:
@@ -48,8 +48,7 @@ def panel() -> None:
             layer = controls.place("Layer", "layer", config.n_layers, 12)
             head = controls.place("Head", "head", config.n_heads)
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
-    with box:
-        pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, row=row)
     tokens = first_tokens(name, pasted, TOKENS)
     if not tokens.ids:
         say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")

@@ -43,7 +43,7 @@ def scan_of(model_name: str, pasted: str, kind: str) -> activations.ActivationSc
 
 def panel() -> None:
     """The section."""
-    box = st.container()
+    row = controls.text_row()
     page.try_this(TRY)
     controls_beside, left, right = st.columns([3, 6, 6], gap="medium")  # above, they would push the figures down
     with controls_beside:
@@ -58,8 +58,7 @@ def panel() -> None:
             layer = controls.place("Layer", "layer", config.n_layers, config.n_layers - 1)
         with places[2]:
             bits = controls.segmented("Bits", "abits", list(activations.BITS), 8)
-    with box:
-        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, row=row)
     if not first_tokens(model_name, pasted, TOKENS).ids:
         said = "There is no text yet: type or paste some above, or pick an example."
         say_nothing_read(model_name, pasted, "text", said)

@@ -62,7 +62,8 @@ def choose(
             notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
         elif said in (bad := real_models.damaged()):
             again = "it is fetched again when the server starts, or by `python -m tfcore.loading`"
-            notices.add(key, f"{said} is damaged here ({bad[said]}), and {again}. Shown instead: {name}", value=name)
+            why = text.escape(bad[str(said)])
+            notices.add(key, f"{said} is damaged here ({why}), and {again}. Shown instead: {name}", value=name)
         return name
     own = own_models.get(name)
     if own is None:

@@ -16,7 +16,7 @@ def packed(spec: LabSpec, state: bytes, curves: str) -> bytes:
     """model.safetensors, config.json, tokenizer.json, settings.json and curves.csv (given as text), as a zip; made in
     memory, so that no full disk is in its way."""
     out, model = io.BytesIO(), model_of(spec, state)
-    files = {
+    files: dict[str, str | bytes] = {
         "config.json": json.dumps(model.config.to_dict(), indent=2) + "\n",
         "curves.csv": curves,
         "model.safetensors": save({name: tensor.contiguous() for name, tensor in model.state_dict().items()}),
