@@ -101,7 +101,8 @@ def say_nothing_read(model_name: str, pasted: str, key: str, sentence: str) -> N
     st.info(f"This text has none of this model's tokens ({tokens_of(model_name)}): type some of these.")
     if own := example(model_name):
         shown = text.escape(text.shorten(own, SHOWN))
-        st.button(f"Read {shown}", key=keys.own("button", f"own {key}"), on_click=controls.set_values, kwargs={key: own})
+        name = keys.own("button", f"own {key}")
+        st.button(f"Read {shown}", key=name, on_click=controls.set_values, kwargs={key: own})
 
 
 def choose_bos(model_name: str, key: str = "bos") -> bool | None:

@@ -4,6 +4,7 @@ AppTest cannot see this: there, a control inside a fragment has the whole page r
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
@@ -11,7 +12,8 @@ from random import Random
 import pytest
 from hypothesis import settings
 
-from tests.nightly import often
+from tests import walks
+from tests.nightly import nightly, often
 from tests.pages.test_router import listed
 from tests.walker import WRONG, Control, Walker, drawn
 
@@ -108,6 +110,23 @@ def test_a_way_that_once_ended_in_a_crash(server, name):
                 await walker.move(control, end)
 
     walked(go())
+
+
+def test_a_text_that_was_typed_on_one_page_is_no_drawer_of_another(server):
+    """The key `numbers` was that of a box on /normalisation and of a drawer on /flow, which then opened never again."""
+
+    async def go() -> None:
+        async with opened(f"{server}/normalisation?part=By+hand") as walker:
+            await walker.move(walker.control("numbers"), "1 2 3 4")
+            await walker.turn_to(walker.page("flow"))
+
+    walked(go())
+
+
+@nightly
+def test_sessions_that_type_first_and_go_on_meet_no_error():
+    steps = "2000" if NIGHTLY else "200"
+    assert walks.main(steps, "--seed", str(SEED), TFCORE_REAL_MODELS=os.environ["TFCORE_TEST_MODELS"]).errors == []
 
 
 def test_what_a_control_held_for_another_model_is_no_value_for_this_one(server):
