@@ -19,14 +19,14 @@ _MENU = assets.inline("copy_link", "copy_link")
 _TOLD = assets.inline("view_told", "view_told")
 
 
-def show(always: Mapping[str, str] | None = None, key: str = "view") -> None:
+def show(always: Mapping[str, str] | None = None) -> None:
     """The button and the menu.
 
     Args:
         always: defaults of this server alone, by key: an address leaves defaults out, and the link says them.
     """
     _MENU(
-        key=keys.own("copy_link", key),
+        key=keys.own("copy_link", "copy_link"),
         data={
             "version": links.VERSION,
             "always": dict(always or {}),
@@ -63,4 +63,4 @@ def tell() -> None:
     ]
     names = [said for name in sorted(visit.texts) for said in links.text_names(name)]
     model = str(st.session_state.get("model")) if "model" in visit.seen else None
-    _TOLD(key=keys.own("view_told", "view"), data={"names": names, "examples": examples, "model": model}, height=1)
+    _TOLD(key=keys.own("view_told", "view_told"), data={"names": names, "examples": examples, "model": model}, height=1)

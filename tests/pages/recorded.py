@@ -81,7 +81,7 @@ def _places(block: Any, path: str, nested: bool) -> Iterator[tuple[str, str]]:
         if hasattr(part, "children"):
             number = f"{i + 1}. " if nested or part.type == "column" else ""  # on the page itself others come and go
             yield from _places(part, f"{path}{number}{part.type.replace('flex_container', 'box')} ", True)
-        elif getattr(part, "key", None):
+        elif getattr(part, "key", None) and named(part.key) != "view_told":  # which frames every page, unseen
             hidden = getattr(getattr(part.proto, "label_visibility", None), "value", 0)
             yield named(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
 
