@@ -1,6 +1,8 @@
 """A model of the lab on every page: it knows numbers, a few letters or names, and none of the English that pages begin
 with. Each section shows something of the model's own, or says in a sentence why it cannot."""
 
+import io
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,10 +15,13 @@ from pages.ui.loading import own_models
 from pages.ui.work import jobs
 from tests.nightly import often
 from tests.pages.figures import figures
-from tests.pages.lab_models import KINDS, trained
+from tests.pages.lab_models import KINDS, SPECS, trained
+from tests.pages.own_models import brought
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, press, run, said
 from tfcore.tokenizers.vocabulary import is_read
+from tfcore.training.lab.files import packed
+from tfcore.training.lab.train import train_slice
 
 pytestmark = pytest.mark.usefixtures("short", "own")
 
@@ -121,3 +126,13 @@ def test_a_text_of_the_page_before_gives_way():
     test.switch_page("foundations/heads/page.py")
     test.query_params["model"] = name
     check(run(test), name)
+
+
+def test_a_download_of_a_model_of_numbers_can_be_brought_as_a_folder(tmp_path):
+    spec = SPECS["numbers"]
+    state = train_slice(spec, 0, None, most=1, seconds=1e9).state
+    with zipfile.ZipFile(io.BytesIO(packed(spec, state, ""))) as archive:
+        archive.extractall(tmp_path)
+    name = "./trained"
+    assert brought(name).name == name
+    assert opened("foundations/heads/page.py", model=name).text_area(key="text").value == "0123+="

@@ -204,6 +204,7 @@ def _try_out(model: Any, tokenizer: Any) -> None:
         ValueError: the tokenizer fails, or the model gives numbers that are none.
     """
     from tfcore.analysis.model.first_words import is_finite
+    from tfcore.tokenizers.vocabulary import sample
 
     for said in TRIALS:
         try:
@@ -212,9 +213,9 @@ def _try_out(model: Any, tokenizer: Any) -> None:
             tokenizer.tokens(ids)
         except Exception as problem:  # whatever the file made the library do
             raise ValueError(f"its tokenizer cannot read {said[:40]!r}: {sentences.told(problem)}") from problem
-    ids = tokenizer.encode(PLAIN)
+    ids = tokenizer.encode(PLAIN) or tokenizer.encode(sample(tokenizer))  # of numbers or letters alone
     if not ids:
-        raise ValueError("its tokenizer makes no tokens of a plain English sentence")
+        raise ValueError("its tokenizer makes no tokens of a plain English sentence, nor of its own tokens")
     if not is_finite(model, ids[: model.config.max_seq_len]):
         raise ValueError("it answers with numbers that are not finite")
 
