@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-NUMBER = re.compile(
-    r"\d(?:[\d,]|\\,(?=\d))*(?:\\?\.\d+)?(?:e\\?[+-]?\d+)?"
-)  # in Markdown, too, where signs are escaped
+# In Markdown, too, where signs are escaped
+NUMBER = re.compile(r"\d(?:[\d,]|\\,(?=\d))*(?:\\?\.\d+)?(?:e\\?[+-]?\d+)?")
 SHARE = re.compile(r"[\s\\]*%(?![\dA-F]{2})")  # after a number; in addresses other signs are written so
 HEAD = re.compile(r"\bheads?[ *]{1,3}$")  # before a number
 NEAR = 2e-3  # results of two processors differ by less
