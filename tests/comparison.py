@@ -82,12 +82,20 @@ def _alike(one: str, other: str) -> bool:
     """Texts that are the same, but for what rounding decides of their numbers."""
     if said := next((text for text in (one, other) if isinstance(text, Said)), None):
         one, other = said.joined(one), said.joined(other)
+    one, other = _whole_cells(one, other)
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
     return all(
         a[0] == b[0] if _is_name(one, a) else _near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs
     )
+
+
+def _whole_cells(one: str, other: str) -> tuple[str, str]:
+    """Two rows of cells that were cut at the same length, without what a number of other digits has moved there."""
+    cells = one.split("|")[:-1], other.split("|")[:-1]
+    both = ["|".join(row[: min(map(len, cells))]) for row in cells]
+    return (both[0], both[1]) if len(one) == len(other) and len(both[0]) != len(both[1]) else (one, other)
 
 
 def _is_name(text: str, number: re.Match[str]) -> bool:

@@ -15,6 +15,10 @@ SAME = {
     "a percentage": ("47 % of it", "48 % of it"),
     "a percentage in Markdown": ("47 \\% of it", "48 \\% of it"),
     "a point in Markdown": ("H\\(P\\) is 1\\.65834", "H\\(P\\) is 1\\.65835"),
+    "a digit less in a row that was cut": (
+        "token: h|0.6829764491994865|<0xB8>|",
+        "token: h|0.682976449199486|<0xB8>||",
+    ),
     "a power": ("1.27e+21 operations", "1.28e+21 operations"),
     "a small one": ("2.1e\\-03 apart", "2.2e\\-03 apart"),
     "what is nothing but rounding": ("2.1e-07 apart", "7e-08 apart"),
@@ -26,6 +30,8 @@ SAME = {
 OTHER = {
     "a word": ("Head 3 looks back", "Head 3 looks ahead"),
     "a word, in a checksum": (592241764.0, 592241765.0),
+    "the last word of a row": ("token: h|0.68|<0xB8>|c", "token: h|0.68|<0xB8>|d"),
+    "a word of a row": ("token: h|0.682|<0xB8>|c", "token: hat|0.68|<0xB8>|"),
     "a sign": ("A loss of -0.47", "A loss of +0.47"),
     "a count": ("Head 3 of 24", "Head 3 of 25"),
     "another head": ("head 2.3 looks back", "head 2.4 looks back"),
