@@ -44,7 +44,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import first_figures, first_pictures, hosts, memory, messages, previews, settings  # noqa: E402
+from pages.ui.server import first_figures, first_pictures, hosts, log, memory, messages, previews, settings  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -241,7 +241,7 @@ class Warm:
             answer(model, tokenizer)
         except Exception as problem:  # a server without a model still shows what it can, and says what is missing
             self.word = f"the model {DEFAULT_MODEL!r} cannot answer: {sentences.without_paths(str(problem))}"
-            sys.stderr.write(self.word + "\n")
+            log.write(self.word)
         else:
             self.ready, self.word = True, "the default model answers"
         real_models.fetch_missing()
@@ -287,12 +287,13 @@ def check_settings() -> None:
 
 
 def keep_to_itself() -> None:
-    """No note of who visits and what for, and no question to anybody outside.
+    """No note of who visits and what for, none that somebody else words, and no question to anybody outside.
 
     Addresses carry the visitors' texts, and Streamlit switches the logs of all addresses and connections on. When a
     page of another site tries to connect, Streamlit asks a service outside what this server's address is, and everyone
     waits for that.
     """
+    log.install()
     logging.getLogger("uvicorn.access").disabled = True
     connects = re.compile(r'"WebSocket|^connection ')
     logging.getLogger("uvicorn.error").addFilter(lambda line: not connects.search(str(line.msg)))

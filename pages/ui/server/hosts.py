@@ -1,7 +1,10 @@
-"""Answers requests only for this server's own host names, and only at addresses that a browser at the app needs.
+"""Answers requests only for this server's own host names, only from its own pages, and only at addresses that a browser
+at the app needs.
 
 Any site can have its own name lead to this machine (DNS rebinding). For the browser that page and this server are then
-one site, so neither origins nor cookies keep it out; but the requests it sends name the site and not this server.
+one site, so neither origins nor cookies keep it out; but the requests it sends name the site and not this server. A
+page of another server on this machine is another origin, which Streamlit takes for its own: it lets in localhost with
+any port. A proxy has to pass on the Host that the browser sent, as for Streamlit.
 
 TFCORE_HOSTS    localhost where the server listens on this machine alone, else any; the names by which it is reached,
                 such as example.org, *.example.org, or * for any; ports do not matter, and localhost is always answered
@@ -13,6 +16,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -22,6 +26,8 @@ from pages.ui.streamlit_internals import CORE, LOGIN, METRICS, NEEDED
 REFUSED = (
     "This server does not answer to that host name; whoever runs it can allow the name by the setting TFCORE_HOSTS.\n"
 )
+FOREIGN = "This server answers its own pages alone, and this request comes from a page of another origin.\n"
+PORTS = {"http": 80, "https": 443}
 
 
 def read() -> tuple[str, ...]:
@@ -47,6 +53,27 @@ def name_of(host: str) -> str:
     except ValueError:
         return ""
     return (parts.hostname or "").rstrip(".") if host.strip() and parts.netloc == host and "@" not in host else ""
+
+
+def is_own(origin: str, host: str) -> bool:
+    """Whether an Origin header names the server that a Host header does, or one that whoever runs it lets in by
+    Streamlit's settings."""
+    if not st.get_option("server.enableCORS") or origin in st.get_option("server.corsAllowedOrigins"):
+        return True
+    scheme, _, place = origin.partition("://")
+    name, default = name_of(place), PORTS.get(scheme)
+    if not name or default is None:
+        return False
+    if name == st.get_option("browser.serverAddress") and not is_local(name):
+        return True
+    return (name, _port(place, default)) == (name_of(host), _port(host, default))
+
+
+def _port(host: str, default: int) -> int | None:
+    try:
+        return urlsplit(f"//{host}").port or default
+    except ValueError:
+        return None
 
 
 def is_local(name: str) -> bool:
@@ -80,9 +107,13 @@ class Hosts:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         """The answer to a request that is refused; None where it is not."""
-        name = name_of(Headers(scope=scope).get("host", ""))
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        name = name_of(host)
         if not allowed(name, self.names or (() if self._for_itself(scope) else ("*",))):
             return PlainTextResponse(REFUSED, status_code=421)
+        if origin is not None and not is_own(origin, host):
+            return PlainTextResponse(FOREIGN, status_code=403)
         if answered(scope["path"]) or (scope["path"] == METRICS and _from_here(scope, name)):
             return None
         return PlainTextResponse("not found\n", status_code=404)

@@ -12,7 +12,6 @@ One visitor has one job at a time: starting another lets go of the one before. F
 """
 
 import atexit
-import sys
 import threading
 import time
 import traceback
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pages.ui import sentences
+from pages.ui.server import log
 from pages.ui.session import session
 from pages.ui.work.registry import ACTIVE, Record, Registry, Snapshot, State
 from tfcore.wanted import STILL_WANTED, UnwantedError
@@ -178,7 +178,7 @@ class Jobs:
             state = "stopped"
         except Exception as problem:  # whatever it is, the page says so and the server goes on
             state, task.problem = "failed", _told(problem)
-            sys.stderr.write(traceback.format_exc())
+            log.write(traceback.format_exc())
         with self._lock:
             task.seconds = time.monotonic() - task.began
             self.registry.put(task, state)

@@ -10,7 +10,6 @@ queue, and while somebody waits a run gives its place up after its turn.
 """
 
 import atexit
-import sys
 import threading
 import time
 import traceback
@@ -18,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 
+from pages.ui.server import log
 from pages.ui.work import run_settings, workers
 from pages.ui.work.registry import ACTIVE, State
 from pages.ui.work.run_book import Book
@@ -181,7 +181,7 @@ class Runs:
                 self._workers = self.connect()
             return self._workers.places()
         except Exception as problem:  # whatever a network does, the page says so and the server goes on
-            sys.stderr.write(traceback.format_exc())
+            log.write(traceback.format_exc())
             self._workers = None
             with self._lock:
                 for run in self.book.active:
@@ -234,7 +234,7 @@ class Runs:
     def _lost(self, run: Run, problem: BaseException) -> None:
         """The same slice is given out again, from the state that the one before left; a few times."""
         run.lost += 1
-        sys.stderr.write(f"a slice of run at step {run.step} did not come back: {type(problem).__name__}: {problem}\n")
+        log.write(f"a slice of run at step {run.step} did not come back: {type(problem).__name__}: {problem}")
         if run.lost >= self.book.limits.tries and run.state in ACTIVE:
             run.problem = f"What trained it was lost {run.lost} times in a row; it keeps its {run.step} steps"
             self.book.put(run, "failed")

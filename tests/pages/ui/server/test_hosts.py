@@ -35,9 +35,12 @@ CLOSED = [
 ]
 
 
-def ask(address: str, path: str = "/healthz", **headers: str) -> tuple[HTTPResponse, bytes]:
+OPTIONS = {"server.enableCORS": True, "server.corsAllowedOrigins": [], "browser.serverAddress": "localhost"}
+
+
+def ask(address: str, path: str = "/healthz", method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
     connection = HTTPConnection(address.removeprefix("http://"), timeout=30)
-    connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     response = connection.getresponse()
     body = b"" if response.status == 101 else response.read()
     response.close()
@@ -67,6 +70,53 @@ def test_names_of_this_machine_are_answered(server, host):
     assert ask(server, Host=host)[0].status == 200
     response, _ = ask(server, "/_stcore/stream", **HANDSHAKE, Host=host, Origin=f"http://{host}")
     assert response.status == 101
+
+
+FOREIGN = [
+    "http://localhost:1",
+    "http://127.0.0.1:1",
+    "http://{name}",
+    "https://{name}",
+    "http://[::1]:8501",
+    "null",
+    "",
+]
+UPLOAD = "/_stcore/upload_file/a/b"
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+@pytest.mark.parametrize("path", ["/healthz", "/_stcore/host-config", UPLOAD, "/_stcore/stream"])
+def test_a_page_of_another_port_of_this_machine_is_refused(server, path, origin):
+    """Streamlit itself lets in localhost with any port, and says so to a browser that asks before an upload."""
+    host = server.removeprefix("http://")
+    said = origin.format(host=host, name=host.partition(":")[0])
+    handshake = HANDSHAKE if path.endswith("stream") else {}
+    method = "OPTIONS" if path == UPLOAD else "GET"
+    response, body = ask(server, path, method, **handshake, Host=host, Origin=said)
+    assert (response.status, body.decode()) == (403, hosts.FOREIGN)
+    assert "Access-Control-Allow-Origin" not in response.headers
+    assert ask(server, path, method, **handshake, Host=host, Origin=server)[0].status in (200, 204, 101)
+
+
+def test_behind_a_proxy_the_origin_is_that_of_the_host_it_passes_on(monkeypatch):
+    monkeypatch.setattr(hosts.st, "get_option", OPTIONS.__getitem__)
+    for origin, host in {
+        "https://example.org": "example.org",
+        "https://Example.org": "example.org:443",
+        "http://example.org:80": "example.org",
+        "http://localhost:8080": "localhost:8080",
+        "http://[::1]:8501": "[::1]:8501",
+    }.items():
+        assert hosts.is_own(origin, host)
+    assert not hosts.is_own("https://example.org", "127.0.0.1:8501")
+    monkeypatch.setitem(OPTIONS, "browser.serverAddress", "example.org")
+    assert hosts.is_own("https://example.org", "127.0.0.1:8501")
+    monkeypatch.setitem(OPTIONS, "browser.serverAddress", "localhost")
+    monkeypatch.setitem(OPTIONS, "server.corsAllowedOrigins", ["https://example.net"])
+    assert hosts.is_own("https://example.net", "127.0.0.1:8501")
+    assert not hosts.is_own("https://example.org", "127.0.0.1:8501")
+    monkeypatch.setitem(OPTIONS, "server.enableCORS", False)
+    assert hosts.is_own("https://example.org", "127.0.0.1:8501"), "whoever runs it wants that"
 
 
 @pytest.mark.parametrize("path", CLOSED)
