@@ -12,7 +12,7 @@ from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import ChatError, Message, conversation, guarded, render, tokens
 from tfcore.tokenizers.isolated import TokenizerError
-from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer, NamedTokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer, NamedTokenizer, Tokenizer, load_tokenizer
 
 TEMPLATE = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] }}<|end|>\n{% endfor %}"
@@ -112,7 +112,7 @@ def test_a_template_without_end_ends_its_process_alone(path, monkeypatch):
     assert tokenizer.encode("dog")  # a new process answers
 
 
-KINDS = {
+KINDS: dict[str, Tokenizer] = {
     "bytes": ByteTokenizer(),
     "characters": CharacterTokenizer("abc"),
     "names": NamedTokenizer(("a", "b")),

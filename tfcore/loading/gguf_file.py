@@ -68,7 +68,7 @@ class Settings(dict[str, Value]):
 
     def listed(self, key: str) -> "list[str] | np.ndarray | None":
         """A list."""
-        return self._of_kind(key, None, (list, np.ndarray), "a list")  # type: ignore[no-any-return]
+        return self._of_kind(key, None, (list, np.ndarray), "a list")
 
     def _of_kind(self, key: str, default: Any, kinds: tuple[type, ...], called: str) -> Any:
         if (found := super().get(key)) is None:

@@ -74,8 +74,9 @@ def _json(value: dict[str, Any]) -> Iterator[str]:
         if isinstance(inner, dict) and key != "vocab":
             yield from _json(inner)
         elif isinstance(inner, dict | list):
-            opened, closed = json.dumps(type(inner)())
-            yield opened + ", ".join(json.dumps(piece, ensure_ascii=False)[1:-1] for piece in _pieces(inner)) + closed
+            empty = json.dumps(type(inner)())
+            inside = ", ".join(json.dumps(piece, ensure_ascii=False)[1:-1] for piece in _pieces(inner))
+            yield empty[0] + inside + empty[1]
         else:
             yield json.dumps(inner, ensure_ascii=False)
     yield "}"

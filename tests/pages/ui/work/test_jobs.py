@@ -2,12 +2,16 @@
 
 import ast
 import itertools
+import json
 import threading
 from pathlib import Path
 
 import pytest
 
 from pages.ui.work.jobs import Jobs
+from pages.ui.work.progress import steps
+from tests.hostile_tokenizers import LATER
+from tfcore.tokenizers import isolated
 
 SOON = 20.0  # seconds that nothing here takes
 
@@ -239,3 +243,20 @@ def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
     assert jobs.look("b", "me").state == "running"
     jobs.stop("b", "me")
     gate.let()
+
+
+@pytest.mark.parametrize("inside", ["a job", "a long call in a job"])
+def test_a_visitor_who_leaves_a_tokenizer_that_searches_frees_the_place(inside, monkeypatch):
+    monkeypatch.setattr(isolated, "CALL_SECONDS", 30)
+    tokenizer = isolated.isolated(json.dumps(LATER["a pattern that searches"][0]).encode())
+    process, jobs = tokenizer._worker._process, Jobs(running=1)
+
+    def search(*_):
+        return [tokenizer.encode("x" * 2_000)]
+
+    jobs.start("slow", search if inside == "a job" else lambda: steps(search), "me", patience=0.3)
+    jobs.start("next", lambda: iter(["done"]), "you")
+    jobs.wait("next", 1, SOON)
+    assert jobs.look("next", "you").items == ("done",)
+    assert jobs.look("slow", "me").state == "stopped"
+    assert process.wait(SOON) < 0, "it does not search on for nobody"
