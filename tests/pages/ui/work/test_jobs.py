@@ -5,6 +5,7 @@ import itertools
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,7 +249,7 @@ def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
 @pytest.mark.parametrize("inside", ["a job", "a long call in a job"])
 def test_a_visitor_who_leaves_a_tokenizer_that_searches_frees_the_place(inside, monkeypatch):
     monkeypatch.setattr(isolated, "CALL_SECONDS", 30)
-    tokenizer = isolated.isolated(json.dumps(LATER["a pattern that searches"][0]).encode())
+    tokenizer: Any = isolated.isolated(json.dumps(LATER["a pattern that searches"][0]).encode())
     process, jobs = tokenizer._worker._process, Jobs(running=1)
 
     def search(*_):
