@@ -7,8 +7,9 @@ before, at its highest and afterwards, so that the step is found that needs most
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import quote_plus
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -75,54 +76,38 @@ class Reader(Visitor):
         return Visitor._note(self, message)
 
 
-def taken(server: Server, address: str) -> Iterator[Taken]:
-    """What the sections of a page took, in their order."""
-    reader = Reader(f"{server.address}/{address}")
+async def taken(server: Server, address: str) -> list[Taken]:
+    """What the sections of a page took, in their order; the first is the page as it opens."""
+    reader, found = Reader(f"{server.address}/{address}"), list[Taken]()
 
-    async def every() -> list[Taken]:
-        found = []
+    async def note(name: str, drawn: Callable[[], Awaitable[float]]) -> None:
         server.forget_peak()
-        before = server.megabytes()
-        seconds = await reader.open() + await reader.stay()
+        before, seconds, reader.errors = server.megabytes(), 0.0, []
+        try:
+            seconds = await drawn() + await reader.stay()
+        except Exception as problem:  # it is counted, and the next section is opened
+            reader.errors.append(repr(problem))
+        place = address.partition("?")[0], name
+        now = before, server.peak(), server.megabytes()
+        found.append(Taken(*place, *now, round(seconds, 1), reader.errors))
+        print(found[-1], file=sys.stderr, flush=True)
 
-        def note(name: str, before: float, seconds: float) -> None:
-            found.append(
-                Taken(
-                    address.partition("?")[0],
-                    name,
-                    before,
-                    server.peak(),
-                    server.megabytes(),
-                    round(seconds, 1),
-                    reader.errors,
-                )
-            )
-            print(found[-1], flush=True)
-            reader.errors = []
-
-        note("", before, seconds)
-        for widget, (names, fragment) in list(reader.sections.items()):
-            for name in names:
-                server.forget_peak()
-                before = server.megabytes()
-                try:
-                    seconds = await reader.section(widget, name, fragment) + await reader.stay()
-                except Exception as problem:
-                    reader.errors.append(repr(problem))
-                note(name, before, seconds)
-        await reader.leave()
-        return found
-
-    yield from asyncio.run(every())
+    await note("", reader.open)
+    for widget, (names, fragment) in list(reader.sections.items()):
+        for name in names:
+            await note(name, partial(reader.section, widget, name, fragment))
+    await reader.leave()
+    return found
 
 
 def measure(model: str) -> list[Taken]:
     """All sections of all pages."""
     with serving(APP, "/healthz") as server:
-        rows = []
+        rows = list[Taken]()
         for number, page in enumerate(sorted(previews.pages())):
             text = quote_plus(TEXT.format(number))
-            rows += taken(server, f"{page}?text={text}" + (f"&model={model}" if model else ""))
+            address = f"{page}?text={text}" + (f"&model={model}" if model else "")
+            rows += asyncio.run(taken(server, address))
         print("\n".join(server.troubles()), file=sys.stderr)
     return rows
 

@@ -20,7 +20,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks import results
 from benchmarks.crowd import milliseconds
-from benchmarks.servers import APP, Server, serving
+from benchmarks.servers import APP, ROOT, Server, serving
 from benchmarks.visitors import Visitor, numbers
 from pages.ui.server import previews
 
@@ -173,8 +173,9 @@ async def room(server: Server, minutes: float, models: Sequence[str]) -> list[di
 
 def hour(minutes: float, small: bool) -> dict[str, Any]:
     """Memory of a server that ten visitors wander about in, for so many minutes."""
-    given = {"TFCORE_REAL_MODELS": ""} if small else {}
-    with serving(APP, "/healthz", **given) as server:
+    # Without a setting they are looked for beside the app.
+    folder = "" if small else str(ROOT / "models")
+    with serving(APP, "/healthz", TFCORE_REAL_MODELS=folder) as server:
         rows = asyncio.run(room(server, minutes, MODELS[:1] if small else MODELS))
         troubles = server.troubles()
     return results.stamped(rows) | {"troubles": troubles, "small": small}

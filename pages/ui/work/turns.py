@@ -19,6 +19,7 @@ from torch import nn
 
 from pages.ui import fragments, streamlit_internals
 from tfcore.model import Transformer
+from tfcore.stack import Stack
 
 LARGE = 10_000_000  # parameters from which a pass needs a turn; of the models that ship, none has half of that
 EVERY = 0.5  # seconds between two looks whether the visitor who waits is still there
@@ -119,9 +120,8 @@ def taken(model: Any) -> Any:
 
 def _parts(model: Transformer) -> list[nn.Module]:
     """The model and what analyses call of it alone: its blocks and what stands before and behind them."""
-    stacks = [part for part in model.children() if hasattr(part, "blocks")]
-    ends = [part for part in model.children() if not hasattr(part, "blocks")]
-    return [model, *stacks, *ends, *(block for stack in stacks for block in stack.blocks)]
+    blocks = [block for part in model.children() if isinstance(part, Stack) for block in part.blocks]
+    return [model, *model.children(), *blocks]
 
 
 # Hooks are functions of this module, so that a copy of the model can be made; it waits for the same turns.

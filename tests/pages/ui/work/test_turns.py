@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from typing import Any
 
 import pytest
 import torch
@@ -154,7 +155,8 @@ def test_it_computes_what_it_would_without():
 
 def test_work_with_a_copy_is_done_one_after_the_other_and_can_be_stopped(monkeypatch):
     monkeypatch.setattr(turns, "EVERY", 0.01)
-    first, stopped, last = (turns.with_a_copy(lambda: iter("ab"))() for _ in range(3))
+    works: Any = [turns.with_a_copy(lambda: iter("ab"))() for _ in range(3)]  # generators
+    first, stopped, last = works
     assert next(first) == "a"
     assert next(stopped) is None
     stopped.close()
