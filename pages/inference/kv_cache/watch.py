@@ -7,16 +7,16 @@ import streamlit as st
 
 from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache.models import FORMULA
-from pages.ui import cache, controls, notices, page
+from pages.ui import cache, controls, notices, page, text
 from pages.ui.components.figure import figure
-from pages.ui.loading import models
+from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, live, turns
 from tfcore.analysis.inference import cached_generation
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, Measured, both_ways, measured
-from tfcore.analysis.quantities import short
+from tfcore.analysis.quantities import amount, short
 from tfcore.generation.kv_cache import KVCache
 
 TEXT = "Once upon a time there was a little dog named Max."
@@ -25,6 +25,7 @@ LEAST = 8  # new tokens
 MOST = 232
 STEPS = 160
 HEIGHT = 600
+COPY = 4  # a copy may take one part in so many of what loaded models may (TFCORE_MODEL_GB)
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
 work = cache.of_model(max_entries=32)(cached_generation.model_work)
@@ -65,6 +66,11 @@ def panel() -> None:
             )
         return
     steps = min(wanted, model.config.max_seq_len - len(ids))
+    copied = 8 * sum(one.numel() for one in model.parameters())
+    if exactness == "float64" and copied > model_settings.read().kept // COPY:
+        said = f"In float64 {text.escape(model_name, text.NAME)} takes {amount(copied)} more, which this server does not spare"
+        notices.add("exact", f"{said}. Shown instead: float32", value=exactness)
+        exactness = "float32"
     key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
 
     def write() -> Iterator[BothWays]:

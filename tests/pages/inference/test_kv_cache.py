@@ -53,6 +53,14 @@ def test_both_ways_run_to_their_end_and_agree():
     assert metrics(other) == found, "another visitor sees the same measurement"
 
 
+def test_a_copy_that_is_too_large_is_not_made_and_the_page_says_so(monkeypatch):
+    monkeypatch.setenv("TFCORE_MODEL_GB", "0.01")
+    test = finished(opened(steps="8", exact="float64"))
+    assert "stories takes" in said(test, "caption")
+    assert "Shown instead: float32" in said(test, "caption")
+    assert float(metrics(test)["Largest difference of a logit"][0]) > 1e-11
+
+
 def test_in_float64_the_difference_all_but_vanishes():
     value, _ = metrics(finished(opened(steps="8", exact="float64")))["Largest difference of a logit"]
     assert float(value) < 1e-11
