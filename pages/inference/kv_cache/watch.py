@@ -68,8 +68,8 @@ def panel() -> None:
     steps = min(wanted, model.config.max_seq_len - len(ids))
     copied = 8 * sum(one.numel() for one in model.parameters())
     if exactness == "float64" and copied > model_settings.read().kept // COPY:
-        said = f"In float64 {text.escape(model_name, text.NAME)} takes {amount(copied)} more, which this server does not spare"
-        notices.add("exact", f"{said}. Shown instead: float32", value=exactness)
+        said = f"In float64 {text.escape(model_name, text.NAME)} takes {amount(copied)} more"
+        notices.add("exact", f"{said}, which this server does not spare. Shown instead: float32", value=exactness)
         exactness = "float32"
     key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
 
