@@ -112,7 +112,7 @@ def test_it_trains_as_the_cpu_does():
 
 def test_a_module_changes_its_type():
     net = nn.Linear(4, 4).to(NAME).double()
-    assert net(X.to(NAME).double()).dtype == net.weight.data_on_cpu.dtype == torch.float64
+    assert net(X.to(NAME).double()).dtype == net.weight.cpu().dtype == torch.float64
 
 
 def test_the_setting_says_where_models_go(monkeypatch):

@@ -33,7 +33,7 @@ def examples(name: str) -> list[Any]:
 
     found = _NAME.fullmatch(name) if len(name) <= LONGEST else None
     kept = runs.RUNS.weights(found[1], int(found[2])) if found else None
-    return tasks.examples(kept[0]) if kept else []
+    return tasks.examples(kept.spec) if kept else []
 
 
 def model(name: str) -> tuple[Any, Any] | None:

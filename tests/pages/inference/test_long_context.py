@@ -58,7 +58,8 @@ def test_flash_attention_ends_at_the_plain_result(order):
     assert "10 of 25 tiles skipped" in captions(test)["tiles"]
     _, spec = figures(test)["ledger"]
     rows = spec["data"][0]["text"]
-    assert rows[-1][-1] == re.search(r"[Ff]irst number by standard attention: (\S+)\.", captions(test)["ledger"]).group(1)
+    said = re.search(r"[Ff]irst number by standard attention: (\S+)\.", captions(test)["ledger"])
+    assert rows[-1][-1] == said.group(1)
 
 
 def test_the_arithmetic_is_written_out_and_adds_up():
