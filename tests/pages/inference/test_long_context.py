@@ -58,8 +58,7 @@ def test_flash_attention_ends_at_the_plain_result(order):
     assert "10 of 25 tiles skipped" in captions(test)["tiles"]
     _, spec = figures(test)["ledger"]
     rows = spec["data"][0]["text"]
-    said = re.search(r"[Ff]irst number by standard attention: (\S+)\.", captions(test)["ledger"])
-    assert rows[-1][-1] == said.group(1)
+    assert f"irst number by standard attention: {rows[-1][-1]}." in captions(test)["ledger"]
 
 
 def test_the_arithmetic_is_written_out_and_adds_up():
@@ -115,7 +114,7 @@ def test_the_race_is_run_and_can_be_stopped():
     words = captions(test)
     assert re.search(r"At 256 tokens fused attention is [\d.]+ times \w+ and takes [\d.]+ times less", words["seconds"])
     assert "measured" in words["bytes"]
-    assert "again:button" in [button.key for button in test.button]
+    assert "again" in [button.key for button in test.button]
     assert not jobs.JOBS.look(config, jobs.visitor()).active
 
 
