@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
     sys.path.insert(0, str(ROOT))
 
-from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour, view_menu  # noqa: E402  (needs the path above)
-from pages.ui.server import first_figures  # noqa: E402
+from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402  (needs the path above)
+from pages.ui.server import first_figures, view_menu  # noqa: E402
 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, fragments, keys, links, notices, program, view_menu
+from pages.ui import controls, fragments, keys, links, notices, program
+from pages.ui.server import view_menu
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"

@@ -185,3 +185,38 @@ def test_an_impossible_link_is_corrected_with_a_quiet_word(visitor, path):
     visitor.open(path)
     expect(visitor.page.get_by_text("Corrected from the link")).to_be_visible()
     assert not visitor.page.get_by_test_id("stAlert").count(), "no alarm"
+
+
+OWN_TEXT = "/heads?text=My+private+words&layer=1"
+
+
+def clipboard(visitor) -> str:
+    return visitor.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_view_is_copied_without_its_text_reported_and_put_back(visitor):
+    visitor.open(OWN_TEXT)
+    page = visitor.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=visitor.address)
+    said = page.get_by_role("status").filter(has_text="copied")
+    page.get_by_role("button", name="Copy link").click()
+    expect(said).to_have_text("Link copied")
+    assert "private" in clipboard(visitor)
+    without = page.get_by_role("button", name="Copy without the text")
+    expect(without).to_be_visible()
+    without.click()
+    expect(without).to_be_hidden()
+    assert clipboard(visitor) == f"{visitor.address}/heads?layer=1&v=2"
+    more = page.get_by_role("button", name="More about this view")
+    more.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(said).to_have_text("Report copied")
+    report = clipboard(visitor)
+    assert "Page: What does each head attend to?\n" in report
+    assert "Model: stories\n" in report
+    assert "private" not in report
+    more.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{visitor.address}/heads")
+    expect(visitor.box()).not_to_have_value("My private words")

@@ -12,7 +12,8 @@ from tests.pages.visits import opened, press, run
 def app():
     import streamlit as st
 
-    from pages.ui import controls, links, notices, page, view_menu
+    from pages.ui import controls, links, notices, page
+    from pages.ui.server import view_menu
 
     links.arrive("heads")
     with notices.whole_run():
