@@ -114,7 +114,7 @@ def test_the_race_is_run_and_can_be_stopped():
     words = captions(test)
     assert re.search(r"At 256 tokens fused attention is [\d.]+ times \w+ and takes [\d.]+ times less", words["seconds"])
     assert "measured" in words["bytes"]
-    assert "again" in [button.key for button in test.button]
+    assert "again:button" in [button.key for button in test.button]
     assert not jobs.JOBS.look(config, jobs.visitor()).active
 
 
