@@ -22,6 +22,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 FOLDER = Path(st.__file__).parent
+VERSION = str(st.__version__)
 LOG = logging.getLogger(__name__)
 
 

@@ -30,7 +30,7 @@ def show(always: Mapping[str, str] | None = None) -> None:
         data={
             "version": links.VERSION,
             "always": dict(always or {}),
-            "app": f"{__version__}, Streamlit {st.__version__}",
+            "app": f"{__version__}, Streamlit {streamlit_internals.VERSION}",
         },
         width="content",
         on_anew_change=begin_anew,
