@@ -47,12 +47,8 @@ def save(
     Args:
         card: text of CARD.md; None leaves an existing card alone.
         dtype: of the weights in the file; None means the model's own. `load` computes in float32 unless told.
-
-    Raises:
-        FullDiskError: there is no room for it.
     """
-    folder = Path(folder)
-    dtype = dtype or model.dtype
+    folder, dtype = Path(folder), dtype or model.dtype
     weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in model.state_dict().items()}
     with disk.writing("the model", sum(tensor.nbytes for tensor in weights.values()), folder):
         folder.mkdir(parents=True, exist_ok=True)
