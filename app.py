@@ -229,7 +229,7 @@ class Warm:
         from tfcore.loading import real_models
 
         for name, said in real_models.damaged().items():
-            sys.stderr.write(f"{name} is left out: {said}\n")
+            log.write(f"{name} is left out: {said}")
         try:
             import torch
 

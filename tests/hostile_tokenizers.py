@@ -188,6 +188,8 @@ NEVER: dict[str, str] = {
     "nothing": "",
 }
 
+SEARCHED = ("x" * 20 + " ") * 1_000  # half a minute for a pattern that searches, which no limit of the library ends
+
 # Read, and refused at a text with a q, at one that is long, or where ids become a text.
 LATER: dict[str, tuple[Content, str]] = {
     "a chain": (content(normalizer=normalizers(*CHAIN)), "a q"),

@@ -4,9 +4,10 @@ from functools import cache
 from typing import Any
 
 import tfcore
+from tfcore.device import device
 
 
 @cache
 def real(name: str) -> tuple[Any, Any]:
     """A model and its tokenizer, for tests that have `real_models` and change neither."""
-    return tfcore.load(name)
+    return tfcore.load(name, device=str(device()))

@@ -32,7 +32,7 @@ def test_logits_of_the_last_positions_alone():
         whole = subject(ids())
         for kept in (0, 1, 4, 99):
             some = subject(ids(), logits_to_keep=kept)
-            torch.testing.assert_close(some.logits, whole.logits[:, max(0, 13 - kept) :], atol=1e-6, rtol=0)
+            torch.testing.assert_close(some.logits, whole.logits[:, max(0, 13 - kept) :], atol=1e-5, rtol=0)
             assert torch.equal(some.hidden, whole.hidden)
 
 

@@ -113,7 +113,7 @@ DAMAGES = {
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "model.safetensors is missing"),
     "config is a folder": (lambda f: ((f / "config.json").unlink(), (f / "config.json").mkdir()), "cannot be read"),
     "bad JSON": (lambda f: write(f, "config.json", b'{"vocab_size": 61,'), "config.json cannot be read as JSON"),
-    "not UTF-8": (lambda f: write(f, "config.json", b"\xff\xfe\x00"), "config.json cannot be read as JSON"),
+    "not UTF-8": (lambda f: write(f, "config.json", b"\xff\xfe\x00"), "config.json cannot be read as text"),
     "deep JSON": (lambda f: write(f, "config.json", b"[" * 100_000), "config.json cannot be read as JSON"),
     "long number": (lambda f: write(f, "config.json", b"1" * 5_000), "config.json cannot be read as JSON"),
     "huge JSON": (lambda f: write(f, "config.json", HUGE), "config.json is larger than 1,000,000 bytes"),

@@ -88,7 +88,7 @@ def _places(block: Any, path: str, nested: bool) -> Iterator[tuple[str, str]]:
 
 def named(key: str | None) -> str:
     """The key of a control or a figure, the name of any other widget."""
-    return str(key) if str(key).endswith(DRAWN) else plain(key)
+    return str(key) if str(key).endswith(DRAWN) else plain(str(key))
 
 
 def set_by_buttons(test: AppTest) -> dict[str, str]:

@@ -67,7 +67,7 @@ def test_what_a_link_says_wrongly_is_corrected_until_its_control_moves(server, p
     async def visit() -> None:
         random = Random(path)
         async with opened(server + path) as walker:
-            keys = [control.key for control in in_fragments(walker)]
+            keys = [control.key for control in in_fragments(walker) if ":" not in control.key]
         if not keys:
             return
         link = "&".join(f"{key}={random.choice(WRONG[:3])}" for key in keys)

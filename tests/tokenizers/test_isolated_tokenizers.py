@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.bounded import bounded, taken
-from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, added, content, many
+from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, SEARCHED, added, content, many
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.weights import CheckpointError
 from tfcore.tokenizers import isolated as isolated_tokenizers
@@ -181,7 +181,7 @@ def test_nobody_who_left_is_waited_for(waits, monkeypatch):
     def ask():
         STILL_WANTED.set(wanted.is_set)
         with pytest.raises(UnwantedError):
-            tokenizer.encode("x" * 2_000)
+            tokenizer.encode(SEARCHED)
         found.append(waits)
 
     process, thread = tokenizer._worker._process, threading.Thread(target=ask)

@@ -66,10 +66,10 @@ SENTENCES = [
     ),
     (
         RatedSample("layer 0", (1, 3, 6), 27, 50),
-        "A language model read and rated 10 features of layer 0, drawn at random: 6 with 2, 3 with 1, 1 with 0 (2 "
-        "where one phrase names what the places of all 5 strongest held-out texts have in common, 1 where it names "
-        "what most of them have in common, 0 where it names less). Of all five dictionaries, 27 of 50 have 2 (54%, "
-        "95 % interval 40% to 67%).",
+        "A language model read and rated 10 features of layer 0, drawn at random, and gave 2 points to 6, 1 to 3 "
+        "and 0 to 1 (2 where one phrase names what the places of all 5 strongest held-out texts have in common, 1 "
+        "where it names what most of them have in common, 0 where it names less). Of all five dictionaries, 27 of "
+        "50 have 2 points (54%, 95 % interval 40% to 67%).",
     ),
     (
         PhrasesElsewhere(50, 21, 15, 12),

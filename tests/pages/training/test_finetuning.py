@@ -26,7 +26,7 @@ def test_it_begins_with_a_kept_run_and_trains_nothing():
 
 
 def test_settings_without_a_kept_run_say_so():
-    assert "No run of these settings is kept" in said(opened(rank="4"), "caption")
+    assert "No run of these settings is stored" in said(opened(rank="4"), "caption")
 
 
 def test_it_trains_where_one_looks_and_stops():
@@ -50,5 +50,5 @@ def test_the_preference_begins_with_a_kept_run_and_names_reward_hacking():
 
 def test_a_seed_without_kept_runs_says_so():
     test = opened(part="preference", reward="short", draws="3")
-    assert "No run of this seed is kept" in said(test, "caption")
+    assert "No run of this seed is stored" in said(test, "caption")
     assert "its writer meant short stories" in said(test, "markdown")

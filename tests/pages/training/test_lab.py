@@ -34,7 +34,7 @@ def done(test):
 
 
 def label(test, key):
-    return test.button(key=key).label
+    return test.button(key=f"{key}:button").label
 
 
 def bar_text(test):

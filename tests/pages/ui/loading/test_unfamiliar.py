@@ -43,7 +43,7 @@ def test_stories_are_offered_too_and_alone_where_there_is_no_real_model():
     assert offered(test) == []
     assert "It only knows children's stories" in said(test, "caption")
     for name, story in STORIES.items():
-        run(test.button(key=f"story {name}").click())
+        run(test.button(key=f"story {name}:button").click())
         assert test.text_area(key="text").value == story
         assert "only knows" not in said(test, "caption")
         test = opened("foundations/heads/page.py", model="stories", text=NEWS)

@@ -11,7 +11,7 @@ import pytest
 
 from pages.ui.work.jobs import Jobs
 from pages.ui.work.progress import steps
-from tests.hostile_tokenizers import LATER
+from tests.hostile_tokenizers import LATER, SEARCHED
 from tfcore.tokenizers import isolated
 
 SOON = 20.0  # seconds that nothing here takes
@@ -253,7 +253,7 @@ def test_a_visitor_who_leaves_a_tokenizer_that_searches_frees_the_place(inside, 
     process, jobs = tokenizer._worker._process, Jobs(running=1)
 
     def search(*_):
-        return [tokenizer.encode("x" * 2_000)]
+        return [tokenizer.encode(SEARCHED)]
 
     jobs.start("slow", search if inside == "a job" else lambda: steps(search), "me", patience=0.3)
     jobs.start("next", lambda: iter(["done"]), "you")
