@@ -56,8 +56,9 @@ def differences(found: Any, known: Any, path: str = "", near: float = NEAR) -> l
         keys = dict.fromkeys([*known, *found])
         return [line for key in keys for line in differences(found.get(key), known.get(key), f"{path}/{key}", near)]
     if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
-        pairs = zip(found, known, strict=True)
-        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{path}/{i}", near)]
+        pairs = enumerate(zip(found, known, strict=True))
+        wrong = [(i, line) for i, (a, b) in pairs for line in differences(a, b, f"{path}/{i}", near)]
+        return [line for i, line in wrong if not _is_mean_beside_its_spread(found, known, i, near)]
     if isinstance(found, float | int) and isinstance(known, float | int):
         same = found == known if _is_count(found) and _is_count(known) else _close(found, known, near)
     elif isinstance(found, str) and isinstance(known, str):
@@ -72,6 +73,16 @@ def _is_count(number: float) -> bool:
     return float(number).is_integer() and (
         abs(number) < 1e4 or (abs(number) < 2**32 and float(f"{number:.5g}") != number)
     )
+
+
+def _is_mean_beside_its_spread(found: list[Any], known: list[Any], i: int, near: float) -> bool:
+    """Whether what stands at i is the mean of as many numbers as stand before it, and is off by little of their spread,
+    which stands behind it: near 0, a mean is what rounding has left of numbers that cancel."""
+    parts = [*found[i - 1 : i + 2], *known[i - 1 : i + 2]] if i else []
+    if len(parts) != 6 or not all(isinstance(part, float | int) for part in parts):
+        return False
+    n, mean, spread, as_many, other, _ = parts
+    return n == as_many > 1 and _is_count(n) and abs(mean - other) <= near * abs(spread)
 
 
 def _close(found: float, known: float, near: float) -> bool:

@@ -202,6 +202,8 @@ LIVE = {
     ),
     *("schedules", "optimisers", "weight decay", "label smoothing"),
 }
+# Tables whose numbers a processor decides: with few bits a key that lies between two values goes to either.
+ROUNDED = {"cache in fewer bits": "maps"}
 LIVE_PAGES = {
     "block/pitfalls/page.py",
     "experts/balance/page.py",

@@ -21,7 +21,7 @@ from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
 from tests.nightly import nightly
 from tests.pages import visits
-from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, ROUNDED, VISITS, WITHOUT
 from tests.pages.figures import array, figures
 from tests.pages.on_device import apart, ran
 from tests.pages.recorded import ask_for_tables, compare, record
@@ -147,6 +147,7 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, written, trie
         check_notebook(parts)
     written.update({f"{name} {i}": program(*given) for i, given in enumerate(offered)})
     seen = record(test)
+    seen["tables"].pop(ROUNDED.get(name), None)
     assert compare(name, ({"controls": seen["controls"]} if name in LIVE else seen) | {"tries": tries}) == []
 
 

@@ -114,3 +114,12 @@ def test_what_a_page_says_is_compared_with_its_numbers_whole(said, old, new, is_
     assert said.endswith(NUMBERS)
     known = said.removesuffix(NUMBERS) + NUMBERS.replace(old, new)
     assert (differences(said, known) == []) is (differences(known, said) == []) is is_same
+
+
+@pytest.mark.parametrize(("mean", "same"), [(-1.24e-4, True), (-1.3e-4, False), (1.2e-4, False)])
+def test_a_mean_may_be_off_by_little_of_its_spread(mean, same):
+    """0.2 % of 2.25e-3 are 4.5e-6."""
+    row = [0.0, 48.0, -1.2e-4, 2.25e-3, 22.1]
+    assert (differences([0.0, 48.0, mean, 2.25e-3, 22.1], row) == []) == same
+    assert differences([0.0, 48.0, -1.2e-4, 2.3e-3, 22.1], row)  # a spread itself may not
+    assert differences([48.5, mean, 2.25e-3], [48.5, -1.2e-4, 2.25e-3])  # behind no count there is no mean
