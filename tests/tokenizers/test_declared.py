@@ -33,9 +33,12 @@ SAID = {
     "by a name": lambda _: {"bos_token": "<|b|>", "pad_token": "<|p|>", "image_token": "<|i|>"},
     "both": lambda n: decoder(n, ("<|x|>", PLAIN)) | {"eos_token": "<|e|>", "extra_special_tokens": ["<|z|>"]},
     "said to be put around a text": lambda _: {
-        "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "add_bos_token": True,
+        "add_eos_token": True,
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

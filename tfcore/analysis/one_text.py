@@ -72,7 +72,7 @@ def encoded(model: Transformer, tokenizer: Tokenizer, text: str, bos: bool | Non
 
 
 def ends(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """What a tokenizer puts before and after every text."""
+    """The tokens that a tokenizer puts before and after every text."""
     empty, one = tokenizer.encode(""), tokenizer.encode("a")
     split = next((i for i, (a, b) in enumerate(zip(empty, one, strict=False)) if a != b), len(empty))
     return empty[:split], empty[split:]

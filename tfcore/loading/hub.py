@@ -364,7 +364,7 @@ def _counter(more: Callable[[int], None]) -> type:
 
 @contextmanager
 def _in_words(name: str, revision: str | None, needed: int = 0) -> Iterator[None]:
-    """What the hub's library complains of, in one sentence each; `needed` are the bytes that are to be written."""
+    """Complaints of the hub's library, in one sentence each; `needed` are the bytes that are to be written."""
     from huggingface_hub import constants, errors
 
     where = f"{name} on the hub" if revision is None else f"{name} on the hub at {revision!r}"

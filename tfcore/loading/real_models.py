@@ -145,7 +145,7 @@ def _is_there(model: RealModel, root: Path) -> bool:
 
 
 def problem(model: RealModel, root: Path) -> str:
-    """What is wrong with a model in its folder below `root`; empty where nothing is.
+    """The fault of a model in its folder below `root`; empty where nothing is.
 
     Sizes are compared every time. A file is read for its SHA-256 once: CHECKED remembers it as long as it is not
     changed, and where that cannot be written this process does.

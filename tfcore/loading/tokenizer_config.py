@@ -21,7 +21,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def declared_in(folder: Path) -> Declared:
-    """What it declares.
+    """The declarations of a folder's file.
 
     Raises:
         CheckpointError: it is damaged, or a field is not what it should be.

@@ -1,4 +1,4 @@
-"""What tokenizer_config.json says of a tokenizer beside its tokenizer.json: further tokens, and what templates call
+"""The statements of tokenizer_config.json on a tokenizer beside its tokenizer.json: further tokens, and what templates call
 them. As `transformers` reads it, which leaves it to tokenizer.json what is put around a text (add_bos_token counts only
 where there is none).
 
@@ -24,7 +24,7 @@ FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file declares.
+    """The declarations of a file.
 
     Args:
         tokens: those to be found whole in a text, in the order in which they are added: text, id (-1 where none is
@@ -57,7 +57,7 @@ class Declared:
 
 
 def declared(said: Mapping[str, Any]) -> Declared:
-    """What the contents of a tokenizer_config.json declare.
+    """The declarations in a tokenizer_config.json.
 
     Raises:
         ValueError: a field that is not what it should be.

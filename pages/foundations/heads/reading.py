@@ -146,7 +146,7 @@ class Choice:
 
     @property
     def kinds_on(self) -> str:
-        """What these kinds were told from, in words."""
+        """The texts that these kinds rest on, in words."""
         return "the standard texts" if kinds_of(self.model_name, self.part) else "this text"
 
 

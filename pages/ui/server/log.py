@@ -1,4 +1,4 @@
-"""What the server writes down: whatever a visitor, or a file of theirs, put into a message begins no line of its own
+"""The server's log: whatever a visitor, or a file of theirs, put into a message begins no line of its own
 and moves no terminal's cursor.
 
 All that the app, Streamlit and uvicorn log goes through here: records of `logging` are made escaped, and the app writes

@@ -1,4 +1,4 @@
-"""What stands beside the title of every page: a button that copies the address of the view, and a menu.
+"""The tools beside the title of every page: a button that copies the address of the view, and a menu.
 
 The menu puts the page's settings back to their defaults, and copies a report of the view. An address carries what was
 typed, and is kept in logs and histories: where a text is the visitor's own, the button says so and offers the address

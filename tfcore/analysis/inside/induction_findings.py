@@ -90,7 +90,7 @@ class Stripe(Finding):
 
 
 def find_stripe(now: Copying, *, copies: bool) -> Stripe:
-    """Of the scores on this text."""
+    """The scores on this text."""
     if not targets(now.ids)["induction"].any():
         return Stripe(copies, None, 0.0)
     best = ranked(now.scores["induction"])[0]
