@@ -1,6 +1,6 @@
-"""The statements of tokenizer_config.json on a tokenizer beside its tokenizer.json: further tokens, and their names in
-templates. As `transformers` reads it, which leaves it to tokenizer.json what is put around a text (add_bos_token counts only
-where there is none).
+"""The statements of tokenizer_config.json on a tokenizer beside its tokenizer.json: further tokens, and their names
+in templates. As `transformers` reads it, which leaves it to tokenizer.json what is put around a text (add_bos_token
+counts only where there is none).
 
 Without torch: it runs in the process of a tokenizer, too (see worker.py).
 """
