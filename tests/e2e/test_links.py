@@ -206,7 +206,7 @@ def test_a_view_is_copied_without_its_text_reported_and_put_back(visitor):
     expect(without).to_be_visible()
     without.click()
     expect(without).to_be_hidden()
-    assert clipboard(visitor) == f"{visitor.address}/heads?layer=1&v=2"
+    assert clipboard(visitor) == f"{visitor.address}/heads?layer=1&v={VERSION}"
     more = page.get_by_role("button", name="More about this view")
     more.press("Enter")
     page.keyboard.press("Tab")
