@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
 
 import tfcore
 from benchmarks import results
+from benchmarks.generation import read
 from benchmarks.gpt2_shape import text
 from benchmarks.real_model import FILE, NAME, peer
 from benchmarks.timing import interleaved, milliseconds, ratio
@@ -101,11 +101,6 @@ def line(
     numbers = str(model.dtype).removeprefix("torch.")
     rounded = {name: round(time, 2) for name, time in times.items()}
     return OnGpu(what, tokens, numbers, rounded, round(ratio(seconds, "ours", "peer"), 3))
-
-
-def read(model: Transformer) -> list[Tensor]:
-    """Every weight, added up: no step that uses them all takes less."""
-    return [weight.sum() for weight in model.parameters()]
 
 
 def table(result: Mapping[str, Any]) -> str:

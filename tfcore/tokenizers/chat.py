@@ -22,7 +22,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 Role = Literal["system", "user", "assistant"]
 LONGEST_TEMPLATE = 100_000  # characters
-NOTHING: Mapping[str, str] = {}
+NO_NAMES: Mapping[str, str] = {}
 _GUARD = "\U000f0000"  # of private use: keeps a special token that somebody typed from being one
 
 
@@ -58,7 +58,7 @@ class ChatToken:
     role: Role | None
 
 
-def render(template: str, messages: Sequence[tuple[str, str]], names: Mapping[str, str] = NOTHING) -> str:
+def render(template: str, messages: Sequence[tuple[str, str]], names: Mapping[str, str] = NO_NAMES) -> str:
     """The text of a conversation, up to where the assistant is to write.
 
     Args:
@@ -117,7 +117,7 @@ class _Generation(Extension):
 
 
 def conversation(
-    tokenizer: Tokenizer, template: str, messages: Sequence[Message], names: Mapping[str, str] = NOTHING
+    tokenizer: Tokenizer, template: str, messages: Sequence[Message], names: Mapping[str, str] = NO_NAMES
 ) -> list[ChatToken]:
     """The tokens of a conversation, up to where the assistant is to write. Special tokens in what somebody typed are
     text like any other.
