@@ -1,7 +1,7 @@
 """Two results compared as two processors come to them: words exactly, numbers but for what rounding decides."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 # In Markdown, too, where signs are escaped
@@ -45,27 +45,39 @@ def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
     found: dict[tuple[float, int], list[list[Any]]] = {}  # by their words and length
     for part in parts:
         alike = found.setdefault((part[0], len(part)), [])
-        if all(differences(part, known, near=NEAR / 2) for known in alike):
+        if not any(are_alike(part, known, NEAR / 2) for known in alike):
             alike.append(part)
     return [part for alike in found.values() for part in alike]
 
 
-def differences(found: Any, known: Any, path: str = "", near: float = NEAR) -> list[str]:
+def differences(found: Any, known: Any, near: float = NEAR) -> list[str]:
     """Where two results differ, as "path: found, not known". Numbers may differ by the fraction `near`."""
+    return list(_differences(found, known, "", near))
+
+
+def are_alike(found: Any, known: Any, near: float = NEAR) -> bool:
+    """Whether they do not differ."""
+    return next(_differences(found, known, "", near), None) is None
+
+
+def _differences(found: Any, known: Any, path: str, near: float) -> Iterator[str]:
     if isinstance(found, dict) and isinstance(known, dict):
-        keys = dict.fromkeys([*known, *found])
-        return [line for key in keys for line in differences(found.get(key), known.get(key), f"{path}/{key}", near)]
+        for key in dict.fromkeys([*known, *found]):
+            yield from _differences(found.get(key), known.get(key), f"{path}/{key}", near)
+        return
     if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
-        pairs = enumerate(zip(found, known, strict=True))
-        wrong = [(i, line) for i, (a, b) in pairs for line in differences(a, b, f"{path}/{i}", near)]
-        return [line for i, line in wrong if not _is_mean_beside_its_spread(found, known, i, near)]
+        for i, (a, b) in enumerate(zip(found, known, strict=True)):
+            if a != b and not _is_mean_beside_its_spread(found, known, i, near):
+                yield from _differences(a, b, f"{path}/{i}", near)
+        return
     if isinstance(found, float | int) and isinstance(known, float | int):
         same = found == known if _is_count(found) and _is_count(known) else _close(found, known, near)
     elif isinstance(found, str) and isinstance(known, str):
         same = _alike(found, known)
     else:
         same = found == known
-    return [] if same else [f"{path}: {found!r}, not {known!r}"]
+    if not same:
+        yield f"{path}: {found!r}, not {known!r}"
 
 
 def _is_count(number: float) -> bool:
@@ -133,17 +145,20 @@ def _read(text: str) -> tuple[float, float]:
     return float(plain), 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
-def unmatched(found: Any, known: Any, path: str = "") -> list[str]:
+def unmatched(found: Any, known: Any) -> list[str]:
     """Where two records differ, but for the order and the number of parts that are alike."""
-    if isinstance(found, dict) and isinstance(known, dict):
-        keys = dict.fromkeys([*known, *found])
-        return [line for key in keys for line in unmatched(found.get(key, []), known.get(key, []), f"{path}/{key}")]
-    new = _without(found, known)
-    return [f"{path}: {part!r} is new" for part in new] + [f"{path}: no {part!r}" for part in _without(known, found)]
+    return [f"{line} is new" for line in lacking(known, found)] + [f"{line} is gone" for line in lacking(found, known)]
+
+
+def lacking(found: Any, wanted: Any, path: str = "") -> list[str]:
+    """What of `wanted`, a record, is like no part of `found`, as "path: part"."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return [line for key in wanted for line in lacking(found.get(key, []), wanted[key], f"{path}/{key}")]
+    return [f"{path}: {part!r}" for part in _without(wanted, found)]
 
 
 def _without(parts: list[Any], others: list[Any]) -> list[Any]:
     """Those parts that are like none of the others."""
     there = {repr(other) for other in others}
     left = [part for part in parts if repr(part) not in there]
-    return [part for part in left if all(differences(part, other) for other in others)]
+    return [part for part in left if not any(are_alike(part, other) for other in others)]

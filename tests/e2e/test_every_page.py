@@ -16,8 +16,9 @@ from tools import pictures
 
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-# The others are seen on a phone each night.
+# The others are seen each night.
 ON_PHONE = ("/", "/heads", "/generation")
+IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/pitfalls", "/parameters", "/lab", "/routing", "/circuits", "/check")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
@@ -102,7 +103,7 @@ def phone(visit_for_long, server):
     return visit_for_long(server, **PHONE, color_scheme="dark")
 
 
-@pytest.mark.parametrize("path", LAST)
+@pytest.mark.parametrize("path", often(LAST, IN_LIGHT))
 def test_a_page_is_complete_in_light(desk, path):
     visitor = desk.open(path + SHORT.get(path, ""))
     if path not in SHORT:

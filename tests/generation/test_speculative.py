@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.small import config
 from tests.small import model as small
 from tfcore import Output, Transformer, generate
@@ -137,7 +138,11 @@ FILTERS = {"temperature": 0.7, "top_p": 0.9, "min_p": 0.05, "repetition_penalty"
 
 
 @thousands_of_rounds
-@pytest.mark.parametrize(("guess", "settings"), [(2, {}), (1, {"temperature": 1.5}), (4, FILTERS)], ids=str)
+@pytest.mark.parametrize(
+    ("guess", "settings"),
+    [(2, {}), *(pytest.param(*more, marks=nightly) for more in ((1, {"temperature": 1.5}), (4, FILTERS)))],
+    ids=str,
+)
 def test_texts_have_the_distribution_of_the_model_alone(guess, settings):
     model, draft, n, ids = Table(0), Table(10_000), 500, [0, 1]
     expected = joint(model, ids, 3, settings)

@@ -21,7 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.comparison import Said, differences, joint, unmatched
+from tests.comparison import Said, differences, joint, lacking, unmatched
 from tests.pages.figures import Everything, array, figures, heads, tables
 from tests.pages.visits import plain
 
@@ -225,14 +225,26 @@ def _leaves(node: Any) -> Iterator[Any]:
 
 def compare(name: str, found: dict[str, Any], *, in_order: bool = True) -> list[str]:
     """Where a page differs from its record; none where it is recorded anew."""
-    file = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
     if ANEW in environ:
         FOLDER.mkdir(exist_ok=True)
-        file.write_text(f"{written(found)}\n", "utf-8")
+        _file(name).write_text(f"{written(found)}\n", "utf-8")
         return []
-    if not file.exists():
-        return [f"{name} is not recorded yet: run python -m tests.pages.recorded"]
-    return (differences if in_order else unmatched)(found, json.loads(file.read_text("utf-8")))
+    return (differences if in_order else unmatched)(found, known(name))
+
+
+def compare_part(name: str, found: dict[str, Any]) -> list[str]:
+    """What was found and is not in the record, of which it is a part."""
+    return [] if ANEW in environ else lacking(known(name), found)
+
+
+def known(name: str) -> Any:
+    """What was recorded under this name."""
+    assert _file(name).exists(), f"{name} is not recorded yet: run python -m tests.pages.recorded"
+    return json.loads(_file(name).read_text("utf-8"))
+
+
+def _file(name: str) -> Path:
+    return FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
 
 
 def written(node: Any) -> str:
@@ -246,7 +258,7 @@ def written(node: Any) -> str:
 
 
 if __name__ == "__main__":
-    words = "comes_to_the_numbers or thing_to_try or every_choice or every_question or recorded"
+    words = "comes_to_the_numbers or thing_to_try or (every_choice and whole) or every_question or recorded"
     run = [
         sys.executable,
         "-m",

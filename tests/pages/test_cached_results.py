@@ -12,6 +12,7 @@ from streamlit.runtime.caching.global_cache_budget import GlobalCacheBudget, get
 from benchmarks.crowd import crowd
 from benchmarks.servers import APP, serving
 from pages.ui import cache
+from tests.nightly import nightly
 
 EACH, MOST = 100_000, 1_000_000  # bytes of a result, and of all
 computed: Counter[tuple[str, int]] = Counter()
@@ -57,6 +58,7 @@ def test_a_bound_is_set():
     assert config_max_cache_data_size_to_bytes(config.get_option("server.maxCacheDataSize")) == 64 * 2**20
 
 
+@nightly
 def test_a_server_keeps_to_it():
     with serving(APP, "/healthz", STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE="50kb") as server:
         found = asyncio.run(crowd(server.address, 3, 6))

@@ -32,6 +32,12 @@ from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
 
+SLOW = {
+    *("folklore", "data types timed", "grow", "growing dictionary", "weight decay", "pitfalls", "speculative"),
+    *("modern", "other routing rules", "heads of a translator", "norm placements", "optimisers", "film", "balance"),
+    "losses against bits",
+}
+
 
 @pytest.fixture
 def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
@@ -125,7 +131,7 @@ def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("name", VISITS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=nightly) if name in SLOW else name for name in VISITS])
 def test_a_program_comes_to_the_numbers_of_the_page(name, offered, written, tries, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)

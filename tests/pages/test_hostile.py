@@ -97,6 +97,7 @@ def test_markup_in_every_value_of_an_address_and_in_every_box(file, which, asked
         typed(test, [hostile.MARKUP[len(known) % 7], " ".join(hostile.MARKUP), "$x$ <b>hack</b>"])
 
 
+@nightly
 @pytest.mark.parametrize("file", FILES)
 @few
 @given(

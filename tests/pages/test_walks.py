@@ -38,7 +38,7 @@ def walked(coroutine) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 300))
 
 
-@pytest.mark.parametrize("walk", range(WALKS))
+@pytest.mark.parametrize("walk", often(range(WALKS), [1]))
 def test_a_random_walk_meets_no_error(server, walk):
     async def wander() -> None:
         random = Random(f"{SEED} {walk}")

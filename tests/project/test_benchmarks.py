@@ -77,6 +77,7 @@ def test_without_the_real_model_nothing_of_it_is_measured():
     assert real_model.measure() == effects.measure() == real_page.measure() == []
 
 
+@nightly
 @pytest.mark.usefixtures("unchecked")
 def test_effects_are_measured_over_a_pass(monkeypatch):
     monkeypatch.setattr(effects, "TOKENS", 8)

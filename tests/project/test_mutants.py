@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.architecture.sources import ROOT
+from tests.nightly import nightly
 from tests.pages.test_every_page import TEACHING
 from tools import mutants
 
@@ -70,6 +71,7 @@ def test_tests_that_do_not_run_are_no_kill(planted):
         mutants.survives(mutant, planted.parents[2], [sys.executable, "-c", "raise SystemExit(4)"])
 
 
+@nightly
 def test_a_seed_gives_the_same_sample_and_no_mutant_twice():
     first = list(itertools.islice(mutants.sampled(3), 3))
     assert first == list(itertools.islice(mutants.sampled(3), 3))

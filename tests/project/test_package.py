@@ -46,6 +46,7 @@ def built(tmp_path_factory) -> Path:
     return tree / "dist"
 
 
+@nightly
 def test_the_wheel_holds_tfcore_and_nothing_else(built):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
@@ -85,6 +86,7 @@ def run(installed: Path, folder: Path, *arguments: str) -> list[str]:
     ).stdout.splitlines()
 
 
+@nightly
 def test_it_works_from_another_folder(installed, tmp_path):
     first, second = run(installed, tmp_path, "-c", USE)
     assert first == f"{tfcore.__version__} {installed / 'tfcore'}"

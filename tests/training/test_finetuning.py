@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tfcore.analysis.training.fine_tuning import FineTuneConfig
 from tfcore.loading.checkpoints import load
 from tfcore.training import finetuning
@@ -25,6 +26,7 @@ def test_the_kept_runs_are_those_of_the_recipe():
     assert all(run.losses[-1].old > run.losses[0].old + 0.2 for run in kept)
 
 
+@nightly
 def test_a_run_made_again_begins_as_the_kept_one(short_run):
     kept = finetuning.kept_runs()[0]
     assert [losses.step for losses in short_run[-1].losses] == [0, 10]

@@ -88,6 +88,7 @@ def test_impossible_settings_are_refused(wrong):
         GrowConfig(**wrong)
 
 
+@nightly
 def test_the_phase_change_is_told_by_the_measures_of_the_film():
     kept = load_history("induction").measures
     moments = [film_moment(frame) for frame in range(len(kept))]

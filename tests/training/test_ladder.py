@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.nightly import often
 from tests.training import tiny_run
 from tfcore.training import ladder
 from tfcore.training.recipes import RECIPES, ladder_modernisation, ladder_scaling
@@ -17,7 +18,7 @@ def corpus(tmp_path_factory):
     return tiny_run.write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
-@pytest.mark.parametrize("name", LADDERS)
+@pytest.mark.parametrize("name", often(LADDERS, ["ladder-modernisation"]))
 def test_a_ladder_that_was_stopped_goes_on_with_the_rung_it_was_at(corpus, tmp_path, name):
     class StoppedError(Exception):
         pass

@@ -58,14 +58,19 @@ def save(
             tokenizer.save(folder)
         if card is not None:
             (folder / "CARD.md").write_text(card, "utf-8")
+    _shipped.cache_clear()  # it may be one of these now
 
 
 def shipped(*architectures: Architecture) -> list[str]:
     """Names of the models that come with tfcore; only of these architectures, where some are given."""
-    found = sorted(path.parent.name for path in PRETRAINED.glob("*/config.json"))
-    if not architectures:
-        return found
-    return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
+    found = _shipped(PRETRAINED)
+    return [name for name, architecture in found.items() if not architectures or architecture in architectures]
+
+
+@functools.cache
+def _shipped(root: Path) -> dict[str, Architecture]:
+    """Names of the models in this folder, and what they are."""
+    return {path.parent.name: read_json(path)["architecture"] for path in sorted(root.glob("*/config.json"))}
 
 
 def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, recipe: str) -> Path:

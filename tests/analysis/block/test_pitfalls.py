@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.nightly import nightly
 from tfcore.analysis.block import pitfall_tasks as tasks
 from tfcore.analysis.block import pitfalls as variants
 from tfcore.analysis.block.pitfall_findings import finding, without_places
@@ -122,6 +123,7 @@ def test_loss_scaling_gives_the_gradients_back_unscaled():
 # ---- what they leave behind ----
 
 
+@nightly
 def test_without_a_mask_the_loss_is_too_good_and_with_it_bad():
     config = PitfallConfig(kind="mask", steps=100)
     found = looks(kind="mask", steps=100)
@@ -142,11 +144,11 @@ def test_without_positions_the_loss_stays_above_the_floor():
     ("kind", "telling"),
     [
         ("axis", lambda bad, good: bad > 1.01 * good),
-        ("skip", lambda bad, good: bad < 1e-5 * good),
-        ("final", lambda bad, good: bad > good),
-        ("scale", lambda bad, good: bad > 0.7 and good < 0.5),
+        pytest.param("skip", lambda bad, good: bad < 1e-5 * good, marks=nightly),
+        pytest.param("final", lambda bad, good: bad > good, marks=nightly),
+        pytest.param("scale", lambda bad, good: bad > 0.7 and good < 0.5, marks=nightly),
         ("rate", lambda bad, good: bad > 5 * good),
-        ("half", lambda bad, good: bad > 0.8 and good < 0.05),
+        pytest.param("half", lambda bad, good: bad > 0.8 and good < 0.05, marks=nightly),
     ],
 )
 def test_the_telling_number_tells(kind, telling):
@@ -155,6 +157,7 @@ def test_the_telling_number_tells(kind, telling):
     assert all(said for said in found[-1].said)
 
 
+@nightly
 @pytest.mark.parametrize("kind", ["mask", "positions", "half"])
 def test_both_see_the_same_batches_and_the_same_seed_gives_the_same_run(kind):
     first, second = looks(kind=kind, steps=2), looks(kind=kind, steps=2)

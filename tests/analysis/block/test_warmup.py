@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tfcore.analysis.block import depth
 from tfcore.analysis.block.depth import (
     PLACEMENTS,
@@ -37,6 +38,7 @@ def test_a_run_starts_at_chance_and_is_the_same_with_the_same_seed():
     assert losses[0] == pytest.approx(uniform_loss(), abs=0.05)
 
 
+@nightly
 @pytest.mark.usefixtures("unchecked")  # trainings
 def test_post_norm_without_warm_up_is_stuck_where_pre_norm_learns():
     steps = 50

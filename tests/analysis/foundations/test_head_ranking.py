@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.foundations.test_heads import random_patterns, scores_of
+from tests.nightly import nightly
 from tests.real import real
 from tests.small import model
 from tfcore import load
@@ -167,6 +168,7 @@ def test_a_text_of_eight_tokens_says_something(tokens, enough, monkeypatch):
     assert (standard_kinds(model(), Short([str(i) for i in range(61)])) is not None) == enough
 
 
+@nightly
 def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sink_is_hidden(real_models):
     network, tokenizer = real("smollm2")
     counted = dict(kinds_of_heads(standard_kinds(network, tokenizer)).counts)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.analysis.foundations import learned_positions as learned
 from tfcore.analysis.foundations.learned_positions import position_table
 from tfcore.loading.checkpoints import load
@@ -17,6 +18,7 @@ def nearby():
     return learned.learn_positions("nearby")
 
 
+@nightly
 def test_training_starts_from_noise_at_a_uniform_guess(nearby):
     assert nearby.steps[0] == 0
     assert nearby.losses[0] == pytest.approx(learned.uniform_loss(), abs=0.05)

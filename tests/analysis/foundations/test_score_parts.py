@@ -10,6 +10,7 @@ import torch
 
 import tfcore
 from tests import small
+from tests.nightly import nightly
 from tests.real import real
 from tfcore.analysis.foundations.score_findings import (
     ScoreSum,
@@ -112,6 +113,7 @@ def test_and_those_of_each_part_of_a_translator(part):
     assert any(one.kind == "cross head" for one in found.at_query) == (part != "encoder")
 
 
+@nightly
 def test_a_real_model_too(real_models):
     model, tokenizer = real("smollm2")
     run = stream_pass(model, tokenizer, "The animal didn't cross the street because it was too tired.")

@@ -7,6 +7,7 @@ import torch
 
 import tfcore
 from tests.loading.gguf_files import byte_level, random_model, write
+from tests.nightly import nightly
 from tests.tokenizers.test_chat import TEMPLATE
 from tfcore.analysis.inference.conversation import (
     AnswerEnd,
@@ -70,6 +71,7 @@ def test_an_end_token_ends_an_answer(talker):
     assert answer_end(tokenizer, found[0]).sentence.startswith("The answer is empty, ended by ")
 
 
+@nightly
 def test_a_conversation_leaves_room_for_an_answer(talker):
     model, tokenizer, special = talker
     words, room = "a", model.config.max_seq_len

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.small import model as small
 from tfcore.analysis.inference import beam_tree, decoding, next_token, speculation
 from tfcore.generation.beam import BeamStep, Candidate, beam_search
@@ -151,6 +152,7 @@ def test_ends_of_sentences_are_found():
         beam_tree.beam_tree(small(), BYTES, [1] * 32, beams=2, tokens=3, length_penalty=1.0)
 
 
+@nightly
 def test_speculation_is_told_as_it_happens(monkeypatch):
     monkeypatch.setattr(speculation, "TURNS", 2)
     model = small(n_layers=3)

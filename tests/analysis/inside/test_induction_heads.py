@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from tests import small
 from tests.analysis.foundations.test_heads import wired
+from tests.nightly import nightly
 from tests.real import real
 from tfcore.analysis.foundations import heads
 from tfcore.analysis.inside import induction_heads as module
@@ -269,6 +270,7 @@ def test_heads_are_tested_by_as_many_tokens_as_there_are():
     ]
 
 
+@nightly
 @pytest.mark.usefixtures("real_models")
 def test_induction_heads_of_a_model_of_many_layers():
     model = real("smollm2")[0]

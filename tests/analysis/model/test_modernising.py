@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.nightly import nightly
 from tfcore import presets
 from tfcore.analysis.model import modernising
 from tfcore.analysis.model.modernising import (
@@ -65,6 +66,7 @@ def test_a_gate_keeps_the_weight_of_the_layer():
     assert after == pytest.approx(before, rel=0.002)
 
 
+@nightly
 def test_each_version_is_timed_again_and_again(monkeypatch):
     monkeypatch.setattr(modernising, "SPEED", {**modernising.SPEED, "d_model": 16, "vocab_size": 20})
     monkeypatch.setattr(modernising, "ROUNDS", 2)

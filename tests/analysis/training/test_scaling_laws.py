@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.nightly import nightly
 from tfcore.analysis.training import scaling_laws as laws
 from tfcore.analysis.training.compute_budget import optimum
 from tfcore.analysis.training.scaling_laws import Law, fit_law
@@ -11,6 +12,7 @@ CHINCHILLA = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # arXiv:2203.15556, equation 1
 SIZES = [(n, d) for n in (1e4, 3e4, 1e5, 3e5, 1e6, 3e6) for d in (1e6, 2e6, 4e6)]
 
 
+@nightly
 def test_the_published_law_is_found_again():
     n, d = zip(*SIZES, strict=True)
     law = fit_law(n, d, [CHINCHILLA.loss(*size) for size in SIZES])
@@ -18,6 +20,7 @@ def test_the_published_law_is_found_again():
         assert getattr(law, name) == pytest.approx(getattr(CHINCHILLA, name), rel=1e-3)
 
 
+@nightly
 def test_a_larger_size_is_predicted_from_noisy_ones():
     noise = np.random.default_rng(0).normal(1, 0.003, len(SIZES))
     n, d = zip(*SIZES, strict=True)

@@ -12,6 +12,7 @@ from pages.block.feedforward import neurons as neurons_panel
 from pages.block.feedforward import neurons_of_a_text
 from pages.ui import cache
 from pages.ui import text as chips
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -32,6 +33,7 @@ def said(test: AppTest) -> str:
     return visits.said(test, "caption", "info", "markdown")
 
 
+@nightly
 @pytest.mark.parametrize("panel", PANELS)
 def test_every_panel_is_whole_and_its_examples_work(panel):
     test = opened(panel=panel)

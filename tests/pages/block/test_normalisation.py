@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.block.normalisation.vectors import read_numbers
 from pages.ui.work import jobs
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
@@ -36,6 +37,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(depth, "RUN_STEPS", 4)
 
 
+@nightly
 @pytest.mark.parametrize("part", PANELS)
 def test_every_panel_is_whole_and_its_examples_work(part):
     test = opened(part=part)

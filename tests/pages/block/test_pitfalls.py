@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.block.pitfalls.words import WORDS
 from pages.ui.work import jobs
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
@@ -46,7 +47,7 @@ def test_the_default_trains_by_itself_and_shows_both_curves():
     assert [button.key for button in test.button if button.key == "again:button"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", often(KINDS, ["mask", "rate"]))
 def test_every_mistake_begins_with_a_figure_and_stops(kind):
     most = most_steps(kind, PitfallConfig(kind=kind).dose)
     test = opened(kind=kind, steps=str(most))
@@ -100,6 +101,7 @@ def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice, monk
     assert notice in said(opened(**address))
 
 
+@nightly
 def test_both_figures_say_what_they_show():
     test = ended(opened(kind="axis"), PitfallConfig(kind="axis", steps=40))
     looks = train_to_the_end(PitfallConfig(kind="axis", steps=40))
@@ -110,6 +112,7 @@ def test_both_figures_say_what_they_show():
     assert f"**Found.** {remarks}" in said(test)
 
 
+@nightly
 def test_the_ends_of_the_sliders():
     for kind, most in (("mask", 400), ("skip", 320)):
         sliders = {slider.key: (slider.min, slider.max) for slider in opened(kind=kind).slider}

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.block.residuals import ablation as ablation_panel
 from pages.block.residuals import dropout as dropout_panel
 from pages.ui import cache
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
@@ -38,6 +39,7 @@ def _narrow(monkeypatch):
     monkeypatch.setattr(depth, "D_MODEL", 8)
 
 
+@nightly
 @pytest.mark.parametrize("part", PANELS)
 def test_every_panel_is_whole_and_its_examples_work(part):
     test = opened(part=part)

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.foundations.masks import training
 from pages.ui import cache
 from pages.ui.work import jobs
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -121,6 +122,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     assert "the first 64 are used" not in said(run(test))
 
 
+@nightly
 def test_a_model_trained_without_a_mask_cheats(monkeypatch):
     """Half as long as on the page."""
     monkeypatch.setattr(training, "STEPS", 80)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.foundations.tokens import embeddings, merges
 from pages.ui import cache, session
+from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
@@ -26,7 +27,7 @@ def said(test: AppTest) -> str:
     return visits.said(test, "caption", "markdown", "warning", "info").replace("\\", "")
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", often(PARTS, ["Text"]))
 def test_every_part_is_whole_and_its_examples_work(part):
     test = opened(part=part)
     assert figures(test)

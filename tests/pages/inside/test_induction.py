@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.inside.induction import find
 from pages.ui import cache, controls
 from pages.ui.work import jobs
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
@@ -139,6 +140,7 @@ def test_both_tests_of_the_heads_by_rank():
     assert "By rank: head 3." in drawn[0]["caption"]
 
 
+@nightly
 def test_the_film_shows_what_its_frames_measured():
     film = load_history("induction")
     for frame in (0, 12, 26):

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from pages.inside.stream import choice, lens, parts, skip
 from pages.ui import cache, controls
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -242,6 +243,7 @@ def test_of_a_long_text_a_part_is_shown_with_its_last_position_in_view():
     np.testing.assert_allclose(array(cells["z"])[:, -1], whole[3 : 3 + lens.ROWS], atol=1e-5)
 
 
+@nightly
 def test_a_model_of_many_layers_is_shown_in_parts(real_models):
     """The twelve largest shares, some stages of the lens, skips of one kind: what fits on a page."""
     text = {"model": "smollm2", "text": "When Mary and John went to the store, John gave a drink to"}

@@ -7,6 +7,7 @@ import pytest
 from pages.reference import views as _views
 from pages.reference.folklore.card import click
 from pages.ui import controls
+from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.test_router import listed
@@ -82,7 +83,7 @@ FILES = {url: file for file, *_, url in listed()}
 VIEWS = sorted({claim.see for claim in CLAIMS.values() if _views.parts(claim.see)[0] in FILES})
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", often(VIEWS, VIEWS[::4]))
 def test_the_view_of_a_claim_opens_as_it_is_asked_for(view):
     page, settings = _views.parts(view)
     test = visits.opened(FILES[page], **settings)

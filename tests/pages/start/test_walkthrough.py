@@ -16,6 +16,7 @@ from pages.ui import cache, controls, page
 from pages.ui import text as text_of_pages
 from pages.ui.components import line_map
 from tests import small
+from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -40,7 +41,7 @@ def shown(test, name):
     return array(data[-1]["z"])
 
 
-@pytest.mark.parametrize("name", shipped("decoder", "encoder"))
+@pytest.mark.parametrize("name", often(shipped("decoder", "encoder"), ["stories", "fill"]))
 def test_every_stop_is_reached_and_says_what_it_did(name, monkeypatch):
     given, original = [], page.experiment_of
     monkeypatch.setattr(page, "experiment_of", lambda *args, **values: given.append(args) or original(*args, **values))

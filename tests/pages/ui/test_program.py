@@ -21,6 +21,7 @@ from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
 from pages.ui.program import _import_lines, _Steps, bound, literal, made, notebook, program, script
+from tests.nightly import nightly
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.analysis.model import costs
@@ -93,6 +94,7 @@ def test_hostile_words_stay_words():
     assert "shown" in names
 
 
+@nightly
 def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
     """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
     parts = program(positions.shuffled, shuffled(("a", "b")))

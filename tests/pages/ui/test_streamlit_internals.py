@@ -21,6 +21,7 @@ from pages.ui import streamlit_internals as internals
 from pages.ui import uploads
 from pages.ui.server import messages
 from tests.e2e.serving import get, serve
+from tests.nightly import nightly
 from tests.pages.visits import opened, run, said
 
 FEATURES = {name: value for name, value in vars(internals).items() if isinstance(value, internals.Feature)}
@@ -291,6 +292,7 @@ runpy.run_path("app.py", run_name="__main__")
 """
 
 
+@nightly
 def test_without_any_the_server_starts_and_pages_answer(tmp_path):
     log = tmp_path / "log"
     with serve(sys.executable, "-c", WITHOUT, str(log)) as address:

@@ -24,6 +24,7 @@ from benchmarks.servers import APP, Server, serving
 from benchmarks.visitors import Visitor
 from pages.ui import streamlit_internals as internals
 from pages.ui import uploads
+from tests.nightly import nightly
 
 MB = uploads.MB
 OF_ONE, ALL = 24, 40  # megabytes
@@ -95,6 +96,7 @@ def with_guests(server: Server, n: int, work) -> None:
     asyncio.run(stay())
 
 
+@nightly
 def test_a_flood_of_files_takes_no_more_than_one_visit_may(server):
     def flood(sender: Sender, sessions: list[str]) -> None:
         before = server.megabytes()

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import ActivationScheme, activation_edits
 from tfcore.analysis.inference.quantisation.formats import Scheme
@@ -132,6 +133,7 @@ def test_without_a_corpus_it_is_one_sentence(tmp_path):
         quantisation(tmp_path, tmp_path / "out", print)
 
 
+@nightly
 def test_eight_bits_write_the_same_story_and_two_do_not():
     of, tokenizer = load("stories")
     found = written(of.eval(), tokenizer, "Once upon a time there was a", "int8", 6)

@@ -12,6 +12,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 
 from pages.ui.server import messages
+from tests.nightly import often
 from tests.strangers import EVENTS, VALUES, Stranger, state, triggers
 
 # Pages whose controls and components are, taken together, of every kind that there is.
@@ -34,7 +35,7 @@ async def opened(address: str) -> AsyncIterator[Stranger]:
     assert stranger.errors == []
 
 
-@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("path", often(PLACES, ["/heads", "/walkthrough", "/check"]))
 def test_no_value_of_any_type_breaks_a_page(server, path):
     """Each kind of control is told everything, and stays as it is or takes the nearest valid value."""
 
