@@ -1,6 +1,7 @@
 """The one list of pages, by chapter. Streamlit runs this script on every visit and it runs the page asked for."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
 
 from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402  (needs the path above)
 from pages.ui.server import first_figures, view_menu  # noqa: E402
+from pages.ui.work import turns  # noqa: E402
 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
@@ -84,10 +86,10 @@ present = st.navigation(
     position="hidden" if embedding.is_on() else "sidebar",
 )
 first_figures.begin(present.url_path, asked=bool(st.query_params))
-links.arrive(present.url_path)
+is_new = links.arrive(present.url_path)
 recent.note(present.url_path, st.query_params.to_dict())
 tour.bar(present.url_path)
 embedding.begin()
-with notices.whole_run():
+with turns.opening() if is_new else nullcontext(), notices.whole_run():
     present.run()
     view_menu.tell()

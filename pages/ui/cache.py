@@ -103,7 +103,7 @@ def shipped_model(name: str) -> tuple[Any, Any]:
 
     if name not in tfcore.available():  # never a folder of that name
         raise ValueError(f"no model of the name {name!r} is here")
-    from pages.ui.work import turns
+    from pages.ui.work import large_models
 
     network, tokenizer = tfcore.load(name)
-    return turns.taken(network.eval().requires_grad_(False)), tokenizer
+    return large_models.taken(network.eval().requires_grad_(False)), tokenizer

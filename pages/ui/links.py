@@ -196,15 +196,18 @@ def _marked(view: Mapping[str, str]) -> dict[str, str]:
     return {_MARK: VERSION, **{key: value for key, value in view.items() if key != _MARK}}
 
 
-def arrive(page: str) -> None:
+def arrive(page: str) -> bool:
     """Make the address say all that led to this page: the link that was clicked, or the entry of the history.
 
     Args:
         page: its address.
+
+    Returns:
+        Whether the page was not open before.
     """
     came_from, session().page = session().page, page
     if came_from in (None, page):
-        return
+        return came_from is None
     said = parse_qsl(streamlit_internals.query_string(), keep_blank_values=True)
     if not is_return():
         marks = [place for place, (key, _) in enumerate(said) if key == _MARK]
@@ -212,6 +215,7 @@ def arrive(page: str) -> None:
     for key, value in dict(said).items():
         if key not in ("embed", "embed_options") and asked(key) != value:
             streamlit_internals.rewrite(key, value)
+    return True
 
 
 def rename_keys() -> None:

@@ -13,7 +13,7 @@ from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from pages.ui.work import jobs, live, turns
+from pages.ui.work import jobs, large_models, live
 from tfcore.analysis.inference import cached_generation
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, Measured, both_ways, measured
 from tfcore.analysis.quantities import amount, short
@@ -76,7 +76,7 @@ def panel() -> None:
     def write() -> Iterator[BothWays]:
         return both_ways(model, ids, steps, seed, exactness)
 
-    job = live.begin(key, write if exactness == "float32" else turns.with_a_copy(write))
+    job = live.begin(key, write if exactness == "float32" else large_models.with_a_copy(write))
     costs = work(model_name, len(ids), steps, exactness)
 
     def draw(job: jobs.Job) -> None:

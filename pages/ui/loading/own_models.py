@@ -148,7 +148,7 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
 
 def _bring(name: str, settings: Settings, say: progress.Say) -> None:
     import tfcore
-    from pages.ui.work import turns  # here, because it imports torch
+    from pages.ui.work import large_models  # here, because it imports torch
     from tfcore.generation.half_precision import copied_bytes
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.special_tokens import special_tokens
@@ -178,7 +178,7 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> None:
     state = _state(place) if isinstance(place, Path) else str(found.commit)
     assert tokenizer is not None  # estimate refuses a model without one
     special = special_tokens(place, tokenizer)
-    own = Own(name, turns.taken(model), tokenizer, needed, time.monotonic() - began, state, special)
+    own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
 

@@ -23,6 +23,7 @@ from pages.ui import sentences
 from pages.ui.server import log
 from pages.ui.session import session
 from pages.ui.work.registry import ACTIVE, Record, Registry, Snapshot, State
+from pages.ui.work.turns import let_others_open
 from tfcore.wanted import STILL_WANTED, UnwantedError
 
 Work = Callable[[], Iterator[Any]]
@@ -117,6 +118,7 @@ class Jobs:
             task = self.registry.look(key)
             return task is None or task.state not in ACTIVE or len(task.items) >= items
 
+        let_others_open()
         with self._lock:
             self._lock.wait_for(came, seconds)
 

@@ -22,6 +22,7 @@ from pages.ui.work import run_settings, workers
 from pages.ui.work.registry import ACTIVE, State
 from pages.ui.work.run_book import Book
 from pages.ui.work.run_records import NOBODY, Frozen, Limits, Run, Seen
+from pages.ui.work.turns import let_others_open
 from pages.ui.work.workers import Workers
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice, train_slice
@@ -84,6 +85,7 @@ class Runs:
             run = self.book.records.get(name)
             return run is None or run.look is not None or not (run.state in ACTIVE or run.away)
 
+        let_others_open()
         with self._lock:
             self._lock.wait_for(came, seconds)
 

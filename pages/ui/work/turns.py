@@ -1,28 +1,24 @@
-"""Whose turn it is to compute on a large model: one thread at a time, in the order in which they asked.
+"""Turns: one thread at a time does something, in the order in which they asked.
 
-Otherwise the threads of all who look at a large model share the processor with whoever moves a slider on a small page,
-and keep their activations side by side. A turn is one pass through the model, so nobody waits for everything that
-another visitor has asked for; small models need no turn.
+Two things are done in turns. Passes through large models: see large_models.py. And pages are opened one at a time:
+Python computes in one thread at a time, and beside twenty visitors who open pages a run that a slider has asked for would
+get one twentieth of it. What runs again of a page that is open waits for nobody.
 
-    turns.taken(network)        # once, where it was loaded; every pass then waits for its turn
-
-Work that copies a model is done one after the other, too: `with_a_copy`.
+    with turns.opening():
+        page.run()
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-from torch import nn
 
 from pages.ui import fragments, streamlit_internals
-from tfcore.model import Transformer
-from tfcore.stack import Stack
 
-LARGE = 10_000_000  # parameters from which a pass needs a turn; of the models that ship, none has half of that
-EVERY = 0.5  # seconds between two looks whether the visitor who waits is still there
+EVERY = 0.2  # seconds between two looks whether the visitor who waits is still there
+PATIENCE = 1.0  # seconds that a page which is opened has the turn to itself
 
 
 @dataclass(slots=True, eq=False)
@@ -39,39 +35,58 @@ class Turns:
     Args:
         has_left: whether nobody waits any more for what this thread computes.
         leave: ends what this thread does, by an exception.
+        patience: seconds after which whoever waits longest has a turn, though the one before has not ended.
+        before: is done by a thread that has to wait.
     """
 
-    def __init__(self, has_left: Callable[[], bool], leave: Callable[[], None]) -> None:
-        self.has_left, self.leave = has_left, leave
+    def __init__(
+        self,
+        has_left: Callable[[], bool],
+        leave: Callable[[], None],
+        patience: float = float("inf"),
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.has_left, self.leave, self.patience, self.before = has_left, leave, patience, before
         self._lock = threading.Lock()
         self._queue: deque[_Place] = deque()
-        self._holder: int | None = None
+        self._holder: int | None = None  # a thread
         self._depth = 0
+        self._since = 0.0
 
     def take(self) -> None:
         """Wait for a turn; within a turn there is nothing to wait for. Each needs a `give`."""
         mine = _Place()
         with self._lock:
-            if self._holder in (None, mine.thread):
-                self._holder = mine.thread
+            if self._holder == mine.thread:
                 self._depth += 1
                 return
             self._queue.append(mine)
+            self._call()
+        if not mine.called.is_set():
+            self.before()
         while not mine.called.wait(EVERY):
+            with self._lock:
+                self._call()
             if self.has_left():
                 self._step_out(mine)
 
     def give(self) -> None:
-        """Hand the turn on to who has waited longest."""
+        """Hand this thread's turn on to who has waited longest; if it has none, nothing happens."""
         with self._lock:
-            self._depth -= 1
-            if self._depth:
+            if self._holder != threading.get_ident():
                 return
-            self._holder = None
-            if self._queue:
-                following = self._queue.popleft()
-                self._holder, self._depth = following.thread, 1
-                following.called.set()
+            self._depth -= 1
+            if not self._depth:
+                self._holder = None
+                self._call()
+
+    def _call(self) -> None:
+        """Call who has waited longest, if it is time."""
+        now = time.monotonic()
+        if self._queue and (self._holder is None or now - self._since >= self.patience):
+            following = self._queue.popleft()
+            self._holder, self._depth, self._since = following.thread, 1, now
+            following.called.set()
 
     def _step_out(self, mine: _Place) -> None:
         with self._lock:
@@ -86,50 +101,19 @@ class Turns:
         return len(self._queue)
 
 
-TURNS = Turns(streamlit_internals.has_left, fragments.stop)
+OPENINGS = Turns(streamlit_internals.has_left, fragments.stop, PATIENCE)
 
 
-_COPY = threading.Semaphore()
+@contextmanager
+def opening() -> Iterator[None]:
+    """Around the first run of a page."""
+    OPENINGS.take()
+    try:
+        yield
+    finally:
+        OPENINGS.give()
 
 
-def with_a_copy(work: Callable[[], Iterator[Any]]) -> Callable[[], Iterator[Any]]:
-    """The work of a job that makes a copy of a model: it begins once no other has one, for two may be more than the
-    server has memory for. One that is stopped waits no longer."""
-
-    def in_turn() -> Iterator[Any]:
-        while not _COPY.acquire(timeout=EVERY):
-            yield None
-        try:
-            yield from work()
-        finally:
-            _COPY.release()
-
-    return in_turn
-
-
-def taken(model: Any) -> Any:
-    """The model, whose passes wait for their turn from now on where it is large."""
-    if not isinstance(model, Transformer) or _before in model._forward_pre_hooks.values():
-        return model
-    if sum(one.numel() for one in model.parameters()) >= LARGE:
-        for part in _parts(model):
-            part.register_forward_pre_hook(_before)
-            part.register_forward_hook(_after, always_call=True)
-    return model
-
-
-def _parts(model: Transformer) -> list[nn.Module]:
-    """The model and what analyses call of it alone: its blocks and what stands before and behind them."""
-    blocks = [block for part in model.children() if isinstance(part, Stack) for block in part.blocks]
-    return [model, *model.children(), *blocks]
-
-
-# Hooks are functions of this module, so that a copy of the model can be made; it waits for the same turns.
-
-
-def _before(_: nn.Module, __: Any) -> None:
-    TURNS.take()
-
-
-def _after(_: nn.Module, __: Any, ___: Any) -> None:
-    TURNS.give()
+def let_others_open() -> None:
+    """This thread is about to wait: others may open their pages meanwhile."""
+    OPENINGS.give()

@@ -1,17 +1,13 @@
-"""One thread at a time computes on a large model, in the order in which they asked; who has left gives up the place."""
+"""Turns are taken in the order in which they were asked for; who has left gives up the place."""
 
-import copy
 import threading
-from typing import Any
 
 import pytest
-import torch
+from streamlit.testing.v1 import AppTest
 
-from pages.ui.loading import own_models
-from pages.ui.work import turns
+from pages.ui.work import jobs, large_models, runs, turns
 from pages.ui.work.turns import Turns
-from tests.small import config
-from tfcore.model import Transformer
+from tests.pages.visits import ROUTER, run
 
 SOON = 20.0
 
@@ -27,15 +23,15 @@ def leave():
 class Queue:
     """Turns, of which the test holds the first, and threads that ask for the others."""
 
-    def __init__(self):
+    def __init__(self, **given):
         self.left: set[int] = set()
-        self.turns = Turns(lambda: threading.get_ident() in self.left, leave)
+        self.turns = Turns(lambda: threading.get_ident() in self.left, leave, **given)
         self.order: list[str] = []
         self.threads: list[threading.Thread] = []
         self.turns.take()
 
-    def ask(self, name, passes=1):
-        """A thread asks for so many turns; returns when it waits."""
+    def ask(self, name, passes=1, waits=True):
+        """A thread asks for so many turns; returns when it waits, if it is to."""
 
         def work():
             try:
@@ -49,7 +45,8 @@ class Queue:
         before = self.turns.waiting
         self.threads.append(threading.Thread(target=work, daemon=True))
         self.threads[-1].start()
-        until(lambda: self.turns.waiting > before)
+        if waits:
+            until(lambda: self.turns.waiting > before)
 
     def end(self):
         self.turns.give()
@@ -94,84 +91,82 @@ def test_who_has_left_gives_up_the_place(monkeypatch):
     assert queue.end() == ["b left", "a", "c"]
 
 
+def test_who_takes_long_shares_the_turn_and_its_end_is_nobody_elses():
+    queue = Queue(patience=0.0)
+    for name in "abc":
+        queue.ask(name, waits=False)
+    for thread in queue.threads:
+        thread.join(SOON)
+    assert sorted(queue.order) == list("abc")
+    queue.turns.take()
+    assert sorted(queue.end()) == list("abc")
+
+
+def test_whoever_has_to_wait_does_something_before_and_nobody_else_does():
+    told: list[int] = []
+    queue = Queue(before=lambda: told.append(threading.get_ident()))
+    queue.ask("a")
+    queue.ask("b")
+    queue.end()
+    assert told == [thread.ident for thread in queue.threads]
+
+
+def test_a_turn_that_nobody_has_can_be_given():
+    queue = Turns(lambda: False, leave)
+    queue.give()
+    queue.take()
+    queue.give()
+    queue.give()
+    assert queue._depth == 0
+    assert queue._holder is None
+
+
 @pytest.fixture
-def large(monkeypatch):
-    """A model that counts as large, and turns of its own."""
-    monkeypatch.setattr(turns, "LARGE", 1)
-    monkeypatch.setattr(turns, "TURNS", Turns(lambda: False, leave))
-    return turns.taken(Transformer(config()))
+def openings(monkeypatch):
+    """The turns of pages that are opened; nobody loses one for taking long."""
+    own = Turns(lambda: False, leave)
+    monkeypatch.setattr(turns, "OPENINGS", own)
+    return own
 
 
-IDS = torch.tensor([[1, 2, 3]])
+def test_a_page_waits_until_it_may_be_opened_and_what_runs_again_does_not(openings):
+    test = AppTest.from_file(str(ROUTER), default_timeout=SOON)
+    openings.take()
+    opened = threading.Thread(target=run, args=[test], daemon=True)
+    opened.start()
+    until(lambda: openings.waiting == 1)
+    openings.give()
+    opened.join(SOON)
+    assert not opened.is_alive()
+    assert openings._holder is None, "once it is drawn others may be"
+    openings.take()
+    run(test)
+    openings.give()
 
 
-def free():
-    """Whether nobody holds the turn."""
-    return turns.TURNS._holder is None and turns.TURNS._depth == 0
-
-
-CALLS = {
-    "a pass": lambda model: model(IDS),
-    "from one of its blocks on": lambda model: model.resume(torch.zeros(1, 3, model.config.d_model), 1),
-    "its embedding alone": lambda model: model.embed(IDS),
-    "a copy of it": lambda model: copy.deepcopy(model)(IDS),
+WAITING = {
+    "a job": lambda: jobs.JOBS.wait("no job", 1, 0.0),
+    "a run of the lab": lambda: runs.RUNS.wait("no run", 0.0),
+    "a large model": lambda: (large_models.TURNS.take(), large_models.TURNS.give()),
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
-def test_whatever_is_computed_of_a_large_model_waits_and_the_turn_ends_with_it(large, call):
-    done = threading.Event()
+@pytest.mark.parametrize("wait", WAITING.values(), ids=list(WAITING))
+def test_others_open_their_pages_while_a_page_waits(wait, openings):
+    begun, others = threading.Event(), threading.Event()
 
-    def work():
-        call(large)
-        done.set()
+    def page():
+        with turns.opening():
+            begun.set()
+            wait()
+            others.wait(SOON)
 
-    turns.TURNS.take()
-    threading.Thread(target=work, daemon=True).start()
-    until(lambda: turns.TURNS.waiting == 1)
-    assert not done.is_set()
-    turns.TURNS.give()
-    assert done.wait(SOON)
-    assert free()
-
-
-def test_a_model_that_is_loaded_once_more_waits_once(large):
-    before = len(large._forward_pre_hooks)
-    assert len(turns.taken(large)._forward_pre_hooks) == before == 1
-
-
-def test_a_pass_that_fails_ends_its_turn(large):
-    with pytest.raises(ValueError, match="do not fit a vocabulary"):
-        large(torch.tensor([[10**6]]))
-    assert free()
-
-
-def test_it_computes_what_it_would_without():
-    made, other = Transformer(config()), Transformer(config())
-    assert turns.taken(made) is made
-    assert not made._forward_pre_hooks  # a small one: those who look at it wait for nobody
-    assert torch.equal(made(IDS).logits, other(IDS).logits)
-
-
-def test_work_with_a_copy_is_done_one_after_the_other_and_can_be_stopped(monkeypatch):
-    monkeypatch.setattr(turns, "EVERY", 0.01)
-    works: Any = [turns.with_a_copy(lambda: iter("ab"))() for _ in range(3)]  # generators
-    first, stopped, last = works
-    assert next(first) == "a"
-    assert next(stopped) is None
-    stopped.close()
-    assert next(last) is None
-    assert list(first) == ["b"]
-    assert [item for item in last if item is not None] == ["a", "b"]
-
-
-def test_models_of_visitors_wait_for_their_turn(monkeypatch, tmp_path):
-    from tests import own_folders
-    from tests.pages.own_models import brought
-
-    own_folders.write(tmp_path, "gpt2")
-    monkeypatch.setattr(turns, "LARGE", 1)
-    monkeypatch.setenv("TFCORE_MODELS", "any")
-    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path))
-    monkeypatch.setattr(own_models, "STORE", own_models.Store())
-    assert turns._before in brought("./gpt2").model._forward_pre_hooks.values()
+    large_models.TURNS.take()
+    first = threading.Thread(target=page, daemon=True)
+    first.start()
+    assert begun.wait(SOON)
+    with turns.opening():  # comes to it though the first page is not done
+        others.set()
+    large_models.TURNS.give()
+    first.join(SOON)
+    assert not first.is_alive()
