@@ -21,6 +21,7 @@ from urllib.request import urlopen
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
+from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from benchmarks import results
@@ -79,7 +80,9 @@ class Flood(Thread):
                     return
 
     def _handshake(self) -> bytes:
-        client = ClientProtocol(parse_uri(f"ws://{self.where.netloc}/_stcore/stream"), subprotocols=["streamlit"])
+        client = ClientProtocol(
+            parse_uri(f"ws://{self.where.netloc}/_stcore/stream"), subprotocols=[Subprotocol("streamlit")]
+        )
         client.send_request(client.connect())
         return b"".join(client.data_to_send())
 

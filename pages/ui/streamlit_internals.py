@@ -236,14 +236,16 @@ MESSAGES = Feature(
     "streamlit.proto.ClientState_pb2:ClientState#widget_states,fragment_id,page_script_hash,page_name,"
     "is_history_navigation",
     "streamlit.proto.WidgetStates_pb2:WidgetState#id,json_value,json_trigger_value,double_value,double_array_value",
+    "streamlit.proto.ForwardMsg_pb2:ForwardMsg#script_finished",
 )
 if TYPE_CHECKING:
     from streamlit.proto.BackMsg_pb2 import BackMsg as BackMsg
     from streamlit.proto.ClientState_pb2 import ClientState as ClientState
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg as ForwardMsg
     from streamlit.proto.WidgetStates_pb2 import WidgetState as WidgetState
 else:  # as annotations and, where the feature is on, as classes
-    BackMsg, ClientState, WidgetState = (
-        MESSAGES.parts.get(name, Any) for name in ("BackMsg", "ClientState", "WidgetState")
+    BackMsg, ClientState, ForwardMsg, WidgetState = (
+        MESSAGES.parts.get(name, Any) for name in ("BackMsg", "ClientState", "ForwardMsg", "WidgetState")
     )
 
 _STATE = "streamlit.runtime.state.session_state"

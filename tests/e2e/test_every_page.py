@@ -18,7 +18,7 @@ SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end bef
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 # The others are seen each night.
 ON_PHONE = ("/", "/heads", "/generation")
-IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/pitfalls", "/parameters", "/lab", "/routing", "/circuits", "/check")
+IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/pitfalls", "/parameters", "/lab", "/routing", "/check")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,

@@ -33,6 +33,7 @@ def give(visitor):
 def test_a_picture_takes_the_place_of_the_example(give, visitor):
     before = visitor.names()
     give(picture(64))
+    visitor.settle()
     visitor.page.get_by_text("How it is computed").click()
     visitor.page.get_by_text("signals.read_picture").wait_for(state="attached")  # the code that made what is shown
     visitor.settle()

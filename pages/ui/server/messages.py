@@ -7,7 +7,8 @@ Streamlit's developer menu are dropped, too: they empty the caches of all visito
 Every message is work for the one event loop of all visitors, and a run is work for a thread of its own, so each
 websocket has a rate limit. While a run waits for its turn, a newer one of the same control replaces it: a dragging hand
 is answered 20 times a second, and its last position always. Messages beyond the limit are not read and wait at the
-sender; a connection that stays above the limit for long is closed.
+sender; a connection that stays above the limit for long is closed. Who asks again before they are answered has at most
+a third of the time while others ask, too: twice as long as an answer took passes before the next one is begun.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from google.protobuf.message import DecodeError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.ui.streamlit_internals import MESSAGES, BackMsg, ClientState, WidgetState
+from pages.ui.streamlit_internals import MESSAGES, BackMsg, ClientState, ForwardMsg, WidgetState
 
 LARGEST = 4_000_000  # bytes of a message: all boxes of a page filled with long texts are a tenth of it
 LONGEST_EVENT = 200_000  # characters of what a component says
@@ -32,6 +33,10 @@ READ_AT_ONCE = 300
 PATIENCE = 100.0  # messages a second: who is read more often than that for long is hung up on
 PATIENT = 1_500  # of them at once
 READ_AS_ONE = 20_000  # bytes; a longer message counts as several
+OTHERS = 1.0  # seconds since somebody else has asked something, for which they count
+RESTS, LONGEST = 2, 0.4  # times that an answer took, and seconds that count of it at most: a long run can be replaced
+LOOK = 0.02  # seconds between two looks whether an answer has ended
+SHORT = 100  # bytes that the end of a run has at most
 MOST_OPEN = 500  # websockets at once, ten times the visitors that one process was measured with
 
 # What browsers say to this app, and when. Streamlit knows more, see `REFUSED`.
@@ -58,6 +63,7 @@ class Messages:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.open = 0
+        self.crowd = Crowd()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket" or not MESSAGES.on:
@@ -65,7 +71,7 @@ class Messages:
         if self.open >= MOST_OPEN:
             words = f"This server has {MOST_OPEN} open pages, as many as it takes; please come back later.\n"
             return await PlainTextResponse(words, status_code=503)(scope, receive, send)
-        visitor = Visitor(receive, send)
+        visitor = Visitor(receive, send, self.crowd)
         self.open += 1
         try:
             await self.app(scope, visitor.hear, visitor.tell)
@@ -90,11 +96,26 @@ class Pace:
         self.paid = max(self.paid, time.monotonic()) + times * self.each
 
 
+class Crowd:
+    """Who has asked last, and when."""
+
+    def __init__(self) -> None:
+        self.last: list[tuple[Visitor, float]] = []  # of two visitors, the last at the end
+
+    def asks(self, visitor: "Visitor") -> None:
+        self.last = [*(one for one in self.last if one[0] is not visitor), (visitor, time.monotonic())][-2:]
+
+    def is_beside(self, visitor: "Visitor") -> bool:
+        """Whether somebody else has asked something lately."""
+        return any(one is not visitor and time.monotonic() - when < OTHERS for one, when in self.last)
+
+
 class Visitor:
     """One websocket: its two ends as the app sees them."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self.receive, self.send = receive, send
+    def __init__(self, receive: Receive, send: Send, crowd: Crowd | None = None) -> None:
+        self.receive, self.send, self.crowd = receive, send, crowd or Crowd()
+        self.asked = self.answered = 0.0  # when the app was last told something, and when it had answered that
         self.turns, self.reads = Pace(TURNS, AT_ONCE), Pace(READ, READ_AT_ONCE)
         self.patience = Pace(PATIENCE, PATIENT)
         self.gone = False
@@ -106,19 +127,38 @@ class Visitor:
         said, self.later = self.later or await self._next(), None
         if not isinstance(said, BackMsg):
             return said
-        while self.later is None and (left := self.turns.wait()) and (later := await self._next_within(left)):
+        hurries = said.HasField("rerun_script") and self.answered < self.asked
+        while self.later is None and (left := self._wait(hurries)) and (later := await self._next_within(left)):
             if isinstance(later, BackMsg) and replaces(later, said):
                 said = later
             else:
                 self.later = later
-        await asyncio.sleep(self.turns.wait())
+        while True:
+            await asyncio.sleep(left := self._wait(hurries))  # others are heard meanwhile, also where it is 0
+            if not left:
+                break
         self.turns.take()
+        if said.HasField("rerun_script"):
+            self.asked = time.monotonic()
+            self.crowd.asks(self)
         return {"type": "websocket.receive", "bytes": cleaned(said)}
+
+    def _wait(self, hurries: bool) -> float:
+        """Seconds until the next message may be answered, or until that is to be asked again; 0: now."""
+        left = self.turns.wait()
+        if not (hurries and self.crowd.is_beside(self)):
+            return left
+        is_over, now = self.answered >= self.asked, time.monotonic()
+        took = min(self.answered - self.asked if is_over else LONGEST, LONGEST)
+        rest = self.asked + (1 + RESTS) * took - now
+        return max(left, rest if is_over else min(rest, LOOK), 0.0)
 
     async def tell(self, message: Message) -> None:
         """Send what the app sends; a visitor who has left is noted, and is no error."""
         if self.gone:
             return
+        if is_end(message.get("bytes") or b""):
+            self.answered = time.monotonic()
         try:
             await self.send(message)
         except OSError:
@@ -170,6 +210,18 @@ def understood(raw: bytes) -> BackMsg | None:
     kind = message.WhichOneof("type")
     other = kind == "backend_operation_request" and message.backend_operation_request.WhichOneof("payload") != OPERATION
     return message if kind in HEARD and not other else None
+
+
+def is_end(raw: bytes) -> bool:
+    """Whether the app says with these bytes that a run has ended, and not because a newer one begins."""
+    if len(raw) > SHORT:
+        return False
+    try:
+        message = ForwardMsg.FromString(raw)
+    except DecodeError:
+        return False
+    ended = message.WhichOneof("type") == "script_finished"
+    return ended and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
 def replaces(later: BackMsg, earlier: BackMsg) -> bool:

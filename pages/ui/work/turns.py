@@ -1,8 +1,8 @@
 """Turns: one thread at a time does something, in the order in which they asked.
 
 Two things are done in turns. Passes through large models: see large_models.py. And pages are opened one at a time:
-Python computes in one thread at a time, and beside twenty visitors who open pages a run that a slider has asked for would
-get one twentieth of it. What runs again of a page that is open waits for nobody.
+Python computes in one thread at a time, and beside twenty visitors who open pages a run that a slider has asked for
+would get one twentieth of it. What runs again of a page that is open waits for nobody.
 
     with turns.opening():
         page.run()

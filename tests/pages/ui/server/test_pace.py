@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.ui.server import messages
 from tests.strangers import state
@@ -250,6 +252,56 @@ def test_who_does_not_stop_is_hung_up_on(monkeypatch):
         assert browser.told == [], "the server closes the line, and does not wait until its other end agrees"
 
     run(talk())
+
+
+def test_who_asks_before_they_are_answered_has_a_third_of_the_time_while_others_ask(monkeypatch):
+    now, crowd = [100.0], messages.Crowd()
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    one, other = (messages.Visitor(Browser().receive, Browser().send, crowd) for _ in range(2))
+    one.asked = 100.0
+    crowd.asks(one)
+    assert one._wait(True) == 0, "nobody else asks"
+    crowd.asks(other)
+    assert 0 < one._wait(True) <= messages.LOOK, "the answer has not ended"
+    now[0] = one.answered = 100.1
+    assert one._wait(True) == pytest.approx(0.2)
+    assert one._wait(False) == 0, "asked when all was answered"
+    now[0] = 100.3 + 1e-6
+    assert one._wait(True) == 0
+    one.asked = now[0] = 101.5
+    assert one._wait(True) == 0, "the others have stopped"
+    crowd.asks(other)
+    now[0] += 3 * messages.LONGEST
+    assert one._wait(True) == 0, "a long answer is replaced"
+
+
+def test_two_websockets_know_of_each_other(monkeypatch):
+    """Of two browsers, one asks again at once, and the app is still at its first answer."""
+    monkeypatch.setattr(messages, "LONGEST", 0.05)
+
+    async def talk(*others: Browser) -> float:
+        hasty, clock = Browser(at(1), event("chosen", 2)), asyncio.get_running_loop().time
+        for other in others:
+            other.ear.crowd = hasty.ear.crowd
+            await other.ear.hear()
+        await hasty.ear.hear()
+        began = clock()
+        await hasty.ear.hear()
+        return clock() - began
+
+    assert run(talk(Browser(at(1)))) >= 3 * 0.05 - 0.01
+
+
+@pytest.mark.parametrize(
+    ("finished", "ends"), [("FINISHED_SUCCESSFULLY", True), ("FINISHED_EARLY_FOR_RERUN", False), (None, False)]
+)
+def test_the_end_of_a_run_is_told_from_all_else(finished, ends):
+    message = ForwardMsg()
+    if finished:
+        message.script_finished = getattr(ForwardMsg, finished)
+    message.metadata.cacheable = False
+    assert messages.is_end(message.SerializeToString()) is ends
+    assert not messages.is_end(b"x" * 101)
 
 
 def test_large_messages_count_as_several():
