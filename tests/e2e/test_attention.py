@@ -93,6 +93,7 @@ def test_a_point_is_dragged_with_the_mouse(visitor, stranger, server):
     expect(handle(other, "query of cat")).to_have_attribute("aria-valuetext", point.get_attribute("aria-valuetext"))
 
 
+@nightly
 def test_nothing_can_be_taken_before_it_has_its_place(visitor):
     """The styles come late: the planes are drawn then, not before, unstyled, to jump away under the hand."""
     asked = []

@@ -50,6 +50,7 @@ def test_svg_has_the_tokens_as_words(save):
     assert all(chip in words for chip in truth.chips(TEXT))
 
 
+@nightly
 def test_html_stands_alone(save, visitor, visit):
     path = save("HTML")
     page = path.read_text(encoding="utf-8")

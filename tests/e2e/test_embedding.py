@@ -31,6 +31,7 @@ def frame(visitor):
     return visitor.page.evaluate("navigator.clipboard.readText()")
 
 
+@nightly
 def test_a_figure_travels_into_another_page(frame, visitor, stranger, server):
     found = ADDRESS.match(frame)
     assert found

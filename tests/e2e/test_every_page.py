@@ -18,7 +18,7 @@ SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end bef
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 # The others are seen each night.
 ON_PHONE = ("/", "/heads", "/generation")
-IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/pitfalls", "/parameters", "/lab", "/routing", "/check")
+IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/parameters", "/routing", "/check")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
@@ -116,6 +116,7 @@ def test_a_page_is_complete_in_light(desk, path):
     visitor.check()
 
 
+@nightly
 def test_a_page_stays_complete_when_the_system_turns_dark(desk):
     visitor = desk.open("/residuals")
     figures = assert_complete(visitor, "light")

@@ -4,6 +4,7 @@ seen where every page is visited (test_every_page.py)."""
 import pytest
 
 from pages.ui.server import first_pictures
+from tests.nightly import nightly
 
 IN_SIGHT = """() => { const img = document.querySelector("#tf-first img"); return Boolean(img && img.naturalWidth) }"""
 
@@ -21,6 +22,7 @@ def test_it_is_there_first_and_goes_when_the_live_one_is_drawn(visit, server):
     page.wait_for_selector("#tf-first", state="detached")
 
 
+@nightly
 def test_the_live_figure_is_drawn_before_streamlit_is_there_once_somebody_has_opened_the_page(visitor, visit, server):
     visitor.open("/masks")
     visitor = visit(server)

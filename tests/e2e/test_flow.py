@@ -71,6 +71,7 @@ def test_a_text_a_head_and_three_words(river, stranger):
     expect(river.head("2.5")).to_have_attribute("aria-valuetext", "as it is")
 
 
+@nightly
 def test_a_head_is_dragged_through_to_the_other_side(river):
     river.drawn()
     box = river.head("2.5").bounding_box()
@@ -84,6 +85,7 @@ def test_a_head_is_dragged_through_to_the_other_side(river):
     river.expect_next("·she, 37.")
 
 
+@nightly
 def test_by_keys_alone(river):
     river.drawn()
     river.head("2.5").focus()

@@ -51,6 +51,7 @@ def test_a_bar_is_dragged_and_the_others_give_in_proportion(visitor, stranger, s
     other.expect_drawing("areas", same=visitor.drawn("areas"))
 
 
+@nightly
 def test_keys_move_a_bar_to_its_ends_and_give_back_what_they_took(visitor):
     visitor.open("/information")
     bar = handle(visitor, "distribution Q: B")

@@ -40,6 +40,7 @@ def same_picture(first, second) -> None:
         second.expect_drawing(name, same=first.drawn(name))
 
 
+@nightly
 def test_the_whole_view_of_a_head_travels(visitor, stranger):
     visitor.open("/heads")
     drawn = visitor.drawn("closer")

@@ -2,7 +2,10 @@
 
 from playwright.sync_api import expect
 
+from tests.nightly import nightly
 
+
+@nightly
 def test_it_plays_on_until_it_is_paused_and_steps_by_hand(visitor):
     visitor.open("/positions?scheme=RoPE&moved=7")
     buttons = visitor.page.locator(".st-key-play-moved-player .player button")

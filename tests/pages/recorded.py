@@ -21,7 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.comparison import Said, differences, joint, lacking, unmatched
+from tests.comparison import Said, differences, joint, unmatched
 from tests.pages.figures import Everything, array, figures, heads, tables
 from tests.pages.visits import plain
 
@@ -232,11 +232,6 @@ def compare(name: str, found: dict[str, Any], *, in_order: bool = True) -> list[
     return (differences if in_order else unmatched)(found, known(name))
 
 
-def compare_part(name: str, found: dict[str, Any]) -> list[str]:
-    """What was found and is not in the record, of which it is a part."""
-    return [] if ANEW in environ else lacking(known(name), found)
-
-
 def known(name: str) -> Any:
     """What was recorded under this name."""
     assert _file(name).exists(), f"{name} is not recorded yet: run python -m tests.pages.recorded"
@@ -258,7 +253,7 @@ def written(node: Any) -> str:
 
 
 if __name__ == "__main__":
-    words = "comes_to_the_numbers or thing_to_try or (every_choice and whole) or every_question or recorded"
+    words = "comes_to_the_numbers or thing_to_try or every_choice or every_question or recorded"
     run = [
         sys.executable,
         "-m",

@@ -1,5 +1,5 @@
 """Every page on the list, under one suite: its defaults, every choice, every slider at both ends. Each night all of it
-is compared with its record; in between each choice is seen once, and all that is seen must be in the record.
+is compared with its record; in between a few of the recorded visits are made, and what is seen must be in the record.
 
 Damaged addresses and hostile texts are in test_hostile.py.
 
@@ -9,28 +9,20 @@ what is listed go through all of it.
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs, live
-from tests.comparison import distinct
+from tests.comparison import distinct, lacking
 from tests.nightly import nightly
 from tests.pages.clicks import record_clicks
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
-from tests.pages.recorded import (
-    ask_for_tables,
-    compare,
-    compare_part,
-    drawn,
-    places,
-    record,
-    said_and_set,
-    set_by_buttons,
-)
+from tests.pages.recorded import ask_for_tables, compare, drawn, known, places, record, said_and_set, set_by_buttons
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
@@ -95,9 +87,9 @@ def choices(test: AppTest) -> dict[str, list[str]]:
     return {key: options for key, options in found.items() if key}
 
 
-def texts(test: AppTest, tried: Sequence[str] = TEXTS) -> dict[str, list[str]]:
+def texts(test: AppTest) -> dict[str, list[str]]:
     """Key of a text -> those that it is tried with."""
-    return {element.key: list(tried) for element in test.text_area if element.key and not element.disabled}
+    return {element.key: list(TEXTS) for element in test.text_area if element.key and not element.disabled}
 
 
 def push(test: AppTest, end: str) -> AppTest:
@@ -196,12 +188,9 @@ def _by_key(sights: list[dict[str, str]]) -> dict[str, list[str]]:
     return {key: sorted({sight[key] for sight in sights if key in sight}) for sight in sights for key in sight}
 
 
-def visits(file: str, whole: bool) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
+def visits(file: str) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
     """A page with every choice, with short texts, with the sliders at both ends and with all controls at random; and
     the address, where it alone says what is set.
-
-    Args:
-        whole: or with every choice alone, without a text and with the sliders at one end.
     """
     begin = BEGIN.get(file, {})
     todo, done, known = [("", "", begin)], set[tuple[str, str]](), set[frozenset[str]]()
@@ -214,46 +203,75 @@ def visits(file: str, whole: bool) -> Iterator[tuple[AppTest, dict[str, str] | N
         jobs.JOBS.close()  # of the visit before: the next visitor has no use for its training
         test = opened(file, **address)
         yield test, address
-        given = texts(test, TEXTS if whole else TEXTS[:1]) | choices(test)
+        given = texts(test) | choices(test)
         if (sliders := frozenset(slider.key for slider in test.slider)) not in known:
             known.add(sliders)
-            for end in ("min", "max") if whole else ("max",):
+            for end in ("min", "max"):
                 yield push(test, end), None
-            if whole:
-                done -= {(key, text) for key in texts(test) for text in TEXTS}  # in each view anew
+            done -= {(key, text) for key in texts(test) for text in TEXTS}  # in each view anew
         todo += [(new, option, address) for new, options in given.items() for option in options]
-    for i in range(DRAWS if whole else 0):
+    for i in range(DRAWS):
         jobs.JOBS.close()
         yield set_all(opened(file, **begin), f"{file} {i}"), None
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=nightly)], ids=["once", "whole"])
-@pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, whole, monkeypatch, work, filled, clicked):
+def name_of(file: str) -> str:
+    """Of the record of all that was seen of a page."""
+    return f"every choice of {file.removesuffix('/page.py')}"
+
+
+@pytest.fixture
+def look(monkeypatch, work, filled, clicked) -> Callable[[str, Any], dict[str, Any]]:
+    """Sees of a page in all these visits what is to be in its record."""
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
-    sights, opened_at = [], []
-    for test, address in visits(file, whole):
-        state = work(file)
-        sights.append(seen(test, bool(state)))
-        if address is not None:
-            opened_at.append((address, sights[-1]))
-            is_refused = set(address.values()) & set(TEXTS)  # may be, and then lacks what a page must have
-            assert is_refused or file not in TEACHING or faults(test, file) == [], address
-        if state == "begun":
-            wait_for_jobs()
-            sights.append(seen(run(test), False))
-            work(file)
-    if whole:
-        assert compare(f"beginnings of {file.removesuffix('/page.py')}", beginnings(opened_at)) == []
-    for sight in sights:
-        for name in UNSTEADY.get(file, ()):
-            sight["drawn"].pop(name, None)
-        sight["words"] = [word for word in sight["words"] if not word.startswith(EXPLODES)]
-    amount = {"work": sorted(set(filled))} if filled else {}
-    found = together(sights, clicked) | amount
-    name = f"every choice of {file.removesuffix('/page.py')}"
-    assert (compare(name, found, in_order=False) if whole else compare_part(name, found)) == []
+
+    def looked(file: str, made: Iterator[tuple[AppTest, dict[str, str] | None]]) -> dict[str, Any]:
+        sights, opened_at = [], []
+        for test, address in made:
+            state = work(file)
+            sights.append(seen(test, bool(state)))
+            if address is not None:
+                opened_at.append((address, sights[-1]))
+                is_refused = set(address.values()) & set(TEXTS)  # may be, and then lacks what a page must have
+                assert is_refused or file not in TEACHING or faults(test, file) == [], address
+            if state == "begun":
+                wait_for_jobs()
+                sights.append(seen(run(test), False))
+                work(file)
+        found = {"beginnings": beginnings(opened_at), "visits": [urlencode(address) for address, _ in opened_at]}
+        for sight in sights:
+            for name in UNSTEADY.get(file, ()):
+                sight["drawn"].pop(name, None)
+            sight["words"] = [word for word in sight["words"] if not word.startswith(EXPLODES)]
+        return found | together(sights, clicked) | ({"work": sorted(set(filled))} if filled else {})
+
+    return looked
+
+
+@nightly
+@pytest.mark.parametrize("file", FILES)
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, look):
+    found = look(file, visits(file))
+    began = found.pop("beginnings")
+    assert compare(f"beginnings of {file.removesuffix('/page.py')}", began) == []
+    assert compare(name_of(file), found, in_order=False) == []
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_some_of_the_choices(file, look):
+    """The first, the last and some between."""
+    record = known(name_of(file))
+
+    def again() -> Iterator[tuple[AppTest, dict[str, str]]]:
+        for visit in some(record["visits"]):
+            jobs.JOBS.close()
+            address = dict(parse_qsl(visit, keep_blank_values=True))
+            yield opened(file, **address), address
+
+    found = look(file, again())
+    del found["beginnings"]
+    assert lacking(record, found) == []
 
 
 @pytest.mark.parametrize("number", ROUNDS)

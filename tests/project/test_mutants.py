@@ -80,6 +80,7 @@ def test_a_seed_gives_the_same_sample_and_no_mutant_twice():
         assert mutants.tests_of(mutant.path), mutant.path
 
 
+@nightly
 def test_the_tests_that_are_run_exist():
     modules = {mutant.path for mutant in itertools.islice(mutants.sampled(0), 6)}
     for module in {"pages/router.py", "pages/reference/views.py", *modules}:

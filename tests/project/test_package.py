@@ -53,6 +53,7 @@ def test_the_wheel_holds_tfcore_and_nothing_else(built):
     assert names == parts()
 
 
+@nightly
 def test_its_extras_are_the_requirements(built):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         metadata = wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()

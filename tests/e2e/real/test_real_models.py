@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
 from tests.e2e.visitor import Visitor
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.real import real
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.attention_sink import without_keys
@@ -76,6 +76,7 @@ def fields(visitor: Visitor) -> list[dict]:
     return [trace for trace in visitor.traces("board") if trace["type"] == "heatmap"]
 
 
+@nightly
 def test_effects_are_estimated_and_then_exact(desk_and_phone):
     few = "John gave a drink to"  # all 300 effects are exact in a few seconds
 
@@ -122,6 +123,7 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(desk_and_phone):
     visitor.wait_for_address(from_layer="29")
 
 
+@nightly
 def test_a_conversation_is_continued(desk_and_phone):
     visitor = desk_and_phone["desktop"]
     visitor.open("/generation?show=Conversation&model=smollm2&answer=10&temperature=0.0&said=What+is+2+%2B+2%3F")
@@ -175,6 +177,7 @@ ON_PHONE = [*HEADS, *VIEWS[:6:2]]
 SEEN = [*((view, "desktop") for view in [*VIEWS, *HEADS]), *((view, "phone") for view in ON_PHONE)]
 
 
+@nightly
 @pytest.mark.parametrize("seen", often(SEEN, [SEEN[0], SEEN[-1]]), ids="{0[0]} {0[1]}".format)
 def test_no_words_lie_over_others(desk_and_phone, seen):
     view, window = seen

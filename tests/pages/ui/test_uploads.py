@@ -114,6 +114,7 @@ def test_a_flood_of_files_takes_no_more_than_one_visit_may(server):
     with_guests(server, 1, flood)
 
 
+@nightly
 def test_what_is_removed_replaced_or_of_a_visit_that_ended_makes_room(server):
     def fill(sender: Sender, sessions: list[str]) -> None:
         for _ in range(6):  # the same file, again and again
