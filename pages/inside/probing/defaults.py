@@ -5,12 +5,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import cache, controls
+from pages.ui import cache, controls, notices
 from pages.ui.components.figure import Event, place_of
 from pages.ui.loading import models
-from pages.ui.reading import is_read, tokens_of
+from pages.ui.reading import first_tokens, is_read, tokens_of
 from tfcore.analysis.inside.probing import two_classes
-from tfcore.analysis.inside.probing.two_classes import SENTENCES, TwoClasses, sentences
+from tfcore.analysis.inside.probing.two_classes import SENTENCES, TOKENS, TwoClasses, sentences
 from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.config import ModelConfig
 
@@ -127,4 +127,19 @@ def unusable(model: str, one: str, two: str) -> bool:
     if sorted(sentences(one)) == sorted(sentences(two)):
         st.info("Both classes have the same sentences, so nothing tells them apart; change those of one of them.")
         return True
+    for name, own in (("first", one), ("second", two)):
+        _tell_left_out(model, name, own)
     return False
+
+
+def _tell_left_out(model: str, name: str, own: str) -> None:
+    """Say of a class how many of its sentences, and of their tokens, are left out."""
+    used, lines = sentences(own), len([line for line in own.splitlines() if line.strip()])
+    rows = [first_tokens(model, sentence, TOKENS) for sentence in used]
+    long = [len(row.ids) for row in rows if row.total > len(row.ids)]
+    said = [f"only its first {len(used)} of {lines} sentences"] if lines > len(used) else []
+    said += [f"only the first {long[0]} tokens of {len(long)} of its sentences"] if long else []
+    if said:
+        notices.add(f"left out of the {name} class", f"Of the {name} class are used {', and '.join(said)}")
+    else:
+        notices.drop(f"left out of the {name} class")

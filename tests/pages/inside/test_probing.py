@@ -9,7 +9,7 @@ from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.inside.probing import by_layer, kept
+from tfcore.analysis.inside.probing import by_layer, kept, two_classes
 
 opened = partial(visits.opened, "inside/probing/page.py")
 
@@ -54,6 +54,18 @@ def test_a_click_on_a_point_chooses_its_layer_the_embedding_too(monkeypatch):
     for index in (0, 4, 5, -1, "2"):
         defaults.click_on_layer({"customdata": index}, 5)
     assert heard == [{"after": -1}, {"after": 3}]
+
+
+@pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])
+def test_what_is_left_out_of_a_class_is_said_until_it_fits(show):
+    many = "\n".join(f"The dog saw {n} cats." for n in range(two_classes.SENTENCES + 2))
+    test = opened(show=show, one=many, two="It was very, " * 20 + "sad.\nThe cat cried.")
+    words = visits.said(test, "caption")
+    assert f"Of the first class are used only its first {two_classes.SENTENCES} of {two_classes.SENTENCES + 2}" in words
+    assert f"Of the second class are used only the first {two_classes.TOKENS} tokens of 1 of its sentences" in words
+    for key in ("one", "two"):
+        test.text_area(key=key).set_value("The dog was glad.\nThe boy ran.\nHe sang." + f"\n{key}")
+    assert "class are used only" not in visits.said(run(test), "caption")
 
 
 @pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])
