@@ -3,6 +3,7 @@
 import pytest
 
 from pages.ui.work import jobs
+from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.random_controls import set_all, values
 from tests.pages.test_router import listed
@@ -10,6 +11,7 @@ from tests.pages.visits import opened, said
 from tfcore.analysis.model import costs
 
 SEEDS = 1
+FILES = [file for file, *_ in listed()]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +28,7 @@ def shown(test):
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-@pytest.mark.parametrize("file", [file for file, *_ in listed()])
+@pytest.mark.parametrize("file", often(FILES, FILES[::2]))
 def test_a_link_shows_what_was_set(file, seed):
     first = set_all(opened(file), f"{file} {seed}")
     second = opened(file, **first.query_params)

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import links
 from pages.ui.work import jobs
 from tests import hostile
-from tests.nightly import nightly
+from tests.nightly import nightly, often
 from tests.pages.test_every_page import FILES
 from tests.pages.visits import opened, run
 
@@ -81,7 +81,7 @@ def look(test: AppTest) -> None:
 
 
 @pytest.mark.parametrize("which", [slice(1), pytest.param(slice(1, None), marks=nightly)], ids=["first", "others"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", often(FILES, FILES[::2]))
 def test_markup_in_every_value_of_an_address_and_in_every_box(file, which, asked):
     """Each panel of each page once; then with the keys that only it asks for, and markup in its boxes."""
     known = set(hostile.written_keys())
