@@ -1,6 +1,7 @@
 """What `make test` leaves to `make nightly`: a second look at lines that other tests see, in another colour, at another
 size, with another of many models; and what takes long: all that was recorded of every page, real trainings, two
-processes that train, a library that nothing else needs. Tests that are named on the command line are run in any case."""
+processes that train, a library that nothing else needs. Tests that are named on the command line are run in any
+case."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
