@@ -4,7 +4,6 @@ One visitor drags a slider, /healthz is asked all the time, and one websocket is
 server takes it. Quiet times take turns with floods, so that whatever else the machine does is in both.
 """
 
-import argparse
 import asyncio
 import select
 import socket
@@ -166,17 +165,5 @@ def table(result: Mapping[str, Any]) -> str:
     return results.table(heads, rows, what, result, f"other processes that wanted a core: {result['busy']:.0f}")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.beside_floods", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two short rounds, and nothing is kept")
-    given = parser.parse_args()
-    result = measure(2, 12) if given.quick else measure()
-    if not given.quick:
-        results.save("beside_floods", result)
-        results.write_into(results.PAGE, "beside_floods", table(result))
-    print(table(result))
-    return bool([error for row in result["rows"] for error in row["errors"]])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(results.command("beside_floods", __doc__, measure, (2, 12), table))

@@ -5,7 +5,6 @@ their own, one after the other without a pause. Quiet times, in which the first 
 whatever else the machine does is in both.
 """
 
-import argparse
 import asyncio
 import sys
 import time
@@ -125,17 +124,5 @@ def table(result: Mapping[str, Any]) -> str:
     return results.table(heads, rows, what, result, f"other processes that wanted a core: {result['busy']:.0f}")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.beside_large", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two short rounds, and nothing is kept")
-    given = parser.parse_args()
-    result = measure(2, 10) if given.quick else measure()
-    if not given.quick:
-        results.save("beside_large", result)
-        results.write_into(results.PAGE, "beside_large", table(result))
-    print(table(result))
-    return bool([error for row in result["rows"] for error in row["errors"]])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(results.command("beside_large", __doc__, measure, (2, 10), table))

@@ -1,9 +1,10 @@
 """Results with where they come from: saved as JSON, shown as tables in docs/benchmarks.md."""
 
+import argparse
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -83,3 +84,27 @@ def table(
         f"torch {where['torch']}, transformers {where['transformers']}, {result['date']}.",
     ]
     return "\n".join(lines)
+
+
+def command(
+    name: str,
+    what: str | None,
+    measure: Callable[..., dict[str, Any]],
+    quick: tuple[float, ...],
+    table: Callable[[Mapping[str, Any]], str],
+) -> int:
+    """`python -m benchmarks.NAME`: measures, prints the table and keeps it, or with --quick keeps nothing; says whether
+    a row has errors.
+
+    Args:
+        quick: what `measure` is given then.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=what)
+    parser.add_argument("--quick", action="store_true", help="two short rounds, and nothing is kept")
+    given = parser.parse_args()
+    result = measure(*quick) if given.quick else measure()
+    if not given.quick:
+        save(name, result)
+        write_into(PAGE, name, table(result))
+    print(table(result))
+    return bool([error for row in result["rows"] for error in row["errors"]])
