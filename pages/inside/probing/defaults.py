@@ -137,9 +137,12 @@ def _tell_left_out(model: str, name: str, own: str) -> None:
     used, lines = sentences(own), len([line for line in own.splitlines() if line.strip()])
     rows = [first_tokens(model, sentence, TOKENS) for sentence in used]
     long = [len(row.ids) for row in rows if row.total > len(row.ids)]
-    said = [f"only its first {len(used)} of {lines} sentences"] if lines > len(used) else []
-    said += [f"only the first {long[0]} tokens of {len(long)} of its sentences"] if long else []
+    said = [f"the first {len(used)} of {lines} sentences are used"] if lines > len(used) else []
+    which = "one sentence" if len(long) == 1 else f"{len(long)} sentences"
+    said += [f"of {which} the first {long[0]} tokens are used"] if long else []
     if said:
-        notices.add(f"left out of the {name} class", f"Of the {name} class are used {', and '.join(said)}")
+        notices.add(
+            f"left out of the {name} class", f"The {name} class is longer than what is read", ", and ".join(said)
+        )
     else:
         notices.drop(f"left out of the {name} class")
