@@ -13,6 +13,7 @@ from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
 from tfcore.analysis.foundations.embedding_scale import Recognised, ScaledLengths, ScaleEffect
 from tfcore.analysis.foundations.embedding_table import MapShare, NearestTokens, Neighbours, RowLengths, TableMap
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 MODEL, TOKENIZER = tfcore.load("stories")
 WEIGHTS = tables.rows(MODEL)
@@ -84,6 +85,13 @@ def test_a_token_outside_the_table_is_refused():
     for token in (-1, 2048):
         with pytest.raises(ValueError, match=f"token={token} must be between 0 and 2047"):
             tables.nearest(MODEL, TOKENIZER, token, 3)
+
+
+def test_in_a_small_table_all_others_are_nearest():
+    few = small.model(vocab_size=4)
+    found = tables.nearest(few, NamedTokenizer(("a", "b", "c", "d")), 1, 12)
+    assert sorted(found.ids) == [0, 2, 3]
+    assert list(found.cosines) == sorted(found.cosines, reverse=True)
 
 
 def test_without_the_scale_positions_drown_the_tokens():

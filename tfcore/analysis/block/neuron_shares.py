@@ -173,7 +173,7 @@ def writing_neurons(
     places = largest_shares(shares, count)
     vectors = [value_vectors(model, i)[:, j] * float(reading.values[i, position, j]) for i, j in places]
     lifts = logits_of(model, torch.stack(vectors))  # one product: the unembedding is read once for all
-    raised = [tuple(tokenizer.tokens(ids)) for ids in lifts.topk(WORDS).indices.tolist()]
+    raised = [tuple(tokenizer.tokens(ids)) for ids in lifts.topk(min(WORDS, lifts.shape[-1])).indices.tolist()]
     raising = np.sort(shares[shares > 0], axis=None)[::-1].cumsum(dtype=float)
     return WritingNeurons(
         token=reading.tokens[position],

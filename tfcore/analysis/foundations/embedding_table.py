@@ -166,7 +166,7 @@ class Neighbours:
 
 
 def nearest(model: Transformer, tokenizer: Tokenizer, token: int, count: int) -> Neighbours:
-    """The `count` nearest rows by cosine.
+    """The `count` nearest rows by cosine, or all others where there are fewer.
 
     Raises:
         ValueError: a token that the table does not have.
@@ -175,7 +175,7 @@ def nearest(model: Transformer, tokenizer: Tokenizer, token: int, count: int) ->
     check_place(token=(token, len(table)))
     cosines = cosine_with(table, table[token])
     cosines[token] = -math.inf
-    values, ids = cosines.topk(count)
+    values, ids = cosines.topk(min(count, len(table) - 1))
     near = ids.tolist()
     pieces = tuple(tokenizer.token_bytes(i) for i in [token, *near])
     return Neighbours(token, pieces, tuple(near), tuple(values.tolist()))

@@ -89,7 +89,7 @@ def filled(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]
         for ids in _windows([tokenizer.separator_id or 0, *tokenizer.encode(document)], n):
             hidden = torch.rand(ids.shape, generator=generator) < SHARE
             scores = fill_masked(model, ids.to(device), hidden.to(device), blank)
-            guesses = scores.cpu()[hidden].topk(5).indices  # (hidden, 5)
+            guesses = scores.cpu()[hidden].topk(min(5, scores.shape[-1])).indices  # (hidden, 5)
             right = guesses == ids[hidden][:, None]
             top1, top5, found = top1 + int(right[:, 0].sum()), top5 + int(right.sum()), found + len(right)
     return Filled(ratio(top1, found), ratio(top5, found), found)

@@ -100,9 +100,14 @@ def test_a_word_that_is_one_token_can_be_probed():
         def encode(self, text):
             return [1, *[9] * 2 * len(text.split()), 2, 3]
 
+    class NoEnglish(Around):
+        def encode(self, text):
+            return [1, 2, 3]
+
     encoder = config(architecture="encoder")
     assert by_layer.why_no_probe(encoder, Words()) is None
     assert "letters or bytes" in by_layer.why_no_probe(encoder, Pieces())
+    assert "no token for an English word" in by_layer.why_no_probe(encoder, NoEnglish())
 
 
 def test_what_has_no_size_is_read_as_it_is(text):

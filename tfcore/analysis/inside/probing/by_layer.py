@@ -83,8 +83,11 @@ def why_no_probe(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model's words cannot be probed, or None: for the choice of models."""
     if config.architecture == "encoder-decoder":
         return "it has two streams, and one is read here."
-    if len(tokenizer.encode("the")) - len(tokenizer.encode("")) > 1:
+    tokens = len(tokenizer.encode("the")) - len(tokenizer.encode(""))
+    if tokens > 1:
         return "its tokens are letters or bytes, and what is read here are properties of words."
+    if tokens < 1:
+        return "it has no token for an English word, and what is read here are properties of these."
     return None
 
 
