@@ -101,7 +101,7 @@ def test_a_word_that_is_one_token_can_be_probed():
             return [1, *[9] * 2 * len(text.split()), 2, 3]
 
     class NoEnglish(Around):
-        def encode(self, text):
+        def encode(self, _):
             return [1, 2, 3]
 
     encoder = config(architecture="encoder")
