@@ -134,15 +134,13 @@ def unusable(model: str, one: str, two: str) -> bool:
 
 def _tell_left_out(model: str, name: str, own: str) -> None:
     """Say of a class how many of its sentences, and of their tokens, are left out."""
-    used, lines = sentences(own), len([line for line in own.splitlines() if line.strip()])
+    key, used, lines = f"left out of the {name} class", sentences(own), len(two_classes.all_sentences(own))
     rows = [first_tokens(model, sentence, TOKENS) for sentence in used]
     long = [len(row.ids) for row in rows if row.total > len(row.ids)]
     said = [f"the first {len(used)} of {lines} sentences are used"] if lines > len(used) else []
     which = "one sentence" if len(long) == 1 else f"{len(long)} sentences"
     said += [f"of {which} the first {long[0]} tokens are used"] if long else []
     if said:
-        notices.add(
-            f"left out of the {name} class", f"The {name} class is longer than what is read", ", and ".join(said)
-        )
+        notices.add(key, f"The {name} class is longer than what is read", ", and ".join(said))
     else:
-        notices.drop(f"left out of the {name} class")
+        notices.drop(key)

@@ -199,13 +199,20 @@ class Visitor:
                 return said
 
 
-def understood(raw: bytes) -> BackMsg | None:
-    """The message in these bytes; None where no browser at this app sends such a one."""
-    if len(raw) > LARGEST:
+def _read_as(kind: Any, raw: bytes, most: int) -> Any:
+    """The message of this kind in these bytes; None where they are more than `most`, or no such message."""
+    if len(raw) > most:
         return None
     try:
-        message = BackMsg.FromString(raw)
+        return kind.FromString(raw)
     except DecodeError:
+        return None
+
+
+def understood(raw: bytes) -> BackMsg | None:
+    """The message in these bytes; None where no browser at this app sends such a one."""
+    message: BackMsg | None = _read_as(BackMsg, raw, LARGEST)
+    if message is None:
         return None
     kind = message.WhichOneof("type")
     other = kind == "backend_operation_request" and message.backend_operation_request.WhichOneof("payload") != OPERATION
@@ -214,13 +221,8 @@ def understood(raw: bytes) -> BackMsg | None:
 
 def is_end(raw: bytes) -> bool:
     """Whether the app says with these bytes that a run has ended, and not because a newer one begins."""
-    if len(raw) > SHORT:
-        return False
-    try:
-        message = ForwardMsg.FromString(raw)
-    except DecodeError:
-        return False
-    ended = message.WhichOneof("type") == "script_finished"
+    message = _read_as(ForwardMsg, raw, SHORT)
+    ended = message is not None and message.WhichOneof("type") == "script_finished"
     return ended and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 

@@ -27,9 +27,14 @@ TOKENS = 32  # of a sentence
 NEWTON = 25  # steps, at most needed for a loss that is this flat
 
 
+def all_sentences(text: str) -> list[str]:
+    """The lines of a box that are not empty."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def sentences(text: str) -> list[str]:
-    """The lines of a box that are not empty, as many as are used."""
-    return [line.strip() for line in text.splitlines() if line.strip()][:SENTENCES]
+    """As many of them as are used."""
+    return all_sentences(text)[:SENTENCES]
 
 
 @dataclass(frozen=True, slots=True)
