@@ -7,18 +7,21 @@ sample of its elements, and one changed cell then hits the old entry. Every cach
 import inspect
 import re
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
 from pages.ui.loading import own_models
 from pages.ui.server import settings
+from pages.ui.work.shared_results import Shelf
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
+
+_SHELF = Shelf(64 << 20)
 
 
 class Cached(Protocol[Arguments, Given]):
@@ -45,12 +48,23 @@ def data(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[
 
 def shared(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[Arguments, Result]]:
     """`data` for results of many megabytes: all runs share the one that is kept, instead of a copy each, and nobody may
-    change it. These do not count towards the bound of all cached results, so the limit has to be small."""
+    change it. All of them together have a bound of their own, in bytes."""
 
     def decorate(function: Callable[Arguments, Result]) -> Cached[Arguments, Result]:
         _refuse_arrays(function)
-        cached: Any = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
-        return cached
+        cached: Any = st.cache_resource(show_spinner=False)(function)
+        name = f"{function.__module__}.{function.__qualname__}"
+
+        @wraps(function)
+        def kept(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            result: Result = cached(*args, **kwargs)
+            forget = partial(cached.clear, *args, **kwargs)
+            _SHELF.used(name, (args, tuple(sorted(kwargs.items()))), result, forget, max_entries)
+            return result
+
+        with_clear: Any = kept
+        with_clear.clear = cached.clear
+        return with_clear
 
     return decorate
 

@@ -28,7 +28,7 @@ TABLE = "table"
 HUES: dict[State, int] = {"accepted": 1, "rejected": 4, "discarded": 3}  # of the chips
 
 
-@st.cache_resource(max_entries=8, show_spinner="Making the draft")
+@cache.shared(max_entries=8)
 def make(model: str, kind: str) -> Any:
     """A draft made of the model, shared by all visitors and read only."""
     network = cache.model(model)[0]

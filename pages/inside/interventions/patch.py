@@ -56,7 +56,7 @@ def estimated_patches(
     return attribution_patching.estimate_patches(cache.model(model)[0], both, kind)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cache.shared(max_entries=32)
 def source_values(model: str, source: str, pasted: str, bos: bool | None, answers: Answers, name: str) -> Any:
     """What is put in, at every position: small, and read only."""
     return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers, bos), name)
