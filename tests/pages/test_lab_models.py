@@ -18,7 +18,7 @@ from tests.pages.figures import figures
 from tests.pages.lab_models import KINDS, SPECS, trained
 from tests.pages.own_models import brought
 from tests.pages.test_router import listed
-from tests.pages.visits import opened, press, run, said
+from tests.pages.visits import address, opened, press, run, said
 from tfcore.tokenizers.vocabulary import is_read
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.train import train_slice
@@ -77,20 +77,28 @@ def views(file: str, name: str) -> Iterator[AppTest]:
     """A page with this model, with every choice in sight of each of its sections, and every thing to try."""
     todo, done = [("", "", {"model": name})], set[tuple[str, str]]()
     while todo:
-        key, value, before = todo.pop()
+        key, value, here = todo.pop()
         if (key, value) in done:
             continue
         done.add((key, value))
-        address = {**before, key: value} if key else before
         jobs.JOBS.close()
-        test = opened(file, **address)
+        test = opened(file, **here)
+        if key:
+            chooser(test, key).set_value(value)
+            run(test)
         yield test
-        todo += [(one.key, name, address) for one in test.selectbox if name in one.options and one.value != name]
-        todo += [(one.key, to, address) for one in test.segmented_control if one.key for to in one.options]
+        here = {one: address(test, one) for one in test.query_params}
+        todo += [(one.key, name, here) for one in test.selectbox if name in one.options and one.value != name]
+        todo += [(one.key, to, here) for one in test.segmented_control if one.key for to in one.options]
         for button in [one.key for one in test.button if (one.key or "").startswith("try ")]:
             if (button, "") not in done:
                 done.add((button, ""))
-                yield press(opened(file, **address), button)
+                yield press(opened(file, **here), button)
+
+
+def chooser(test: AppTest, key: str) -> Any:
+    """The select or the segmented control of this key."""
+    return next(one for one in (*test.selectbox, *test.segmented_control) if one.key == key)
 
 
 @pytest.mark.nightly
@@ -105,8 +113,8 @@ def test_every_section_shows_something_of_its_own_or_says_why_not(file, kind):
 @pytest.mark.parametrize("kind", often(KINDS, ["numbers"]))
 def test_pages_begin_with_an_example_that_the_model_reads(kind):
     name = trained(kind)
-    for file, address in OFTEN:
-        check(opened(file, **{"of": name, "model": name, **address}), name)
+    for file, view in OFTEN:
+        check(opened(file, **{"of": name, "model": name, **view}), name)
 
 
 def test_a_text_that_a_page_began_with_gives_way_and_a_typed_one_is_answered():
