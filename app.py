@@ -40,6 +40,10 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS 
 # Threads of torch that wait for each other spin for 20,000 rounds and then sleep; by default they never do. Where other
 # programs use the cores too, a browser for one, 32 tokens of smollm2 took 384 ms with two threads, and so 185 ms.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+# oneDNN writes a program for every shape of a matrix product, 0.6 MB with what torch notes of it, and 1,024 are kept by
+# default: with texts of all lengths more than all models take. A text needs about five; to write one anew takes 1 ms.
+for kept in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+    os.environ.setdefault(kept, "64")
 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
