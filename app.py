@@ -238,7 +238,9 @@ class Warm:
             import torch
 
             from pages.ui import cache as shared  # the very instance that the pages will use
+            from tfcore.training import compiler
 
+            compiler.leave_out()
             # Small models gain little from a second thread, and lose much when visitors' threads wait for each other.
             torch.set_num_threads(settings.threads())
             model, tokenizer = shared.model(DEFAULT_MODEL)

@@ -50,6 +50,7 @@ class Control(NamedTuple):
     kind: str
     proto: Any
     fragment: str
+    path: tuple[int, ...] = ()
 
     @property
     def field(self) -> str:
@@ -82,6 +83,7 @@ class Walker(Stranger):
         pages: (hash, path), of the navigation.
         history: (hash, address) of the pages before this one.
         said: where an element stands -> its Markdown.
+        places: fragment -> where it stands; others may stand in it, and go when it does not draw them again.
     """
 
     way: list[str] = field(default_factory=list)
@@ -90,18 +92,21 @@ class Walker(Stranger):
     pages: list[tuple[str, str]] = field(default_factory=list)
     history: list[tuple[str, str]] = field(default_factory=list)
     said: dict[tuple[int, ...], str] = field(default_factory=dict)
+    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _drawn: set[str] = field(default_factory=set)
     _whole: bool = False
 
     def _note(self, message: ForwardMsg) -> bool:
-        kind = message.WhichOneof("type")
+        kind, path = message.WhichOneof("type"), tuple(message.metadata.delta_path)
+        if kind == "delta" and len(path) <= len(self.places.get(message.delta.fragment_id, path)):
+            self.places[message.delta.fragment_id] = path
         if kind == "navigation":
             self.pages = [(page.page_script_hash, page.url_pathname) for page in message.navigation.app_pages]
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
-            self.said[tuple(message.metadata.delta_path)] = message.delta.new_element.markdown.body
-            self._draw(message.delta.new_element, message.delta.fragment_id)
+            self.said[path] = message.delta.new_element.markdown.body
+            self._draw(message.delta.new_element, message.delta.fragment_id, path)
         elif kind == "delta" and message.delta.add_block.expandable.id:
-            self._draw(message.delta.add_block, message.delta.fragment_id)
+            self._draw(message.delta.add_block, message.delta.fragment_id, path)
         elif kind == "script_finished":
             if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 self.errors.append("a run ended with an error")
@@ -110,12 +115,12 @@ class Walker(Stranger):
             self._whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
         return Stranger._note(self, message)
 
-    def _draw(self, element: Any, fragment: str) -> None:
+    def _draw(self, element: Any, fragment: str, path: tuple[int, ...]) -> None:
         kind = element.WhichOneof("type") or ""
         proto = getattr(element, kind, None)
         if not getattr(proto, "id", "") or (kind not in FIELDS and kind not in ("button", "bidi_component")):
             return
-        self.controls[proto.id] = Control(kind, proto, fragment)
+        self.controls[proto.id] = Control(kind, proto, fragment, path)
         self._drawn.add(proto.id)
         if getattr(proto, "set_value", False):
             raw = RAW.get(kind) or ("raw_value" if kind == "slider" and proto.options else "value")
@@ -145,10 +150,12 @@ class Walker(Stranger):
         message.rerun_script.page_name = fields.get("page_name", "")
         await self.send(message.SerializeToString())
         await self.answer()
+        where = self.places.get(fragment, ())
         gone = [
             one
             for one, c in self.controls.items()
-            if one not in self._drawn and (self._whole or c.fragment == fragment)
+            if one not in self._drawn
+            and (self._whole or (c.path[: len(where)] == where if fragment else not c.fragment))
         ]
         for one in gone:
             del self.controls[one]

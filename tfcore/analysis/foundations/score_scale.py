@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
-from torch.func import jacrev, vmap
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_steps import entropy_bits
@@ -155,8 +154,12 @@ def softmax_jacobian(p: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch ke
 
 
 def measured_jacobian(scores: Float[Tensor, "sample key"]) -> Float[Tensor, "sample key key"]:
-    """`softmax_jacobian` by automatic differentiation of torch's softmax, one sample at a time."""
-    return vmap(jacrev(lambda row: row.softmax(-1)))(scores)
+    """`softmax_jacobian` by automatic differentiation of torch's softmax, one weight of all samples at a time."""
+    with torch.enable_grad():
+        given = scores.detach().requires_grad_()
+        sums = given.softmax(-1).sum(0)  # the samples do not touch each other
+        rows = [torch.autograd.grad(one, given, retain_graph=True)[0] for one in sums]
+    return torch.stack(rows, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,15 @@ from contextlib import suppress
 
 import torch
 
+from tfcore.training import compiler
+
 NICE = 10  # a page that is being drawn goes before a training
 
 
 def prepare(threads: int) -> None:
     """Called once in a new process, before its first slice."""
     torch.set_num_threads(threads)
+    compiler.leave_out()
     with suppress(OSError, AttributeError):  # AttributeError: Windows
         os.nice(NICE)
     if (parent := multiprocessing.parent_process()) is not None:
