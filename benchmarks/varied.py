@@ -37,15 +37,15 @@ class Wanderer(Visitor):
     """Somebody who tries whatever controls there are.
 
     Args:
-        controls: id -> the fragment it stands in, and every value that it may be given.
+        controls: id -> its path, the fragment it stands in, and every value that it may be given.
     """
 
-    controls: dict[str, tuple[str, list[WidgetState]]] = field(default_factory=dict)
+    controls: dict[str, tuple[tuple[int, ...], str, list[WidgetState]]] = field(default_factory=dict)
 
     async def wander(self, dice: random.Random, moves: int) -> None:
         """Set controls at random, one after the other, waiting for each answer."""
         for _ in range(moves if self.controls else 0):
-            fragment, states = self.controls[dice.choice(sorted(self.controls))]
+            _, fragment, states = self.controls[dice.choice(sorted(self.controls))]
             state = dice.choice(states)
             self._said[state.id] = state
             self.seconds.append(await self._ask(fragment))
@@ -53,9 +53,14 @@ class Wanderer(Visitor):
     def _note(self, message: ForwardMsg) -> bool:
         if message.WhichOneof("type") == "new_session":  # what this run draws again is told again
             again = set(message.metadata.run.fragment_ids)
-            self.controls = {key: one for key, one in self.controls.items() if again and one[0] not in again}
+            self.controls = {
+                key: one
+                for key, one in self.controls.items()
+                if again and not any(self.stands_in(one[0], fragment) for fragment in again)
+            }
         if message.WhichOneof("type") == "delta" and (states := values(message.delta.new_element)):
-            self.controls[states[0].id] = (message.delta.fragment_id, states)
+            path = tuple(message.metadata.delta_path)
+            self.controls[states[0].id] = (path, message.delta.fragment_id, states)
         return Visitor._note(self, message)
 
 

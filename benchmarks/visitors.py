@@ -42,12 +42,15 @@ class Visitor:
         seconds: how long each change took.
         errors: what went wrong, in words; exceptions that the page showed among them.
         progress: what stood on the last bar of progress, without Markdown's escapes.
+        places: fragment -> the path of its container; other fragments may stand in it, and go when it is drawn
+            without them.
     """
 
     address: str
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     progress: str = ""
+    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _socket: websockets.ClientConnection | None = None
     _sliders: dict[str, Slider] = field(default_factory=dict)
     _said: dict[str, WidgetState] = field(default_factory=dict)
@@ -107,7 +110,9 @@ class Visitor:
 
     def _note(self, message: ForwardMsg) -> bool:
         """Remember what a browser would; True at the end of a run after which the page does not run again by itself."""
-        kind = message.WhichOneof("type")
+        kind, path = message.WhichOneof("type"), tuple(message.metadata.delta_path)
+        if kind == "delta" and len(path) <= len(self.places.get(message.delta.fragment_id, path)):
+            self.places[message.delta.fragment_id] = path
         if kind == "navigation":
             self._page = message.navigation.page_script_hash
         elif kind == "page_info_changed":
@@ -124,6 +129,11 @@ class Visitor:
                 key = slider.id.rpartition("-")[2]
                 self._sliders[key] = Slider(slider.id, message.delta.fragment_id, places)
         return kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+    def stands_in(self, path: tuple[int, ...], fragment: str) -> bool:
+        """Whether an element is part of a fragment, or of one within it."""
+        where = self.places.get(fragment)
+        return where is not None and path[: len(where)] == where
 
 
 def numbers(least: float, most: float, step: float) -> list[float]:

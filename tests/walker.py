@@ -50,7 +50,7 @@ class Control(NamedTuple):
     kind: str
     proto: Any
     fragment: str
-    path: tuple[int, ...] = ()
+    path: tuple[int, ...]
 
     @property
     def field(self) -> str:
@@ -83,7 +83,6 @@ class Walker(Stranger):
         pages: (hash, path), of the navigation.
         history: (hash, address) of the pages before this one.
         said: where an element stands -> its Markdown.
-        places: fragment -> where it stands; others may stand in it, and go when it does not draw them again.
     """
 
     way: list[str] = field(default_factory=list)
@@ -92,14 +91,11 @@ class Walker(Stranger):
     pages: list[tuple[str, str]] = field(default_factory=list)
     history: list[tuple[str, str]] = field(default_factory=list)
     said: dict[tuple[int, ...], str] = field(default_factory=dict)
-    places: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _drawn: set[str] = field(default_factory=set)
     _whole: bool = False
 
     def _note(self, message: ForwardMsg) -> bool:
         kind, path = message.WhichOneof("type"), tuple(message.metadata.delta_path)
-        if kind == "delta" and len(path) <= len(self.places.get(message.delta.fragment_id, path)):
-            self.places[message.delta.fragment_id] = path
         if kind == "navigation":
             self.pages = [(page.page_script_hash, page.url_pathname) for page in message.navigation.app_pages]
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
@@ -150,12 +146,11 @@ class Walker(Stranger):
         message.rerun_script.page_name = fields.get("page_name", "")
         await self.send(message.SerializeToString())
         await self.answer()
-        where = self.places.get(fragment, ())
         gone = [
             one
             for one, c in self.controls.items()
             if one not in self._drawn
-            and (self._whole or (c.path[: len(where)] == where if fragment else not c.fragment))
+            and (self._whole or (self.stands_in(c.path, fragment) if fragment else not c.fragment))
         ]
         for one in gone:
             del self.controls[one]

@@ -156,3 +156,15 @@ def test_a_notice_leaves_with_its_reason_when_a_fragment_alone_ran(server):
             assert "Corrected" not in walker.words()
 
     walked(go())
+
+
+def test_what_stood_in_a_fragment_goes_with_it(server):
+    """A drawer of the translation, which is drawn no more: no browser shows it, and a click on it would not be answered."""
+
+    async def empty() -> None:
+        async with opened(f"{server}/architectures?job=translate") as walker:
+            assert any("computed translation" in c.key for c in walker.controls.values())
+            await walker.move(walker.control("sentence"), " ")
+            assert not any("computed translation" in c.key for c in walker.controls.values())
+
+    walked(empty())
