@@ -156,12 +156,7 @@ def test_dividing_by_eight_is_a_temperature_of_eight():
     assert [round(float(w), 3) for w in weights] == [0.579, 0.216, 0.205]
 
 
-def test_the_examples_are_the_words_they_name():
-    tokenizer = cache.model("stories")[1]
-    tokens = tokenizer.tokens(tokenizer.encode(words.TEXT))
-    for name in ("cat and dog", "king and queen", "happy and sad"):
-        chosen = words.TRY[name]
-        assert [tokens[chosen["first"]].strip(), tokens[chosen["second"]].strip()] == name.split(" and ")
+def test_the_closest_words_are_named():
     assert "“cat” and “dog” have the most similar embeddings" in said(opened(look="words"))
 
 
