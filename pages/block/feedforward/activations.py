@@ -112,8 +112,8 @@ def activations() -> None:
     )
     read = made(experiments.inputs_of, model_name, pasted, layer)
     page.question(
-        "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
-        "and a layer with GELU not?",
+        "Why does a layer with ReLU and no biases compute the same after all weights of W_up are doubled and those of "
+        "W_down halved, and a layer with GELU not?",
         "max(0, 2x) = 2 max(0, x): doubling the input of ReLU doubles its output. GELU has no such rule: at −1 it is "
         "−0.16, at −2 only −0.05.",
     )

@@ -10,7 +10,12 @@ from tfcore.analysis.block.feedforward import GATE_NAMES, UNIT_LIMIT, compare_wi
 from tfcore.config import Activation
 from tfcore.feedforward import FeedForward
 
-PLAIN: dict[Activation, str] = {"swiglu": "SiLU", "geglu": "GELU", "reglu": "ReLU"}
+# What a unit without a gate can be.
+PLAIN: dict[Activation, str] = {
+    "swiglu": "A plain SiLU unit cannot be negative but for its dip.",
+    "geglu": "A plain GELU unit cannot be negative but for its dip.",
+    "reglu": "A plain ReLU unit cannot be negative.",
+}
 
 
 def gates() -> None:
@@ -58,7 +63,7 @@ def gates() -> None:
                 key="unit",
                 height=340,
                 table=lambda: pd.DataFrame(found.gated, columns=found.gate.round(2)),
-                alt=f"{shown.alt} Near 0 where the gate is below −2.",
+                alt=f"{shown.alt} Closest to 0 on the left, where the gate is closed.",
                 caption=f"{shown.caption} Left: the gate is closed.",
             )
         with line:
@@ -68,16 +73,16 @@ def gates() -> None:
                 key="slice",
                 height=340,
                 table=lambda: pd.DataFrame({"gate": found.gate, "plain": found.plain}),
-                alt=f"{shown.alt} A plain {PLAIN[kind]} unit cannot be negative but for its dip.",
+                alt=f"{shown.alt} {PLAIN[kind]}",
                 caption=shown.caption,
             )
     page.what_to_see(
         "The first two bars are as good as equal: three narrow matrices have as many parameters as two wide ones, but "
-        "for rounding to a multiple of 8. The surface is one gated unit: a product, large or small with the sign of "
-        "either input, and near 0 where the gate is closed, on the left."
+        "for rounding to a multiple of 8. The surface is one gated unit: a product that takes the sign of the second "
+        "input where the gate is open, on the right, and is close to 0 where it is closed, on the left."
     )
     page.question(
-        "With both inputs of a ReGLU unit doubled, its output is four times as large. What does that tell about depth?",
+        "With both inputs of a ReGLU unit doubled, its output is four times as large. What can one layer do with that?",
         "It is a product of two numbers that depend on the token: a gated layer can compute products of features in "
         "one layer, where a plain one needs many units to approximate one.",
     )

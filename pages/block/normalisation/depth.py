@@ -68,9 +68,10 @@ def placements() -> None:
             caption=shown.caption,
         )
     page.what_to_see(
-        f"{by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN the "
-        "residual stream grows layer by layer, since each sublayer adds to it; post-LN normalises it each time. "
-        "Without any norm all depends on the initial weights: with Xavier's the stream grows by orders of magnitude."
+        f"{by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN "
+        "each sublayer adds to the residual stream, which grows with depth, hardly with GPT-2's initial weights; "
+        "post-LN normalises it each time. Without any norm all depends on the initial weights: with Xavier's the "
+        "stream of a deep network grows by orders of magnitude."
     )
     page.question(
         "Pre-LN puts one more norm after the last block, post-LN does not. Why?",
@@ -145,9 +146,9 @@ def first_steps() -> None:
     )
     page.question(
         "GPT-2, LLaMA and nearly all large models since are pre-LN. What did that change about training?",
-        "Its first steps depend less on depth: compare pre-LN at 2 and at 16 layers with post-LN at the same learning "
-        "rate. Large models are still trained with warm-up, because Adam's averages are poor at first "
-        "(arXiv:1908.03265).",
+        "Its first steps should depend less on depth (arXiv:2002.04745): compare pre-LN at 2 and at 16 layers with "
+        "post-LN at the same learning rate. Large models are still trained with warm-up, because Adam's averages are "
+        "poor at first (arXiv:1908.03265).",
     )
     page.how_it_is_computed(
         page.experiment(experiments.first_steps, losses, n_layers),

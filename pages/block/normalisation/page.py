@@ -14,7 +14,8 @@ PANELS: dict[str, Callable[[], None]] = {
 
 page.begin(
     "What does normalisation do?",
-    "LayerNorm and RMSNorm give each token's vector the same size. Over which axis they normalise, and whether they "
-    "stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decides how well a deep network trains.",
+    "LayerNorm and RMSNorm bring each token's vector to the same size, before a learned scale. Over which axis they "
+    "normalise, and whether they stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decide how well "
+    "a deep network trains.",
 )
 PANELS[controls.sections("Look at", "part", list(PANELS), "By hand")]()

@@ -104,15 +104,16 @@ def by_hand() -> None:
     page.what_to_see(
         "Multiply all numbers by ten, or add a hundred to each: LayerNorm gives the same result but for ε, since it "
         "subtracts the mean and divides by the standard deviation. RMSNorm only divides: the same for ten times the "
-        "numbers, but with a hundred added all come out alike. It needs no mean and has one parameter per feature, "
-        "LayerNorm two. One outlier makes all the others small, in both. If all are equal, only ε keeps LayerNorm from "
+        "numbers, but not with a hundred added: numbers small beside that come out nearly alike. It needs no mean and "
+        "has one parameter per feature, LayerNorm two. One outlier takes nearly all the size: before scale and shift, "
+        "RMSNorm leaves the others near 0, LayerNorm near each other. If all are equal, only ε keeps LayerNorm from "
         "0 / 0."
     )
     page.question(
         "With ε = 0 and no scale or shift, what is the size (root mean square) of every vector after LayerNorm?",
-        "Exactly 1: the mean square of what is left after taking the mean away is the variance, and that is divided "
-        "away. Its length is then √d, for every token, whatever its size was before. Move ε up and the size falls "
-        "below 1.",
+        "Exactly 1, unless all its numbers are equal: the mean square of what is left after taking the mean away is "
+        "the variance, and that is divided away. Its length is then √d, for every token, whatever its size was "
+        "before. Move ε up and the size falls below 1.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.by_hand, numbers, scale, shift, 10.0**power),

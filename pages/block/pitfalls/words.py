@@ -35,8 +35,9 @@ WORDS: dict[Pitfall, Words] = {
         name="no mask",
         claim="**The causal mask is forgotten in training**, so that each letter attends to the one it should predict.",
         change="- scores = scores.masked_fill(~mask, -inf)\n  weights = softmax(scores)",
-        see="The training loss falls below the entropy of the task, which no causal model can reach. With the mask on, "
-        "as in generation, the loss of the same model rises: it has learned to copy the next letter.",
+        see="After enough steps the training loss falls below the entropy of the task, which no causal model can "
+        "reach. With the mask on, as in generation, the loss of the same model is higher: it has learned to copy the "
+        "next letter.",
         settle="Change a token and compare the outputs before it (the page on masks does it).",
         source="arXiv:1706.03762, section 3.2.3",
     ),
@@ -59,7 +60,7 @@ WORDS: dict[Pitfall, Words] = {
         dose="Layers",
         see="With many layers the loss stops at that of a unigram model: the last layer learns how often each letter "
         "occurs, and no information about the text reaches it. With one layer it still learns; each further one makes "
-        "the gradient at the first block smaller by orders of magnitude.",
+        "the gradient at the first block smaller.",
         settle="Print the gradient norm of every layer after the first step.",
         source="arXiv:1512.03385; in Transformers arXiv:1706.03762, section 3.1",
     ),
@@ -70,7 +71,7 @@ WORDS: dict[Pitfall, Words] = {
         change="- logits = unembed(ln_final(x))\n+ logits = unembed(x)",
         dose="Layers",
         see="The stream begins very small, so all logits are near 0 and the gradients small: the model spends its "
-        "first steps on growing the stream a hundredfold and lags behind. It learns in the end, which makes this "
+        "first steps on growing the stream many times over and lags behind. It learns in the end, which makes this "
         "mistake hard to notice without a baseline.",
         settle="Compare the size of the last hidden states with 1, before and after training.",
         source="pre-norm models end with one: arXiv:2002.04745, table 1",
@@ -114,8 +115,8 @@ WORDS: dict[Pitfall, Words] = {
         change="- (loss * 65536).backward(); gradients /= 65536\n+ loss.backward()",
         dose="Batches of 768 letters in one step's mean",
         see="The more tokens one step's mean goes over, the smaller is each one's gradient. Multiplying the loss "
-        "before the backward pass and dividing the gradients afterwards costs nothing and saves them. With 1 batch "
-        "of this size nothing bad happens, which is why the mistake shows only when training gets large.",
+        "before the backward pass and dividing the gradients afterwards costs next to nothing and saves them. With 1 "
+        "batch of this size nothing bad happens, which is why the mistake shows only when training gets large.",
         settle="Count the zeros among the gradients of the activations, or switch to bfloat16, which has the range "
         "of float32.",
         source="arXiv:1710.03740, section 3.2",

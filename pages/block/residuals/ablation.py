@@ -100,15 +100,15 @@ def skip_blocks() -> None:
         written = continuation(MODEL, pasted, TOKENS, left_out, NEW_TOKENS)
         st.markdown(f"**{title}:** {text.escape(written)}")
     page.what_to_see(
-        f"{single} On average it grows with the number left out; the caption has the "
-        "means. In the paper's view a residual network is an ensemble of paths of different lengths, most of which do "
-        "not pass through the part that is left out."
+        f"{single} On a story, such as the model was trained on, the mean loss grows with the number left out; the "
+        "caption has the means of this text. In the paper's view a residual network is an ensemble of 2ᴺ paths through "
+        "its N sublayers; each sublayer that is left out takes half of them away."
     )
     page.question(
         "Which sublayer can the model spare least, and why might it be that one?",
-        f"On this text {single.most} (the highest dot of the column at 1). All later layers were trained on a stream "
-        "in which it has written. With all eight left out, the stream is the embedding alone, and the unembedding, "
-        "the same table, gives a high logit to the token itself.",
+        f"On this text {single.most} (the highest dot of the column at 1). Whatever comes after it, the unembedding "
+        "included, was trained on a stream to which it has added. With all eight left out, the stream is the "
+        "embedding alone, and the unembedding, the same table, gives a high logit to the token itself.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.skipped, made(experiments.subsets, MODEL, pasted, TOKENS), without),

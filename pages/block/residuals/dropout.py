@@ -83,12 +83,12 @@ def dropout() -> None:
         "mean is the same as at inference, when nothing is dropped: single draws scatter around it as the theory "
         "says. At inference dropout is the identity, and the same text gives the same numbers, bit by bit."
     )
-    given = made(experiments.draws, model_name, TEXT, TOKENS, layer, p, training, seed)
+    given = made(experiments.draws, model_name, pasted, TOKENS, layer, p, training, seed)
     page.question(
         "What would go wrong without the factor 1/(1 − p)?",
-        "In training every sum would be 1 − p times as large on average as at inference, when nothing is dropped: each "
-        "layer would get larger inputs than in training. The 2012 paper made up for it the other way round, with "
-        "smaller weights at inference.",
+        "In training every sum would be 1 − p times as large on average as at inference, when nothing is dropped: "
+        "then each layer would get larger inputs than it was trained on. The paper of 2012 does it the other way "
+        "round, with smaller weights at inference.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.dropout, given, model_name, layer, p, training),

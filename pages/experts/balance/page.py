@@ -33,7 +33,7 @@ TRY: dict[str, dict[str, Any]] = {
     "expert choice": {"view": "one", "remedy": "experts"},
     "a slower bias": {"view": "one", "remedy": "bias", "bias": 0.003},
     "all five": {"view": "all"},
-    "RoPE: hardly a collapse": {"view": "one", "remedy": "loss", "positions": "rope"},
+    "with RoPE": {"view": "one", "remedy": "loss", "positions": "rope"},
 }
 
 

@@ -37,7 +37,7 @@ WORDS: dict[Remedy, Words] = {
         "minimum: only $P_i$ has a gradient, and it pushes hardest against the crowded expert.",
         formula=r"L = L_{\mathrm{CE}} + \alpha\, N \sum_{i=1}^{N} f_i P_i",
         see="With a sufficient $\\alpha$ the collapse is stopped before it is complete. Too small a one comes too "
-        "late; a large one makes the load uniform at the expense of the language-model loss: compare the held-out "
+        "late; a large one makes the load uniform, whatever that costs in language-model loss: compare the held-out "
         "losses.",
         source="arXiv:2101.03961, equations 4 to 6, with α = 0.01",
         code=routing.load_balancing_loss,
@@ -58,7 +58,7 @@ WORDS: dict[Remedy, Words] = {
         "asks that the experts' weights have equal sums over a batch.",
         formula=r"p = \mathrm{softmax}(W_r x + \sigma\,\epsilon),\ \epsilon \sim \mathcal{N}(0, 1)"
         r"\qquad L = L_{\mathrm{CE}} + w\,\mathrm{CV}\Big(\sum_x p_i(x)\,[i\ \mathrm{chosen}]\Big)^{2}",
-        see="Noise alone does not prevent the collapse: the logits grow until the noise no longer matters. The paper "
+        see="Noise alone seldom prevents a collapse: the logits can grow until the noise no longer matters. The paper "
         "combines it with the importance loss; set its weight w to 0 to see noise alone. A balanced load is not yet "
         "specialisation: compare the held-out losses.",
         source="arXiv:1701.06538, equations 4, 6 and 7, with one fixed σ in place of a learned one, and w = 0.1",
@@ -82,9 +82,9 @@ WORDS: dict[Remedy, Words] = {
         "few characters came and down where too many did. No auxiliary loss has a gradient in the weights.",
         formula=r"b_i \leftarrow b_i + u \cdot \mathrm{sign}(\bar{c} - c_i),\qquad "
         r"\mathrm{choose}\ \arg\max_i\,(p_i + b_i)",
-        see="First the collapse as without a method; when the bias has grown as large as the lead of the crowded "
-        "expert, others are chosen. The paper's step of 0.001 is meant for many thousand steps; 300 "
-        "are too few for it.",
+        see="With a small step it begins like the training without a method; when the bias has grown as large as the "
+        "lead of the crowded expert, others are chosen. The paper's step of 0.001 is meant for many thousand steps; "
+        "300 are too few for it.",
         source="arXiv:2408.15664, equation 3 and algorithm 1; there with a sigmoid in place of the softmax",
         code=routing.update_balance_bias_,
     ),

@@ -8,6 +8,7 @@ from pages.experts.routing import experiments, reading
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
+from tfcore.analysis import quantities
 from tfcore.analysis.experts import expert_scan
 from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order
 from tfcore.analysis.experts.routing_findings import expert_in_text, token_titles
@@ -67,7 +68,7 @@ def show() -> None:
     page.question(*QUESTION)
     page.how_it_is_computed(
         *programs,
-        formula=reading.FORMULA,
+        formula=reading.formula(now.model),
         code=(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan),
         papers="Specialisation in larger models: arXiv:2401.04088, section 5; arXiv:2202.08906, section 7.",
     )
@@ -101,7 +102,7 @@ def show_preferred(now: reading.Reading, found: ExpertTokens, layer: int, expert
             }
         ),
         alt=shown.alt,
-        caption=f"{shown.caption} A token goes to {now.top_k} experts.{pale}",
+        caption=f"{shown.caption} A token goes to {quantities.counted(now.top_k, 'expert')}.{pale}",
     )
 
 

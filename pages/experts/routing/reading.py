@@ -21,10 +21,6 @@ PAPERS = (
     "equations 2 and 3. Mixtral: arXiv:2401.04088. Expert choice: arXiv:2202.09368. Shared and finer experts: "
     "arXiv:2401.06066."
 )
-FORMULA = (
-    r"y = \sum_{i \in \mathrm{top}_k(W_r x)} w_i\, E_i(x), \qquad "
-    r"w_i = \frac{e^{(W_r x)_i}}{\sum_{j \in \mathrm{top}_k} e^{(W_r x)_j}}"
-)
 TRAINED = "stories-moe"
 SHARED = "stories-shared"
 UNTRAINED = "untrained"
@@ -144,6 +140,19 @@ def choose_layer(reading: Reading) -> tuple[int, int]:
     first, last = reading.layers[0], reading.layers[-1]
     layer = controls.slider("Layer", "layer", first, last, first)
     return layer, reading.layers.index(layer)
+
+
+def formula(name: str) -> str:
+    """The output of a layer with experts, LaTeX: weights that sum to 1 as in Mixtral, or probabilities as they are."""
+    experts = network(name)[0].config.experts
+    biased = " + b" if experts.bias_rate else ""
+    shared = r" + \sum_j E^{\mathrm{shared}}_j(x)" if experts.n_shared else ""
+    whole = experts.softmax == "after" or experts.renormalize
+    weight = r"\frac{p_i}{\sum_{j \in T} p_j}" if whole else "p_i"
+    return (
+        rf"p = \mathrm{{softmax}}(W_r x), \quad T = \mathrm{{top}}_k(p{biased}), \quad "
+        rf"y = \sum_{{i \in T}} w_i\, E_i(x){shared}, \quad w_i = {weight}"
+    )
 
 
 def parts(found: TextRouting, at: int) -> list[list[text.Part]]:

@@ -15,6 +15,7 @@ from tfcore import routing as routers
 from tfcore.analysis.experts import text_routing
 from tfcore.analysis.experts.routing_findings import token_titles
 from tfcore.analysis.experts.text_routing import RoutedText, TextRouting
+from tfcore.analysis.quantities import counted
 from tfcore.experts import mix
 from tfcore.figures.shown import Shown
 
@@ -64,7 +65,8 @@ def show() -> None:
             label=f"The text, each token with its experts in layer {layer}; click one for its probabilities",
         )
         shared = reading.network(now.model)[0].config.experts.n_shared
-        besides = f" Besides, every token goes through {shared} shared, which no router chooses." if shared else ""
+        also = f" Besides, every token goes through {counted(shared, 'shared expert')}, which no router chooses."
+        besides = also if shared else ""
         st.caption(
             f"Layer {layer}. Under each token its experts, as wide as their weight: a colour and a number for each."
             f" Click a token for its probabilities, an expert's bar for its tokens.{besides}"
@@ -79,15 +81,15 @@ def show() -> None:
     page.what_to_see(
         "Follow one word through the text: does it keep its expert? The line “Found” counts it, layer by layer: where "
         "equal tokens agree far more often than any two tokens, the token itself decides; where they agree less, the "
-        "context does. No expert is assigned to anything by hand. Training added a loss for a balanced load and one "
-        "that keeps the router's logits small (z-loss); in stories-moe 200 batches at its end moved a bias of each "
-        "expert towards an even load."
+        "context does. No expert is assigned to anything by hand. The training of stories-moe and stories-shared added "
+        "a loss for a balanced load and one that keeps the router's logits small (z-loss); after it, 200 batches moved "
+        "a bias of each expert towards an even load."
     )
     routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
     page.question(*QUESTION)
     page.how_it_is_computed(
         page.experiment(experiments.who_takes_what, routed, at, token),
-        formula=reading.FORMULA,
+        formula=reading.formula(now.model),
         code=(routers.choose_experts, routers.expert_weights, mix, text_routing.route),
         papers=reading.PAPERS,
     )
@@ -180,8 +182,8 @@ def show_load(now: reading.Reading, routing: TextRouting, at: int, expert: int) 
         on_click=go_to_expert,
         table=lambda: pd.DataFrame({"expert": np.arange(1, now.n_experts + 1), "tokens": routing.load[at]}),
         alt=shown.alt,
-        caption=f"{shown.caption} A token goes to {now.top_k} experts.{dots} Click a bar to see whose tokens these "
-        "are.",
+        caption=f"{shown.caption} A token goes to {counted(now.top_k, 'expert')}.{dots} Click a bar to see whose "
+        "tokens these are.",
     )
 
 

@@ -111,7 +111,7 @@ def show() -> None:
     page.question(*QUESTION)
     page.how_it_is_computed(
         page.experiment(experiments.other_rules, runs, change, at),
-        formula=reading.FORMULA,
+        formula=reading.formula(now.model),
         code=(
             routing.over_capacity,
             routing.choose_tokens,

@@ -58,9 +58,10 @@ def panel() -> None:
     latest = page.Latest()
     _live(left, right, matrices, temperature, latest)
     page.what_to_see(
-        "Drag the orange query of a token towards a blue key: their dot product grows, that key's weight with it, and "
-        "the token's ring (its output) moves towards the green value of that key. A longer query makes the same "
-        "weights sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, "
+        "Drag the orange query of a token outwards, in the direction of a blue key: their dot product grows. Where it "
+        "grows more than those of the other keys, so does its weight, and the token's ring (its output) moves towards "
+        "the green value of that key. A longer query in the same direction makes the weights sharper. Dragging a value "
+        "changes no weight, only the output. With the keyboard: Tab to a point, "
         "then the arrow keys, with Shift for larger steps."
     )
     page.question(

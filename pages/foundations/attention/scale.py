@@ -45,8 +45,9 @@ def _seed_slider() -> int:
 def products_panel() -> None:
     """Histograms of q . k, its variance beside d_k."""
     st.markdown(
-        "**A longer sum spreads wider.** q · k adds up d_k products. If the entries of q and k have mean 0 and "
-        "variance 1, each product does too, so the variance of the sum is d_k; dividing by √d_k brings it back to 1."
+        "**A longer sum spreads wider.** q · k adds up d_k products. If the entries of q and k are independent, with "
+        "mean 0 and variance 1, each product has these too, so the variance of the sum is d_k; dividing by √d_k "
+        "brings it back to 1."
     )
     tries = st.container()
     left, right = st.columns([1, 4], gap="medium")
@@ -96,7 +97,7 @@ def products_panel() -> None:
     page.what_to_see(
         "Move d_k: the left histogram spreads like √d_k, the right one stays. The normal curve is drawn from the "
         "variance alone, not fitted. At d_k = 1 the histogram is not normal at all, but sharply peaked with long "
-        "tails (its excess kurtosis is 6 / d_k); sums of many products are normal."
+        "tails (its excess kurtosis is 6 / d_k); sums of many products are nearly normal."
     )
     page.question(
         "Why divide by √d_k and not by d_k?",
@@ -123,8 +124,9 @@ def _histogram(result: ProductSpread, at: int, divided: bool) -> pd.DataFrame:
 def softmax_panel() -> None:
     """Entropy, largest weight and gradient against d_k, without and with the division."""
     st.markdown(
-        "**Large scores saturate the softmax.** Without the division one key takes nearly all the weight at random, "
-        "before anything is learned, and the gradient through the softmax, $p_i(\\delta_{ij} - p_j)$, falls towards 0."
+        "**Large scores saturate the softmax.** In a wide head without the division one key takes nearly all the "
+        "weight at random, before anything is learned, and the gradient through the softmax, $p_i(\\delta_{ij} - "
+        "p_j)$, falls towards 0."
     )
     page.try_this(
         {
@@ -150,8 +152,8 @@ def softmax_panel() -> None:
     page.what_to_see(
         "Without the division (diamonds) entropy falls and the largest weight rises with d_k; with it (circles) both "
         "stay nearly where they are. Every mark of the gradient lies on p (1 − p), which goes to 0 as p nears 1. Its "
-        "mean norm falls like 1 / √d_k, along the line of the theory: only queries whose two highest scores happen to "
-        "be close still have a gradient."
+        "mean norm follows the line of the theory, which in wide heads falls like 1 / √d_k: only queries whose two "
+        "highest scores happen to be close still have a gradient."
     )
     page.question(
         "With two keys, how large can an entry of the gradient be at most, and where?",

@@ -30,16 +30,25 @@ TEXT = "The king and the queen had a cat and a dog. The dog was happy, but the c
 WIDEST = 2.0  # where the colours of embedding products end; a word with itself is beyond that
 SCORE = 10.0  # and those of a head's scores
 MEASURES: dict[str, Measure] = {"product": "dot product", "cosine": "cosine"}
+PAIRS = {"cat and dog": ("cat", "dog"), "king and queen": ("king", "queen"), "happy and sad": ("happy", "sad")}
+OPPOSITES = "happy and sad"
 TRY: dict[str, dict[str, Any]] = {
-    "cat and dog": {"text": TEXT, "first": 7, "second": 10},
-    "king and queen": {"text": TEXT, "first": 1, "second": 4},
-    "happy and sad": {"text": TEXT, "first": 15, "second": 21},
     "cosine": {"measure": "cosine"},
-    "a previous-token head": {"layer": 1, "head": 1},
+    "a previous-token head of stories": {"model": MODEL, "layer": 1, "head": 1},
 }
 
 
 similarity = cache.of_model(max_entries=12)(experiments.similarity)
+
+
+def examples(model_name: str) -> dict[str, dict[str, Any]]:
+    """The pairs of words that are tokens of this model, where they stand in TEXT."""
+    tokens = [token.strip() for token in first_tokens(model_name, TEXT, TOKENS).tokens]
+    return {
+        name: {"text": TEXT, "first": tokens.index(one), "second": tokens.index(other)}
+        for name, (one, other) in PAIRS.items()
+        if one in tokens and other in tokens
+    }
 
 
 def panel() -> None:
@@ -50,7 +59,8 @@ def panel() -> None:
     with box:
         pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
     offer_real(model_name, pasted)
-    page.try_this(TRY)
+    pairs = examples(model_name)
+    page.try_this(pairs | TRY)
     _, tokens, total = first_tokens(model_name, pasted, TOKENS)
     if not tokens:
         say_nothing_read(
@@ -65,8 +75,8 @@ def panel() -> None:
     page.what_to_see(
         "The left map is symmetric: a dot product does not depend on the order of its two vectors. "
         f"{text.escape(closest or 'All tokens of this text are the same.')} Alike here means used alike, not meaning "
-        "the same: try “happy and sad”. The right map compares the same tokens through the head's own query and key "
-        "matrices, and is not symmetric: W_Q and W_K are two matrices."
+        f"the same{f': try “{OPPOSITES}”' if OPPOSITES in pairs else ''}. The right map compares the same tokens "
+        "through the head's own query and key matrices, and is not symmetric: W_Q and W_K are two matrices."
     )
     page.question(
         "If similar words are what matters, why does a head not simply use the embeddings' dot product?",
@@ -78,8 +88,8 @@ def panel() -> None:
         formula=r"s_{ij} = \frac{(W_Q x_i) \cdot (W_K x_j)}{\sqrt{d_k}}",
         code=(token_similarity, attention_scores),
         papers=(
-            "Queries and keys: arXiv:1706.03762, section 3.2. The scores include the rotation by position (RoPE, "
-            "arXiv:2104.09864) and come before the causal mask."
+            "Queries and keys: arXiv:1706.03762, section 3.2. The scores come before the mask, and in models with RoPE "
+            "(arXiv:2104.09864) after the rotation by position."
         ),
     )
 

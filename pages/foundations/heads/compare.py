@@ -167,7 +167,7 @@ def other_of(model_name: str) -> str:
 def words(experiment: page.Experiment) -> None:
     """What to see, the question, how it is computed."""
     page.what_to_see(
-        "A kind is measured on one text, and may change with it: compare the same head on another text. Two heads of "
+        "Here a kind is measured on one text, and may change with it: compare the same head on another. Two heads of "
         "one kind need not attend to the same tokens: beside another head stands the weight that both put on the same "
         "ones. Another model cuts the same text into tokens of its own; look whether it has a head of the same kind."
     )
@@ -179,7 +179,7 @@ def words(experiment: page.Experiment) -> None:
     page.how_it_is_computed(
         experiment,
         code=(overlap,),
-        papers="Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895",
+        papers="Many heads can be taken out at little loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895",
     )
 
 

@@ -31,7 +31,7 @@ def cuts(choice: Choice) -> None:
         page.try_this(
             {
                 "one head": {"n_heads": 1},
-                "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
+                **({"many small heads": {"n_heads": config.n_heads * 4}} if config.head_size % 4 == 0 else {}),
                 "as it was trained": {"n_heads": config.n_heads},
             }
         )
@@ -85,11 +85,11 @@ def cuts(choice: Choice) -> None:
         merged += "real models are trained with shared KV heads from the start, or further after merging."
     page.what_to_see(
         "With one head there is one map: the softmax of one score, the sum of the products of all heads. With many, "
-        "each map comes from few dimensions; the caption says how large the weights are. Sharing KV heads makes the "
-        f"KV cache smaller by the same factor. {merged}"
+        "each map comes from few dimensions; the caption says how large the weights are. Where g query heads share a "
+        f"KV head, the KV cache is g times smaller. {merged}"
     )
     page.question(
-        "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",
+        "Why does cutting one width into more heads cost no more parameters, but more memory for attention weights?",
         "W_Q, W_K and W_V are as wide as all heads together, however many those are. But each head has a map of its "
         "own, of tokens x tokens weights: twice the heads, twice the maps.",
     )

@@ -237,9 +237,10 @@ def words(latest: page.Latest) -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
         "A stripe just below the diagonal is a *previous-token head*. A strong first column is an *attention sink*: "
-        "much weight on the first token, whatever it is. Short slanted stripes far from the diagonal are *induction*: "
-        "at a token seen before, the head attends to the token that followed it there. *Rollout* multiplies the "
-        "layers, half of each being the residual connection: how much of each token could reach this position."
+        "much weight on the first token, whatever it is. A short slanted stripe far from the diagonal stands where a "
+        "text repeats itself: an *induction head* attends to the token after the earlier occurrence, a "
+        "*duplicate-token head* to the occurrence itself. *Rollout* multiplies the layers, half of each being the "
+        "residual connection: an estimate of how much of each token reaches this position."
     )
     page.question(
         "After “A little dog ran. The little”, which token does an induction head attend to from the second “little”?",

@@ -80,7 +80,7 @@ def portrait(reading: AttentionReading, layer: int, head: int, token: int) -> Sh
 def layer_mean(
     reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None, log: bool
 ) -> Shown:
-    """The mean of all heads of a layer: what they agree on, which is little."""
+    """The mean of all heads of a layer."""
     hidden = (hidden_sink(reading, layer),) if reading.hides_sink else ()
     figure, findings = map_of(reading, reading.found.patterns[layer].mean(0), token, view, window, log)
     return Shown(figure, findings + hidden)
@@ -152,7 +152,7 @@ def two_heads(reading: AttentionReading, layer: int, head: int, other_layer: int
 
 
 def two_texts(reading: AttentionReading, other: AttentionReading, layer: int, head: int, log: bool) -> Shown:
-    """One head on two texts: a head that does one thing does it on every text."""
+    """One head on two texts, and whether it is of the same kind on both."""
     shown = side(other, layer, head, log)
     same = same_kind(reading.found.heads, other.found.heads, layer, head)
     return Shown(shown.figure, (*shown.findings, same))

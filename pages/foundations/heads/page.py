@@ -52,7 +52,7 @@ SHOW = {"heads": every_head, "why": why, "compare": side_by_side, "cuts": cuts}
 
 page.begin(
     "What does each head attend to?",
-    "Each attention head of a trained model has attention weights of its own: one attends to the previous token, "
+    "Each attention head of a trained model has attention weights of its own: one may attend to the previous token, "
     "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
 )
 box, choice = st.columns([4, 1], vertical_alignment="bottom")

@@ -78,7 +78,7 @@ def why(choice: Choice) -> None:
         "that was written there before, so the score is a sum over pairs: what wrote at the query by what wrote at the "
         "key. Look at the bars first. Of an induction head, look for the column of a previous-token head in a layer "
         "below, which put the token before the key into the key. Scores matter through their differences alone: under "
-        "More settings take the score of another key away, and see why it looks here and not there."
+        "More settings subtract the score of another key, and see why it looks here and not there."
     )
     page.question(
         "Does a large cell mean that the head would look elsewhere without it?",

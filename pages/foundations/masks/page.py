@@ -74,7 +74,7 @@ MASKS: dict[Kind, tuple[str, str, list[str]]] = {
     ),
     "blocks": (
         "block-sparse",
-        "The own block, and earlier blocks at a stride (after Sparse Transformers, arXiv:1904.10509).",
+        "Its own block, and earlier blocks at a stride (after Sparse Transformers, arXiv:1904.10509).",
         ["block", "stride"],
     ),
 }

@@ -57,7 +57,7 @@ def beyond() -> None:
     page.what_to_see(
         f"{position_effects.losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "
         "rotations come in combinations that were not in the training data. Learned position embeddings beyond it "
-        "were never trained: they have their initial values. ALiBi's bias goes on as a straight line."
+        "were never trained: they are still random. ALiBi's bias goes on as a straight line."
     )
     page.question(
         "A model without positions has no information about order, has it? Why is its loss not far worse?",

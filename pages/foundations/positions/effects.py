@@ -49,7 +49,7 @@ def effects() -> None:
     page.try_this(
         {
             "a local head": {"model": MODEL, "of_head": 1},
-            "a distant head": {"model": MODEL, "of_head": 4},
+            "a head that reaches farther": {"model": MODEL, "of_head": 4},
             "hardly changed by RoPE": {"model": MODEL, "of_head": 5},
             "with learned positions": {"model": "stories-learned", "of_head": 0},
             "one word repeated": {"said": "no no no no no no no no no no no no"},
@@ -100,15 +100,15 @@ def effects() -> None:
         )
         st.dataframe(table, hide_index=True)
     page.what_to_see(
-        "ALiBi adds the same slope to every text. RoPE's change depends on the content of both tokens and on the "
+        "ALiBi adds the same biases to every text. RoPE's change depends on the content of both tokens and on the "
         "distance. Sinusoidal vectors go through W_Q and W_K like any other input, so their change depends on both "
         f"positions and on the content. This model was trained with {trained} positions, so only that picture is what "
         "the head computes; the others show what each scheme would do to the same head."
     )
     page.question(
         "Take a text of one word repeated. With which schemes do the weights of a row still differ?",
-        "All but none: without positions every row of weights is uniform. With ALiBi, RoPE and sinusoidal vectors they "
-        "depend on the distance: try it with the last button.",
+        "With all of them: only without positions is every row of weights uniform. With ALiBi and RoPE the weights "
+        "depend on the distance, with position embeddings on both positions: try it with the last button.",
     )
     page.how_it_is_computed(
         page.experiment(

@@ -98,7 +98,7 @@ def _of_a_model() -> None:
     page.try_this(
         {
             "a previous-token head": {"of": MODEL, "reader": 0},
-            "another": {"of": MODEL, "reader": 2},
+            "a head of another kind": {"of": MODEL, "reader": 2},
             "the first sixteen": {"of": MODEL, "positions": 16},
         }
     )

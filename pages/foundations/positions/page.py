@@ -25,9 +25,9 @@ PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
 
 page.begin(
     "How does a model know the order?",
-    "Attention scores do not depend on the order of the tokens. Each scheme adds positions in another place: "
-    "sinusoidal and learned position embeddings are **added to the embeddings**, RoPE **rotates queries and keys**, "
-    "ALiBi **lowers scores** with distance.",
+    "By themselves, attention scores do not depend on the order of the tokens. Each scheme adds positions in another "
+    "place: sinusoidal and learned position embeddings are **added to the embeddings**, RoPE **rotates queries and "
+    "keys**, ALiBi **lowers scores** with distance.",
 )
 scheme = controls.sections(
     "Scheme",

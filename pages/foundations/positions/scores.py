@@ -84,7 +84,7 @@ def rope() -> None:
         wavelengths(result.wavelengths, base, ())
     page.what_to_see(
         "Press Play: all arrows rotate, fast ones many times, but the angle between orange and blue stays, and the "
-        "dots lie on the line. Change the distance: fast pairs turn over, slow ones hardly move. For vectors with a "
+        "dots lie on the line. Change the distance: fast pairs turn over, slow ones move little. For vectors with a "
         "high cosine, the product falls with distance on the whole, because the fast pairs get out of phase; with a "
         "larger base it falls later, and models with a long context use one (LLaMA 3: 500,000)."
     )
@@ -119,7 +119,7 @@ def alibi() -> None:
         seq = controls.slider("Length (tokens)", "seq", 4, 128, 32, 4)
     result = linear(n_heads, head, seq)
     shown, bias_found = experiments.alibi(result, head), rope_and_alibi.head_bias(result, head)
-    slopes = str(rope_and_alibi.slope_range(result))
+    slopes = rope_and_alibi.slope_range(result)
     with left:
         st.metric(f"Slope of head {head}", bias_found.slope_text)
         st.metric("Mean distance", rope_and_alibi.head_reach(result, head).distance_text)
@@ -155,8 +155,8 @@ def alibi() -> None:
     with tries:
         page.try_this(
             {
-                "the steepest slope": {"head": 0},
-                "the flattest slope": {"head": n_heads - 1},
+                "the steepest slope": {"head": slopes.steepest_head},
+                "the flattest slope": {"head": slopes.flattest_head},
                 "12 heads": {"heads": 12, "head": 8},
                 "a longer sequence": {"seq": 128},
             }
@@ -231,10 +231,12 @@ def none() -> None:
         caption=f"{change} Output vectors, shape ({len(words)}, 64), first {figures.TABLE} dimensions.",
     )
     page.what_to_see(
-        "Without positions the left and the right table are the same to the last digits: what is left is the order "
-        "in which the sums are rounded. With any scheme they are not. With a causal mask even the model without "
-        "positions notices, because each token attends to another number of tokens. Computed by a Transformer of two "
-        "layers, four heads and random weights (the same seed for every scheme)."
+        "Without positions and without a mask the left and the right table are the same to the last digits: what is "
+        "left is the order in which the sums are rounded. With a scheme they differ where the shuffle changes what it "
+        "measures: ALiBi, which here counts distances in both directions, cannot tell a text from its reverse. With a "
+        "causal mask even the model without positions notices, because each token attends to another number of "
+        "tokens. Computed by a Transformer of two layers, four heads and random weights (the same seed for every "
+        "scheme)."
     )
     made_result = made(position_effects.shuffle_experiment, words, number, is_causal)
     page.question(

@@ -26,7 +26,7 @@ def sinusoidal() -> None:
     """The panel of the sinusoidal scheme."""
     st.markdown(
         "**Sinusoidal position embeddings: every position has its own vector of sines and cosines**, from a period of "
-        "2π tokens to one of nearly 2π · b, and a step of *k* is the same rotation everywhere."
+        "2π tokens to one below 2π · b, and a step of *k* is the same rotation everywhere."
     )
     page.try_this(
         {

@@ -102,12 +102,12 @@ def show(look: AlignmentLook, order: Order, attention: bool, repeats: AlignmentR
 def words(begun: Any, order: Order, attention: bool, repeats: Any) -> None:
     """What to see, the question, the drawer."""
     page.what_to_see(
-        "In 2014 translation was an **encoder** that read a sentence into one vector and a **decoder** that wrote from "
-        "it: quality fell with the length of the sentence. **Attention** was added so that the decoder can look back: "
-        "for each letter it writes, every state of the encoder gets a score against its own state, a softmax makes "
-        "weights of them, and it reads the weighted sum. The weights are the alignment: a diagonal for a copy, the "
-        "other diagonal for a reversal. Queries, keys and values are all here already; in 2017 the recurrence around "
-        "them was left out (arXiv:1706.03762)."
+        "In 2014 neural translation was an **encoder** that read a sentence into one vector and a **decoder** that "
+        "wrote from it: quality fell with the length of the sentence. **Attention** was added so that the decoder can "
+        "look back: for each letter it writes, every state of the encoder gets a score against its own state, a "
+        "softmax makes weights of them, and it reads the weighted sum. The weights are the alignment: once it is "
+        "learned, near the diagonal for a copy, near the other diagonal for a reversal. Queries, keys and values are "
+        "all here already; in 2017 the recurrence around them was left out (arXiv:1706.03762)."
     )
     page.question(
         f"The network with attention was trained on rows of up to {alignment.TRAINED[1]} letters. In longer ones fewer "

@@ -146,20 +146,20 @@ def place_table(found: Comparison) -> pd.DataFrame:
 def words(task: TaskName, begun: Any, against: Any, repeats: Any) -> None:
     """What to see, the question, the drawer."""
     page.what_to_see(
-        "**Copying** needs all letters at once: attention finds each where it stands, a state of fixed size has to "
-        "hold them all, and the RNN stays at guessing. **One letter** is what an LSTM was made for: it learns that "
-        "first, and the Transformer begins last. "
+        "What the kept trainings show. **Copying** needs all letters at once: attention finds each where it stands, a "
+        "state of fixed size has to hold them all, and the RNN stays at guessing. **One letter** is what an LSTM was "
+        "made for: it learns that first. "
         f"{comparison_findings.recall_over_seeds(comparison.kept_repeats('recall'))} "
         "**Sums**: the recurrent networks memorise those that they are trained on, and only the Transformer has more "
         "than a few of those held out right. On a short **text** in which the last few characters decide, "
-        "recurrence is the better start. A step of the Transformer takes longer here, though it computes all "
+        "recurrence is the better start. A step of the Transformer takes longest, though it computes all "
         "positions at once: that pays on hardware with many units (see “Time of one pass”)."
     )
     page.question(
-        "The LSTM recalls one letter perfectly and copies ten letters badly. Is its state too small for ten?",
-        "No: ten letters of 26 are 47 bits, and it has two states of more than a hundred numbers. What it lacks is a "
-        "simple way to write each letter to a place of its own and to read it from there; it has to learn an encoding "
-        "through the gradient, slowly. Attention leaves every letter where it is and looks it up.",
+        "The kept LSTM recalls one letter perfectly and copies ten letters badly. Is its state too small for ten?",
+        "No: ten letters of 26 are 47 bits, and it has two states of more than a hundred numbers each. What it lacks "
+        "is a simple way to write each letter to a place of its own and to read it from there; it has to learn an "
+        "encoding through the gradient, slowly. Attention leaves every letter where it is and looks it up.",
     )
     sizes = networks.equal_sizes(NetworkConfig(vocab_size=len(training.material(BEGIN[task]).names)))
     page.how_it_is_computed(

@@ -85,14 +85,14 @@ def words(begun: Any, sizes: NetworkConfig) -> None:
     """What to see, the question, the drawer."""
     real = kept_real_gradient()
     page.what_to_see(
-        "Training can only strengthen what a gradient reaches. In the **RNN** the way back from the output to a"
-        " token *d* steps earlier is a product of *d* matrices, each $\\mathrm{diag}(1 - h^2)\\,W_h$: it "
-        "shrinks, or explodes, by about the same factor per step, a straight line on this axis. The open marks "
-        "are that product, multiplied out without autograd. The **LSTM** adds a cell state whose own factor per"
-        " step is the forget gate (thin dotted line): with a gate near 1 the line is nearly level. In the "
-        "**Transformer** the way from any token to the output is as long as there are layers, whatever the "
-        "distance; SmolLM2, a real model of 30 layers, is level, too. Compare slopes, not heights: these depend on "
-        "how large each network's embeddings begin."
+        "Training can only strengthen what a gradient reaches. In the **RNN** the way back from the output to a token "
+        "*d* steps earlier is a product of *d* matrices, each $\\mathrm{diag}(1 - h^2)\\,W_h$: it shrinks, or "
+        "explodes, by about the same factor per step, a straight line on this axis. The open marks are that product, "
+        "multiplied out without autograd. The **LSTM** adds a cell state whose own factor per step is the forget gate "
+        "(thin dotted line): with a gate near 1 the line is nearly level. In the **Transformer** the way from any "
+        "token to the output is as long as there are layers, whatever the distance; in SmolLM2, a real model of 30 "
+        "layers, it falls little. Compare slopes, not heights: these depend on how large each network's embeddings "
+        "begin."
     )
     page.question(
         "Make the RNN's recurrent weights larger until its line no longer falls. Is the problem solved?",

@@ -81,8 +81,8 @@ def words(config: PassConfig, begun: Any) -> None:
     page.question(
         "On a processor that did everything independent at the same time, how long would each take for 2,048 tokens?",
         "The recurrent network 2,048 steps that wait for each other; the Transformer as many as it has layers (each of "
-        "a few products). That is why it is GPUs, with thousands of units, that made it the better choice. This "
-        "machine has few units, so it shows less of it.",
+        "a few products). GPUs, with thousands of units, made it the better choice; a CPU has few, so less of "
+        "it shows here.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.passes, begun, HEIGHT),

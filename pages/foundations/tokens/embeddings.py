@@ -105,7 +105,7 @@ def panel() -> None:
     """The rows of the table, by length and by likeness."""
     st.markdown(
         "**Each token has one row of the embedding table, learned like any other weight.** Rows with a high cosine "
-        "belong to tokens that occur in similar contexts."
+        "tend to belong to tokens that occur in similar contexts."
     )
     options = readers()
     page.try_this((TRY_REAL if models.REAL in options else {}) | TRY)
@@ -196,8 +196,8 @@ def _lengths(model: str, shown: Drawn, token: int) -> None:
         height=260,
         on_click=partial(choose, model),
         alt=str(finding),
-        caption=f"{finding} Low ids are special tokens, single bytes or characters, then merges or words, the frequent "
-        "ones first.",
+        caption=f"{finding} In most vocabularies low ids are special tokens, single bytes or characters, and then come "
+        "merges or words, the frequent ones first.",
         table=lambda: pd.DataFrame({"id": found.ids, "token": shown.pieces, "length": found.norms}),
     )
 

@@ -128,7 +128,7 @@ def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Ne
 
 
 def neighbours(found: Neighbours) -> Shown:
-    """Meaning as direction: the rows of the embedding table that point most nearly the same way."""
+    """The rows of the embedding table that point most nearly the same way."""
     names = [label(piece) for piece in found.pieces[1:]]
     return Shown(neighbours_figure(found, names, height=340), (nearest_tokens(found),))
 

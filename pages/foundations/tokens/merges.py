@@ -98,10 +98,9 @@ def replayed() -> None:
         "first, so they are merged first, also across the parts of a word: BPE counts pairs and knows no prefixes."
     )
     page.question(
-        "“unhappiness” is un + happy + ness. Why is there no token for “happi”?",
-        "Merges were learned from counts, not from grammar. With the tokenizer of stories, “app” and “iness” are "
-        "merged first, and no merge joins “h” to “app”. “ happy” with its space is one token, but here no space "
-        "stands before it.",
+        "“unhappiness” is un + happy + ness. Why has the tokenizer of stories no token for “happi”?",
+        "Merges were learned from counts, not from grammar. Of this word, “app” and “iness” are merged first, and no "
+        "merge joins “h” to “app”. “ happy” with its space is one token, but here no space stands before it.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.merges, made(bpe.word_merges, model_name, word), now),
@@ -186,8 +185,8 @@ def learned() -> None:
     with right:
         _learning(found, now)
     page.what_to_see(
-        f"{text.escape(bpe.shortening(found, now))} Suffixes and whole words become tokens where they are frequent; "
-        "nothing in the algorithm knows what a word is."
+        f"{text.escape(bpe.shortening(found, now))} Suffixes and whole words become tokens where they are frequent. "
+        "Grammar plays no part: the text is only split at spaces and punctuation first, and no merge reaches across."
     )
     page.question(
         "Why not learn merges until every word is one token?",

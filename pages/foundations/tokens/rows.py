@@ -46,7 +46,7 @@ def series() -> None:
             "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
             "no overlap": {"points": 16, "stride": 16},
             "one value per token": {"points": 1, "stride": 1},
-            "whole weeks": {"points": 7, "stride": 7},
+            "whole weeks": {"csv": CSV, "points": 7, "stride": 7},
             "a table with gaps": {"csv": FEW, "points": 3, "stride": 1, "window": 1},
         }
     )
@@ -126,7 +126,7 @@ def _windows(result: Windows, at: int) -> None:
 
 
 def protein() -> None:
-    """The panel on signal_tokens."""
+    """The panel on proteins."""
     page.try_this(
         {
             "ubiquitin": {"residues": UBIQUITIN},

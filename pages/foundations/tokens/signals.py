@@ -39,7 +39,7 @@ def image() -> None:
             "ViT-H/14": {"side": 224, "patch": 14},
             "ViT-B/32": {"side": 224, "patch": 32, "at": 16},
             "nearly pixels": {"side": 224, "patch": 4, "at": 900},
-            "a rest is lost": {"side": 224, "patch": 48, "at": 5},
+            "a border is lost": {"side": 224, "patch": 48, "at": 5},
             "twice the side": {"side": 448, "patch": 16, "at": 300},
         }
     )
@@ -66,9 +66,9 @@ def image() -> None:
     lengths = [signal_tokens.patch_count(side, p) for p in PATCHES]
     cost.curve(experiments.image(pixels, patch, PATCHES, at), PATCHES, lengths, "side of a patch")
     page.what_to_see(
-        "Halve the side of a patch and there are four times as many tokens, so sixteen times as many cells in every "
-        "attention map. In the row below the picture a patch stands beside its left and right neighbours, but the one "
-        "above it is a whole line away: only the position vectors can tell the model that they touch."
+        "Halve the side of a patch and there are about four times as many tokens, so sixteen times as many cells in "
+        "every attention map. In the row below the picture a patch stands beside its left and right neighbours, but "
+        "the one above it is a whole line away: only the position vectors can tell the model that they touch."
     )
     if own is None:
         source = made(signals.scene, side)
@@ -170,9 +170,9 @@ def sound() -> None:
     shown = experiments.cost(hops, lengths, hops.index(hop_ms), "hop (ms)", "a hop of {} ms")
     cost.curve(shown, hops, lengths, "hop (ms)")
     page.what_to_see(
-        "The windows overlap, so nothing falls between two frames. A long window tells pitches apart but blurs when "
-        "they began; a short one does the opposite. Whisper reads 30 seconds at a time, silence added at the end, and "
-        "a convolution with stride 2 halves the frames: at this hop "
+        "Where the window is longer than the hop, windows overlap and nothing falls between two frames. A long window "
+        "tells pitches apart but blurs when they began; a short one does the opposite. Whisper reads 30 seconds at a "
+        "time, silence added at the end, and a convolution with stride 2 halves the frames: at this hop "
         f"**{signal_tokens.speech_tokens(result.hop)}** for half a minute."
     )
     if own is None:
@@ -180,7 +180,8 @@ def sound() -> None:
     else:
         source = made(experiments.own_sound, "sound.wav")
     page.question(
-        "A second of speech has 16,000 samples, and about three words. How many tokens is it here, and as text?",
+        "A second of speech has 16,000 samples, and about three words. How many tokens is it with Whisper's hop of "
+        "10 ms, and as text?",
         "100 frames, 50 tokens after the stride; as text about four. Sound says more than words (who, how, what "
         "noise), but most of the difference is that a frame is cut by the clock, not by meaning.",
     )

@@ -39,16 +39,16 @@ KINDS = {
 # texts of KINDS with the same content
 LANGUAGES = {"English": "a children's story", "German": "German", "Russian": "Russian", "Hindi": "Hindi"}
 SEEN = (
-    "Each token has one colour in all three rows, so you see which letters it stands for. Frequent words are one "
-    "token, rare words fall into several. "
+    "Each token has one colour in all three rows, so you see which letters it stands for. In most vocabularies a "
+    "word frequent in the texts they were made from is one token, and a rare word falls into several. "
 )
 NEVER_LOST = (
     "The space before a word belongs to its token (·). A character that has no token of its own is never lost: it "
     "becomes tokens of its **bytes** (orange), at most four for one character."
 )
 SPLIT = (
-    "What is grey is left out: this tokenizer changes a text before it cuts it, so the text cannot be had back "
-    "from its ids exactly. WordPiece marks what continues a word (\\#\\#)."
+    "What is grey is left out: this tokenizer changes a text before it cuts it, so the text cannot be "
+    "recovered from its ids exactly. WordPiece marks what continues a word (\\#\\#)."
 )
 TRY = {
     "a story": {"text": KINDS["a children's story"]},
@@ -102,8 +102,9 @@ def panel() -> None:
     page.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
     page.question(
         "A vocabulary is learned mostly from English. What does that mean for other languages?",
-        f"More tokens for the same content. {text_pieces.tokens_of_texts(model_name, texts, LANGUAGES)} More tokens "
-        "cost more computation and fill the context sooner; vocabularies learned from many languages narrow the gap.",
+        f"Usually more tokens for the same content. {text_pieces.tokens_of_texts(model_name, texts, LANGUAGES)} More "
+        "tokens cost more computation and fill the context sooner; vocabularies learned from many languages narrow "
+        "the gap.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS})),

@@ -64,7 +64,7 @@ CHAPTERS = {
     "Model": {
         "Parameters": (
             "model/parameters/page.py",
-            "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
+            "Where are the parameters, and what do they cost? Published models, or one of your own by sliders.",
         ),
         "Architectures": (
             "model/architectures/page.py",
@@ -138,7 +138,7 @@ CHAPTERS = {
         ),
         "In-context learning": (
             "inside/in_context/page.py",
-            "What does it learn from the prompt alone? Give 0 to 16 examples, with right and with random labels.",
+            "What does a model learn from the prompt alone? Give 0 to 16 examples, with right and with random labels.",
         ),
         "Features": (
             "inside/features/page.py",
@@ -146,7 +146,7 @@ CHAPTERS = {
         ),
         "Probing": (
             "inside/probing/page.py",
-            "What can be read off the stream by a straight line? Probes by layer, beside a control task.",
+            "What can a linear classifier read off the residual stream? Probes by layer, beside a control task.",
         ),
         "Circuits": (
             "inside/circuits/page.py",
@@ -254,7 +254,7 @@ with st.expander("A map of the model: every part leads to the page about it"):
     st.session_state[stage.BELOW] = controls.last("model")
     model_map.show(controls.last("model"))
 st.caption(
-    "Pictures are computed while you look; what takes hours is stored, and its page says so. Of the 16 sequences of "
-    "a training step, stories had 2 of repeated random tokens: hence its induction heads. Papers: arXiv:1706.03762 "
-    "(attention), arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
+    "Pictures are computed while you look; what takes hours is stored, and its page says so. The induction heads of "
+    "stories come from repeated random tokens, 2 of every 16 sequences it was trained on with text. Papers: "
+    "arXiv:1706.03762 (attention), arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
 )

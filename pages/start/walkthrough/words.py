@@ -33,10 +33,11 @@ class Words:
 _NORM = Words(
     "norm",
     "Normalise each token",
-    "$norm_name: every token's vector is brought to the same size, whatever its size was before.",
+    "$norm_name: every token's vector is brought to the same size, whatever its size was before, and then scaled by a "
+    "learned factor for each column.",
     "$norm",
     r"\text{norm}",
-    "Pale rows become as strong as the others. $norm_keeps",
+    "Where rows still differ in strength, that comes from what is learned for each column. $norm_keeps",
     "norm",
 )
 _ADD = Words(
@@ -55,7 +56,7 @@ _AFTER = Words(
     "The output of this sublayer is normalised before it is added to the residual stream.",
     "$norm",
     r"\text{norm}",
-    "Apart from a learned factor for each column, all rows now have the same size.",
+    "Apart from what is learned for each column, all rows now have the same size.",
     "norm",
 )
 
@@ -73,8 +74,8 @@ WORDS: dict[str, Words] = {
     "tokens": Words(
         "tokens",
         "Cut into tokens",
-        "The tokenizer cuts the text into the pieces of its vocabulary. Pieces that were frequent in the texts it was "
-        "made from are long, often a whole word; rare words fall into several.",
+        "The tokenizer cuts the text into pieces of its vocabulary. In most vocabularies a word that was frequent in "
+        "the texts they were made from is one piece, and a rare word is cut into several.",
         r"(c_1 \dots c_n) \to (t_1 \dots t_T)",
         r"\text{cut}",
         "Colours show which characters went into which token; a dot is a space. From here on, one token is one row of "
@@ -104,8 +105,8 @@ WORDS: dict[str, Words] = {
     "scaling": Words(
         "scale",
         "Scale the embeddings",
-        "The embeddings are multiplied by the square root of their width. The paper gives no reason; beside positions "
-        "that are added next, they weigh more.",
+        "The embeddings are multiplied by the square root of their width. The paper gives no reason; where position "
+        "embeddings are added, these weigh less beside them.",
         r"x \leftarrow \sqrt{d_{model}}\, x = $root_d_model\, x",
         r"\times\sqrt{d}",
         "The same pattern, stronger (arXiv:1706.03762, section 3.4).",
@@ -132,7 +133,9 @@ WORDS: dict[str, Words] = {
     ),
     "embedding-norm": _NORM,
     "norm-1": replace(
-        _NORM, sentence="$norm_name. $before token's vector is brought to the same size before attention reads it."
+        _NORM,
+        sentence="$norm_name. $before token's vector is brought to the same size, and then scaled by a learned factor "
+        "for each column, before attention reads it.",
     ),
     "qkv": Words(
         "Q, K, V",
@@ -158,28 +161,29 @@ WORDS: dict[str, Words] = {
     "qk-norm": Words(
         "QK-norm",
         "Normalise queries and keys",
-        "QK-norm: each query and each key is brought to the same size, which bounds every score.",
+        "QK-norm: each query and each key is brought to the same size, apart from a learned factor for each column, "
+        "which bounds every score.",
         r"q \leftarrow \mathrm{norm}(q), \; k \leftarrow \mathrm{norm}(k)",
         r"\text{norm}",
-        "Rows of Q and K have the same size now (arXiv:2010.04245).",
+        "Where rows of Q or of K still differ in strength, that comes from the learned factors (arXiv:2010.04245).",
         "norm",
     ),
     "rotation": Words(
         "RoPE",
         "Rotate by position",
         "Rotary position embedding (RoPE): pairs of columns of queries and keys are rotated by an angle that grows "
-        "with their position. That is how this model knows the order of tokens.",
+        "with their position. That tells this model how far apart two tokens are.",
         r"q_m \leftarrow R_m\, q_m, \quad k_n \leftarrow R_n\, k_n",
         r"R_m",
-        "The first row stays as it is, because the angle at position 0 is 0. Later rows change, most of all in the "
-        "columns that rotate fast. Nothing was added to the embeddings (arXiv:2104.09864).",
+        "The first row stays as it is, because the angle at position 0 is 0. Later rows change; columns that rotate "
+        "slowly hardly do. Nothing was added to the embeddings (arXiv:2104.09864).",
         "position",
     ),
     "scores": Words(
         "scores",
         "Attention scores: query times key",
-        "The dot product of each token's query with every token's key: the more they point the same way, and the "
-        "longer they are, the higher the score.",
+        "The dot product of each token's query with every token's key: the more they point the same way, the higher "
+        "the score; the longer they are, the farther it is from 0.",
         r"S_{ij} = q_i \cdot k_j, \quad S = QK^\top",
         r"Q K^\top",
         "Here tokens are compared with each other: a row is a query token, a column a key token. Red is a score above "
@@ -187,10 +191,10 @@ WORDS: dict[str, Words] = {
         "attention",
     ),
     "scaled": Words(
-        "÷ √d",
+        "$scale_label",
         "Scale the scores",
-        "All scores are multiplied by the same factor. Without it, scores of wide heads would be so far apart that the "
-        "softmax gave nearly all weight to one token.",
+        "All scores are multiplied by the same factor. Dot products spread wider in wider heads, and the softmax of "
+        "scores far apart gives nearly all weight to one token.",
         r"S \leftarrow S \cdot $scale_words",
         r"$scale_sign",
         "The same pattern: both pictures have one range of colours (arXiv:1706.03762, section 3.2.1).",
@@ -199,8 +203,8 @@ WORDS: dict[str, Words] = {
     "bias": Words(
         "bias",
         "Add a position bias",
-        "A number that depends on the distance between the two tokens is added to each score: that is how this model "
-        "knows their order.",
+        "A number that depends on the distance between the two tokens is added to each score. That tells this model "
+        "how far apart they are.",
         r"S_{ij} \leftarrow S_{ij} + b_{i-j}",
         r"+\,b",
         "The bias depends on the distance alone, so each diagonal changes by one and the same number.",
@@ -230,7 +234,7 @@ WORDS: dict[str, Words] = {
         "Each token gets the sum of the values of all tokens it attends to, each times its attention weight.",
         r"z_i = \sum_j A_{ij}\, v_j, \quad Z = A V",
         r"A V",
-        "Where a row of A is strong in one place only, its row of the result is a copy of that token's row of V.",
+        "Where a row of A is strong in one place only, its row of the result is close to that token's row of V.",
         "value",
     ),
     "concat": Words(
@@ -287,7 +291,8 @@ WORDS: dict[str, Words] = {
     "router": Words(
         "router",
         "Router: which experts?",
-        "A linear layer gives each token a probability for each of $n_experts experts; it goes to the best.",
+        "A linear layer gives each token a probability for each of $n_experts experts. The token goes to "
+        "$chosen_words.",
         r"p = \mathrm{softmax}(x\,W_r)",
         r"W_r",
         "Strong: the experts with the highest probability.",
@@ -310,7 +315,7 @@ WORDS: dict[str, Words] = {
         "$norm_name: after the last block the residual stream is normalised once more before the unembedding.",
         "$norm",
         r"\text{norm}",
-        "$blocks blocks have written into these rows. The next stages read each row's prediction from it.",
+        "$blocks blocks have written into these rows. What the model says of each token is read from its row.",
         "norm",
     ),
     "mlm-head": Words(
@@ -319,7 +324,7 @@ WORDS: dict[str, Words] = {
         "The masked language model's head begins with one more linear layer, its activation and a norm.",
         r"y = \mathrm{norm}(\mathrm{act}(x\,W + b))",
         r"W",
-        "As in BERT (arXiv:1810.04805, section 3.1).",
+        "As in BERT's published code; the paper (arXiv:1810.04805, section 3.1) names the softmax alone.",
         "embedding",
     ),
     "logits": Words(
@@ -338,7 +343,7 @@ WORDS: dict[str, Words] = {
         "The same function as in attention: logits become probabilities that sum to 1 over the whole vocabulary.",
         r"p_t = e^{\ell_t} \Big/ \sum_u e^{\ell_u}",
         r"\text{softmax}",
-        "A logit higher by 1 is a probability e = 2.72 times as large, one higher by 5 one 148 times as large.",
+        "A token whose logit is higher by 1 is e = 2.72 times as likely; by 5, e⁵ = 148 times.",
         "accent",
     ),
     "top-5": Words(
@@ -377,6 +382,15 @@ SAID: dict[str, str] = {
     "mlm-head": "dense",
     "top-5": "prediction",
 }
+# What comes out at the other end of an encoder: tokens in the place of the masked one, or vectors alone.
+_MASKED_SEE = (
+    "Left is what goes in, spaces as dots; right is what comes out at the other end of the map: how likely each token "
+    "is in the place of the masked one. Press Play, or the right arrow key, to see how the one becomes the other."
+)
+_VECTORS_SEE = (
+    "This is what goes in, spaces as dots. At the other end of the map this model has a vector for each token. Press "
+    "Play, or the right arrow key, to see how it gets there."
+)
 _FILLED = (
     "The most likely tokens at the masked position. A bidirectional model is trained to predict masked tokens; it does "
     "not generate text from left to right."
@@ -389,6 +403,10 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str) -> Words:
     plain, given = WORDS[stage], values_for_words(config, stage, layer, answer)
     if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
         plain = _NORM
+    if stage == "characters" and config.architecture == "encoder":
+        masked, vectors = r"p(\text{masked})", r"(y_1 \dots y_T)"
+        ends, see = (vectors, _VECTORS_SEE) if config.head == "none" else (masked, _MASKED_SEE)
+        plain = replace(plain, equation=r"(c_1, c_2, \dots, c_n) \to " + ends, see=see)
     if stage == "top-5" and config.architecture == "encoder":
         plain = replace(
             plain,

@@ -95,4 +95,5 @@ def test_what_is_said_of_a_head_is_of_that_head():
 def test_slopes_go_from_the_steepest_to_the_flattest():
     found = rope_and_alibi.slope_range(rope_and_alibi.linear_biases(12, 3, 8))
     assert (found.steepest, found.flattest) == pytest.approx((2**-0.5, 2**-8))
+    assert (found.steepest_head, found.flattest_head) == (8, 7)  # they are interleaved
     assert str(found) == "12 slopes, from 0.707 to 0.00391."

@@ -119,11 +119,18 @@ def test_the_last_token_and_what_it_attends_to(walked):
     weights[3, 1], weights[0, 2] = 0.7, 0.9
     softmax = said(walked, "softmax", tensor(np.ones((4, 4))), tensor(weights))
     assert (softmax.token, softmax.key, softmax.key_at, softmax.weight) == (" d", " b", 1, 0.7)
-    assert str(softmax) == "The last token, '·d', gives most of its attention to '·b' (1): 0.70; each row sums to 1."
+    assert str(softmax) == "The last token, '·d', attends most to '·b' (1), with the weight 0.70; each row sums to 1."
     values = said(walked, "values", (tensor(weights), tensor(np.ones((4, 8)))), tensor(np.ones((4, 8))))
     assert str(values) == (
         "Each row is an average of rows of V; that of '·d' mixes 4 of them, '·b' with the weight 0.70."
     )
+
+
+def test_a_window_lets_fewer_values_through():
+    windowed = walk(small.model(window=2), [1, 2, 3, 4], 1)
+    weights = windowed.tensors["attn.pattern"][0]
+    found = said(windowed, "values", (tensor(weights), tensor(np.ones((4, 8)))), tensor(np.ones((4, 8))))
+    assert found.mixed == (weights[3] > 0).sum() == 2
 
 
 def test_what_is_said_of_an_activation(walked):
@@ -142,7 +149,7 @@ def test_an_activation_of_nothing_is_nothing():
 def test_the_expert_of_the_last_token(walked):
     shares = np.array([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.25, 0.55]])
     found = said(walked, "router", tensor(np.ones((4, 5))), tensor(shares))
-    assert str(found) == "The last token, '·d', would give expert 2 the most: 0.55."
+    assert str(found) == "For the last token, '·d', expert 2 has the highest probability: 0.55."
 
 
 def test_what_a_picture_shows_and_how_its_colours_are_read():

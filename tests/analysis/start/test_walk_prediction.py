@@ -67,6 +67,7 @@ def test_logits_and_probabilities_at_the_position_looked_at(walked):
     assert likely.tokens == tuple(f"t{i}" for i in logits.topk(3).indices.tolist())
     assert likely.probabilities == pytest.approx(probabilities[:3], abs=1e-5)
     assert likeliest_token(walked).token == likely.tokens[0]
+    assert not likeliest_token(walked).filled
     assert likeliest_token(walked).probability == pytest.approx(probabilities[0], abs=1e-5)
 
 
@@ -80,7 +81,9 @@ def test_what_is_said_of_the_prediction():
     assert str(LikelyTokens((" dog", "\n"), (0.9512, 0.01), 2048)) == (
         "The 2 most likely tokens: '·dog' 95.1%, '⏎' 1.0%; of 2,048 tokens."
     )
-    assert str(LikeliestToken(" dog", 0.9512)) == "With the likeliest token, '·dog' (95.1%), the text goes on."
+    said = "the most likely token, '·dog' (95.1%)."
+    assert str(LikeliestToken(" dog", 0.9512, False)) == f"The text goes on with {said}"
+    assert str(LikeliestToken(" dog", 0.9512, True)) == f"The masked token is replaced by {said}"
 
 
 @pytest.mark.parametrize(("architecture", "text", "at"), [("decoder", "abcX", 3), ("encoder", "aXc", 1)])
@@ -158,9 +161,9 @@ def test_values_for_words_are_those_of_the_config():
 @pytest.mark.parametrize(
     ("top_k", "shared", "words"),
     [
-        (1, 0, "the expert with the highest probability"),
-        (2, 1, "the 2 experts with the highest probability and the shared expert"),
-        (3, 2, "the 3 experts with the highest probability and the 2 shared experts"),
+        (1, 0, "the chosen expert"),
+        (2, 1, "the 2 chosen experts and the shared expert"),
+        (3, 2, "the 3 chosen experts and the 2 shared experts"),
     ],
 )
 def test_experts_in_words(top_k, shared, words):
@@ -214,3 +217,27 @@ def test_a_gated_layer_has_two_matrices_on_the_way_up():
         assert (r"\odot" in given["act"]) == gates
     assert given["before"] == "After 1 other block, each"
     assert values_for_words(small.config(n_layers=4), "up", 2, "'dog'")["before"] == "After 2 other blocks, each"
+
+
+def test_a_masked_token_is_replaced():
+    model, tokenizer = load("fill")
+    assert likeliest_token(walk_text(model, tokenizer, "The dog", 8, 0, hidden=1)).filled
+
+
+def test_what_is_said_of_the_experts_a_token_goes_to():
+    for experts, chosen, through in (
+        (ExpertsConfig(top_k=1), "the expert with the highest probability", "the chosen expert"),
+        (
+            ExpertsConfig(top_k=2, n_shared=1, bias_rate=0.001),
+            "the 2 experts with the highest probability, after a bias of their own is added that counts for the choice "
+            "alone",
+            "the 2 chosen experts and the shared expert",
+        ),
+    ):
+        given = values_for_words(small.config(experts=experts), "router", 0, "")
+        assert (given["chosen_words"], given["expert_words"]) == (chosen, through)
+
+
+def test_only_a_division_by_the_root_is_called_so():
+    labels = {scale: values_for_words(small.config(attn_scale=scale), "scaled", 0, "") for scale in (None, 1.0)}
+    assert [given["scale_label"] for given in labels.values()] == ["÷ √d", "scale"]

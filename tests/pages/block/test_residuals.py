@@ -77,6 +77,12 @@ def test_the_losses_are_those_of_the_model_with_these_sublayers_off():
     assert float(run(test).metric[1].value) == pytest.approx(one, abs=0.006)
 
 
+def test_on_a_story_the_mean_loss_grows_with_the_number_left_out():
+    found = ablation_panel.all_losses(ablation_panel.MODEL, ablation_panel.TEXT, ablation_panel.TOKENS)
+    means = [found.loss[found.removed == left_out].mean() for left_out in range(len(ablation_panel.KEYS) + 1)]
+    assert means == sorted(means), "as the page says"
+
+
 def test_the_texts_go_on_and_change_with_the_set():
     test = opened(part="Skip blocks")
     texts = [m.value for m in test.markdown if m.value.startswith("**Continuation")]

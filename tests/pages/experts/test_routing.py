@@ -268,3 +268,17 @@ def test_of_many_experts_per_token_four_are_tried(monkeypatch):
     slider = opened(show="what if").slider(key="k")
     st.cache_data.clear()
     assert (slider.min, slider.max, slider.value) == (1, 4, 4)
+
+
+def test_the_formula_is_that_of_the_model():
+    """Mixtral's weights sum to 1; those of stories-shared are the probabilities, and a shared expert is added."""
+    moe, shared = reading.formula("stories-moe"), reading.formula("stories-shared")
+    assert r"w_i = \frac{p_i}{\sum_{j \in T} p_j}" in moe
+    assert shared.endswith("w_i = p_i")
+    assert ("shared" in moe, "shared" in shared) == (False, True)
+    assert "p + b" in moe
+    assert "p + b" in shared
+    for name in (reading.TRAINED, reading.SHARED):
+        found = route(reading.network(name)[0], truth(model=name)[0])
+        summed = found.weights.sum(-1)
+        assert np.allclose(summed, 1, atol=1e-5) == (name == reading.TRAINED)

@@ -20,7 +20,7 @@ from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore import shipped
+from tfcore import available, shipped
 from tfcore.analysis.start.walk_findings import stage_finding
 from tfcore.analysis.start.walk_tensors import stage_tensors
 from tfcore.analysis.start.walkthrough import walk, walk_stages
@@ -114,6 +114,13 @@ def test_of_a_long_text_the_last_tokens_are_walked():
     assert stage_data(test)["tokens"][-3:] == [".", "·The", "·little"]
     assert len(stage_data(test)["tokens"]) == 32
     assert "the last 32 are used here" in visits.said(test, "caption")
+
+
+@pytest.mark.parametrize(("name", "said"), [("stories", "the next"), ("fill", "masked one"), ("minilm", "a vector")])
+def test_the_first_stage_says_what_comes_out_of_this_model(name, said):
+    if name not in available():
+        pytest.skip(f"{name} is not here")
+    assert said in words(cache.model(name)[0].config, "characters", 0, "").see
 
 
 def test_every_stage_has_one_name_of_its_own_and_a_link_may_say_either():

@@ -267,11 +267,13 @@ def head_reach(result: LinearBiases, head: int) -> HeadReach:
 
 @dataclass(frozen=True, slots=True)
 class SlopeRange(Finding):
-    """The steepest and the flattest slope."""
+    """The steepest and the flattest slope, and the heads that have them: 8 and 7 of 12, first and last of 8."""
 
     n_heads: int
     steepest: float
     flattest: float
+    steepest_head: int
+    flattest_head: int
 
     @property
     def sentence(self) -> str:
@@ -279,5 +281,7 @@ class SlopeRange(Finding):
 
 
 def slope_range(result: LinearBiases) -> SlopeRange:
-    """Both ends of the slopes."""
-    return SlopeRange(len(result.slopes), float(result.slopes.max()), float(result.slopes.min()))
+    """Both ends of the slopes, and whose they are."""
+    slopes = result.slopes
+    heads = int(slopes.argmax()), int(slopes.argmin())
+    return SlopeRange(len(slopes), float(slopes.max()), float(slopes.min()), *heads)

@@ -56,6 +56,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "norm_keeps": _NORM_KEEPS[config.norm],
         "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
         "added": "attention" if stage == "add-1" else "feed-forward",
+        "scale_label": "÷ √d" if by_root else "scale",
         "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}"
         if by_root
         else f"{scale:.4g}",
@@ -72,6 +73,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         if config.architecture == "encoder"
         else "Each row rates what may follow its own token, the last row what follows the text.",
         "ff_share": f"{feed_forward_share(config, layer):.0%}",
+        "chosen_words": _chosen_words(config),
         "expert_words": _expert_words(config),
         "n_experts": config.experts.n_experts if config.experts else 0,
         "top_k": config.experts.top_k if config.experts else 0,
@@ -107,14 +109,24 @@ def _mask_words(config: ModelConfig, layer: int) -> str:
     return f"{kind}." if window is None else f"{kind}, within a sliding window of {window} tokens."
 
 
+def _chosen_words(config: ModelConfig) -> str:
+    """The experts that a router chooses for a token."""
+    if config.experts is None:
+        return "its experts"
+    best = "the expert" if config.experts.top_k == 1 else f"the {config.experts.top_k} experts"
+    own = "its" if config.experts.top_k == 1 else "their"
+    biased = f", after a bias of {own} own is added that counts for the choice alone"
+    return f"{best} with the highest probability{biased if config.experts.bias_rate else ''}"
+
+
 def _expert_words(config: ModelConfig) -> str:
     """How many experts a token goes through."""
     if config.experts is None:
         return "its experts"
-    best = "the expert" if config.experts.top_k == 1 else f"the {config.experts.top_k} experts"
+    best = "the chosen expert" if config.experts.top_k == 1 else f"the {config.experts.top_k} chosen experts"
     shared = config.experts.n_shared
     always = "" if not shared else " and the shared expert" if shared == 1 else f" and the {shared} shared experts"
-    return f"{best} with the highest probability{always}"
+    return f"{best}{always}"
 
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts

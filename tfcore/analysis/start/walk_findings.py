@@ -300,7 +300,7 @@ class LastRow(Finding):
         token: the last.
         key, key_at: the token it attends to most.
         weight: how much.
-        mixed: number of rows of V that are averaged, where they are; None at the softmax.
+        mixed: number of rows of V that are averaged: those the mask lets through; None at the softmax.
     """
 
     token: str
@@ -313,8 +313,8 @@ class LastRow(Finding):
     def sentence(self) -> str:
         token, key, weight = visible(self.token), visible(self.key), f"{self.weight:.2f}"
         if self.mixed is None:
-            most = f"gives most of its attention to '{key}' ({self.key_at})"
-            return f"The last token, '{token}', {most}: {weight}; each row sums to 1."
+            most = f"attends most to '{key}' ({self.key_at}), with the weight {weight}"
+            return f"The last token, '{token}', {most}; each row sums to 1."
         mixed = f"that of '{token}' mixes {self.mixed} of them, '{key}' with the weight {weight}"
         return f"Each row is an average of rows of V; {mixed}."
 
@@ -355,7 +355,7 @@ def activity(before: ndarray, after: ndarray) -> Activity:
 
 @dataclass(frozen=True, slots=True)
 class Routed(Finding):
-    """The expert with the largest share of the last token, and that share."""
+    """The expert with the highest probability for the last token, and that probability."""
 
     token: str
     expert: int
@@ -363,7 +363,8 @@ class Routed(Finding):
 
     @property
     def sentence(self) -> str:
-        return f"The last token, '{visible(self.token)}', would give expert {self.expert} the most: {self.share:.2f}."
+        token, share = visible(self.token), f"{self.share:.2f}"
+        return f"For the last token, '{token}', expert {self.expert} has the highest probability: {share}."
 
 
 def _routed(stage: _Stage) -> Routed:
@@ -384,7 +385,9 @@ _FINDINGS: dict[str, Callable[[_Stage], Finding]] = {
     **dict.fromkeys(("scaled", "bias"), _spread),
     "mask": _blocked,
     "softmax": lambda stage: _last_row(stage, stage.tensors.made.values, None),
-    "values": lambda stage: _last_row(stage, stage.tensors.read.values, len(stage.tokens)),
+    "values": lambda stage: _last_row(
+        stage, stage.tensors.read.values, int(stage.walk.tensors["allowed"][len(stage.tokens) - 1].sum())
+    ),
     "concat": lambda stage: _head_columns(stage, stage.tensors.made, stage.tensors.made.values.shape[1]),
     "activation": lambda stage: activity(stage.tensors.read.values, stage.tensors.made.values),
     "router": _routed,

@@ -132,19 +132,22 @@ def likely_tokens(walked: WalkedText, top: int) -> LikelyTokens:
 
 @dataclass(frozen=True, slots=True)
 class LikeliestToken(Finding):
-    """The most likely token and its probability."""
+    """The most likely token and its probability; `filled` where it takes the place of a masked token."""
 
     token: str
     probability: float
+    filled: bool
 
     @property
     def sentence(self) -> str:
-        return f"With the likeliest token, '{visible(self.token)}' ({self.probability:.1%}), the text goes on."
+        token = f"the most likely token, '{visible(self.token)}' ({self.probability:.1%})"
+        return f"The masked token is replaced by {token}." if self.filled else f"The text goes on with {token}."
 
 
 def likeliest_token(walked: WalkedText) -> LikeliestToken:
     """The most likely token at the position looked at."""
-    return LikeliestToken(walked.candidates[0], float(walked.walk.probabilities[walked.walk.position, 0]))
+    probability = float(walked.walk.probabilities[walked.walk.position, 0])
+    return LikeliestToken(walked.candidates[0], probability, walked.walk.config.architecture == "encoder")
 
 
 def with_next_token(walked: WalkedText) -> tuple[list[str], int]:
