@@ -75,9 +75,10 @@ def panel() -> None:
         )
     page.what_to_see(
         "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens stays far "
-        "above that of unlimited tokens. Against compute every size has a range where it is the best one, and the "
-        "dashed line, the compute-optimal frontier, touches them all (of Kaplan's law the frontier alone is drawn). "
-        f"{law_curves.frontier_exponent()} Kaplan's law has no E: its loss goes to zero, below the entropy of any text."
+        "above the end of that of unlimited tokens. Against compute every size has a range where it is the best one, "
+        "and the dashed line, the compute-optimal frontier, touches them all (of Kaplan's law the frontier alone is "
+        f"drawn). {law_curves.frontier_exponent()} Kaplan's law has no E: its loss goes to zero, below the entropy of "
+        "any text."
     )
     page.question(
         "GPT-3 trained 175 B parameters on 300 B tokens. Did parameters or tokens limit its loss more?",
