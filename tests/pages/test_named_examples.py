@@ -72,7 +72,7 @@ def test_one_induction_head_of_stories_can_be_missed_and_both_cannot(stories):
 
 
 def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
-    found, pieces = stream.every_guess(*stories, TEXT, TOKENS, residual_stream.stages(stories[0].config))
+    found, pieces = stream.every_guess(stories[0], stories[1], TEXT, TOKENS, residual_stream.stages(stories[0].config))
     first = {stage: guesses[-1][0] for stage, guesses in zip(found.stages, pieces, strict=True)}
     assert [first[f"blocks.{stage}"] for stage in ("0.resid_post", "1.resid_mid")] == [" red", " ball"]
     assert set(list(first.values())[3:]) == {" ball"}
@@ -96,7 +96,7 @@ def test_the_largest_share_is_not_the_largest_effect_of_skipping_it(stories):
 
 
 def test_the_last_block_does_not_read_what_differs_from_where_it_stood(stories):
-    both = interventions.compared(*stories, patch.OTHER, BOY, TOKENS)
+    both = interventions.compared(stories[0], stories[1], patch.OTHER, BOY, TOKENS)
     shares = patching.all_shares(interventions.every_patch(stories[0], both, "residual"), len(both.target))
     ((at,),) = (both.differing,)
     assert shares[0, at] == pytest.approx(1, abs=1e-3)
