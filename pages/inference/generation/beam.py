@@ -15,7 +15,14 @@ from tfcore.analysis.inference.beam_tree import BeamTree
 from tfcore.generation import beam
 
 TRY: dict[str, dict[str, Any]] = {
-    "greedy loses": {"text": TEXT, "beams": 3, "steps": 8, "sentence": False, "length_penalty": 1.0},
+    "greedy loses": {
+        "model": "stories",
+        "text": TEXT,
+        "beams": 3,
+        "steps": 8,
+        "sentence": False,
+        "length_penalty": 1.0,
+    },
     "one beam: greedy": {"beams": 1},
     "many beams": {"beams": 6},
     "α = 0: short wins": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 0.0},
@@ -75,7 +82,7 @@ def show(prompt: Prompt) -> None:
         "yet can be pruned. Numbers are the probability of each token given its prefix."
     )
     page.question(
-        "With texts that end with their sentence and α = 0, short sentences win. Why?",
+        "With texts that end with their sentence, α = 0 favours short ones. Why?",
         "A log-probability is never above 0, so each further token can only lower the sum. Without a penalty the "
         "search compares sums of few numbers with sums of many. Divided by the length (α = 1) it compares means.",
     )

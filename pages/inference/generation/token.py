@@ -88,13 +88,13 @@ def show(prompt: Prompt) -> None:
         "dashes mark where the bars stood before. Top-k always keeps the same number of tokens; top-p and min-p keep "
         "more where the distribution is flatter: compare the two examples with top-p alone. What is left is "
         "renormalised and laid end to end; one random number *u* then falls on a token (inverse transform sampling). "
-        "Move the seed: here only *u* moves."
+        "Move the seed: the distribution of the first token stays, only *u* moves."
     )
     page.question(
         "Temperature 0.1 and top-k 1 both sharpen. Is there a text that one can write and the other cannot?",
-        "Yes. Top-k 1 removes every token but the first for good. At temperature 0.1 all tokens stay possible, "
-        "though barely: one with half the probability of the best is left with a part in 2^10 of it. The row of the "
-        "temperature never cuts; the rows below do.",
+        "Yes. Top-k 1 removes every token but the first for good. At temperature 0.1 all tokens stay possible, though "
+        "barely: one with half the probability of the best is left with a part in 2^10 of it. Above 0 the temperature "
+        "cuts nothing; the rows below it do.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.one_token, made(experiments.sampled, *given)),

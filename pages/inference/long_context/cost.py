@@ -54,7 +54,7 @@ def panel() -> None:
     page.question(
         "GPT-3's FLOPs cross over at a far longer sequence than GPT-2's. Why?",
         "Products with weights cost about 24 n d² a layer, scores and values 4 n² d: equal at n = 6 d, and GPT-3's d "
-        "is sixteen times as large: 73,728. (The unembedding moves it further, of a small model by nearly half.) The "
+        "is sixteen times as large: 73,728. (The unembedding moves it further, in GPT-2 small by nearly half.) The "
         "wider a model, the longer its weights outweigh the square in time. In memory d counts for much less, as the "
         "other figure shows.",
     )

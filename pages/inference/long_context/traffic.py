@@ -77,8 +77,8 @@ def panel() -> None:
         "Plain and tiled traffic grow with n², but tiles move about n²d²/M values instead of 4 n²: with d = 64 and 192 "
         "kB the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores "
         "of the loops added up, the dashed line is the theorem's term with its constant (12 with keys outside, 8 with "
-        "queries outside). Try a small SRAM with wide heads: M < 3 d², and tiles move more than standard attention. "
-        "The number of operations is the same; only the memory traffic changes."
+        "queries outside). Try a small SRAM with wide heads: where M < 3 d² (2 d² with queries outside), tiles move "
+        "more than standard attention. The number of operations is the same; only the memory traffic changes."
     )
     page.question(
         "Tiles read the same queries, or the same keys, many times; standard attention reads them once. Why do tiles "

@@ -94,10 +94,10 @@ def panel() -> None:
 def words(*programs: page.Experiment) -> None:
     """What to see and to ask, and how it is computed."""
     page.what_to_see(
-        "Vertical stripes in the left picture are channels whose keys are large at every token. A scale by token has "
-        "to reach them and leaves few values for the other channels; a scale by channel gives the stripes a grid of "
-        "their own. In most heads of smollm2 values are more even. This is what KIVI builds on: keys by channel, "
-        "values by token. “Loss” has the loss for every number of bits."
+        "Vertical stripes in the left picture, where there are some, are channels that are large at every token. A "
+        "scale by token has to reach them and leaves few values for the other channels; a scale by channel gives the "
+        "stripes a grid of their own. In most heads of smollm2 values are more even. This is what KIVI builds on: keys "
+        "by channel, values by token. “Loss” has the loss for every number of bits."
     )
     page.question(
         "int2 with groups of 32 takes 3 bits per value, not 2. How many times smaller than float16 is the cache?",

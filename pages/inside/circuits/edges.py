@@ -131,7 +131,8 @@ def picture(reading: Reading, asked: EdgesOfText, count: int) -> None:
                 on_click=lambda event: open_head(reading, event),
                 table=lambda: table(circuit),
                 alt=shown.alt,
-                caption=f"{shown.caption} Dotted: cutting it raises the difference. Click a head to see its attention.",
+                caption=f"{shown.caption} Dotted: cutting it raises what is measured. Click a head to see its "
+                "attention.",
             )
         with right:
             if circuit is None:
@@ -199,9 +200,9 @@ def open_head(reading: Reading, event: Event) -> None:
 
 
 SEE = (
-    "Read it from below: each line is what one head writes, as it is read by a later head, and its colour says "
-    "where: in the query (what the later head looks for), the key (where it can be found) or the value (what it "
-    "takes along). Its width is how much the difference of the two logits falls when this line alone is cut."
+    "Read it from below: each line is what one head writes, as it is read by a later head, and its colour says where: "
+    "in the query (what the later head looks for), the key (where it can be found) or the value (what it takes along). "
+    "Its width is how much what is measured falls when this line alone is cut: first by an estimate, then exactly."
 )
 
 
@@ -213,8 +214,8 @@ def words(reading: Reading, asked: EdgesOfText, count: int) -> None:
     )
     metric.elsewhere("edges between heads", reading, asked.quantity)
     page.question(
-        "The effects of edges that are cut one at a time do not add up to what the same edges keep when they are left "
-        "alone. Why?",
+        "The effects of edges that are cut one at a time need not add up to what the same edges keep when they are "
+        "left alone. Why?",
         "Many edges that matter little one by one matter when they are cut together. And where two heads do the same, "
         "cutting one of them shows nothing, as the other takes its place. Move the slider and compare.",
     )

@@ -90,7 +90,7 @@ def features() -> None:
             table=lambda: table(left),
             alt=shown.alt,
             caption=f"{shown.caption} Numbers at features: their effect on the output, in logits, as the graph "
-            "predicts it; a number in a node: a group of so many. Click a node for its links.",
+            "predicts it; a number in a node: a group of that many. Click a node for its links.",
         )
         models.only(MODEL, "transcoders are trained for its layers alone.")
     begun = made(trace_text, MODEL, MODEL, pasted, TOKENS, token, against)
@@ -215,14 +215,15 @@ def words(programs: list[page.Experiment]) -> None:
         "as its influence. Orange ones raise what is explained, blue ones lower it, and so do the links. Long links "
         "from one token to another go through attention. Diamonds are what the transcoders miss: paths that begin "
         "there are not explained. Features of one layer at one token are joined where every two of them have nearly "
-        "the same part in all that reads them (cosine of at least 0.7); nobody chose the groups."
+        "the same part in all that reads them (cosine of at least 0.7), while “Join features that do the same” is on; "
+        "nobody chose the groups."
     )
     page.question(
-        "Why is the effect measured in the real model another than the one the graph predicts?",
+        "Why does the effect measured in the real model differ from the one that the graph predicts?",
         "The graph holds fixed where attention looks, what the norms divide by, which features are active, and the "
-        "errors of the transcoders. In the real model all four answer when a feature is taken off, and later layers "
-        "may make up for it. The hollow dots hold the first two fixed in the real model as well: what is still off "
-        "the line there is up to the other two.",
+        "errors of the transcoders. In the real model all four may change when a feature is taken off, and later "
+        "layers may make up for it. The hollow dots hold the first two fixed in the real model as well: what is still "
+        "off the line there is up to the other two.",
     )
     page.how_it_is_computed(
         *programs,

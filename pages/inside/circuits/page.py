@@ -9,8 +9,9 @@ SECTIONS = {"features": ("graph of features", features), "edges": ("edges betwee
 
 page.begin(
     "Which parts make this prediction together?",
-    "From feature to feature: every link is an exact share of what the next one reads. From head to head: every link "
-    "is cut, and what the strongest keep alone is measured. Each claim is tested in the model itself.",
+    "From feature to feature: every link is an exact share of what the next one reads. From head to head: the "
+    "strongest links by an estimate are cut one by one, and what they keep alone is measured. Both graphs are then "
+    "tested in the model itself.",
     always=models.always(),
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}

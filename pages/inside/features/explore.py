@@ -239,17 +239,17 @@ def explore() -> None:
     read = readability.readability(load_feature_scan(MODEL), dictionary, of_text.dictionary_name(of))
     rated = rated_sample.rated_sample(ratings(MODEL), of.config.writes, of_text.dictionary_name(of))
     page.what_to_see(
-        "Each row of the map is a feature, each column a token; at most 32 features are active at a token. Rows stand "
-        "in the order of the tokens at which they are largest, so what the model computes runs from the upper left to "
-        "the lower right. Compare what a feature reads (the coloured texts) with what it writes (the tokens it "
-        "raises): where both fit, it can be read as a rule. Many do not: a feature may stand for something that no "
-        f"list of tokens shows. {read} {rated or ''} {phrases() or ''}"
+        "Each row of the map is a feature, each column a token; at most 32 features are active at a token. The "
+        "strongest ones stand in the order of the tokens at which they are largest; a chosen one that is not among "
+        "them comes last, and features that were searched for have their own order. Compare what a feature reads (the "
+        "coloured texts) with what it writes (the tokens it raises): where both fit, it can be read as a rule. Many do "
+        f"not: a feature may stand for something that no list of tokens shows. {read} {rated or ''} {phrases() or ''}"
     )
     page.question(
         "Two features are active on the same token. Why are there two, and not one?",
         "A token can mean several things at once: which word it is, what came before, what is expected next. Each "
-        "feature writes its own direction, and the layer's output is their sum. Compare what two of them promote: "
-        "often it is not the same, though their most frequent tokens are.",
+        "feature writes its own direction, and the layer's output is their sum. Compare what two of them promote: it "
+        "can differ even where their most frequent tokens are the same.",
     )
     page.how_it_is_computed(
         *programs,

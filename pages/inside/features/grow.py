@@ -55,16 +55,16 @@ def grow_one() -> None:
     moments = made(experiments.trained, config)
     like = config.shipped.config
     page.what_to_see(
-        "The curves rise while the dictionary learns; the dashed lines are the shipped one, on the same text. It has "
+        "Where the dictionary learns, its curves rise; the dashed lines are the shipped one, on the same text. It has "
         f"{like.n_features:,} features, {like.top_k} at a token, and was trained longer, on more text. **Loss "
         "recovered**: 100 % where the model predicts as well with the reconstruction as without, 0 % where it predicts "
         "as badly as with zeros; below 0 %, which the axis does not show, worse than that. Fewer features at a token "
-        "reconstruct less. The cosines begin at those of random directions and move to the right: a feature that two "
-        "trainings find independently is less likely to be an accident of one of them."
+        "reconstruct less. The cosines begin at those of random directions, and move to the right as features are "
+        "learned: a feature that two trainings find independently is less likely to be an accident of one of them."
     )
     page.question(
-        "Before the first step all features are random directions. In the stream they already recover more than half "
-        "of the loss, in layer 2 almost nothing. Why the difference?",
+        "Before the first step all features are random directions. With 512 features, 16 at a token, they already "
+        "recover more than half of the loss in the stream, and almost nothing in layer 2. Why the difference?",
         "Loss recovered compares with zeros. Zeros in the place of the stream take away all that the model has "
         "computed so far, so that a poor reconstruction is still far better. Zeros in the place of one feed-forward "
         "layer cost little, and a poor reconstruction costs about as much. The measure compares dictionaries "

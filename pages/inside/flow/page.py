@@ -72,9 +72,9 @@ WHAT_TO_SEE: dict[Architecture, str] = {
         f"along the stream are what the model would say if it stopped there (logit lens). {WORDS} {HEADS}"
     ),
     "encoder": (
-        "Follow the golden stream of the token that is explained back from the last layer: ribbons join it from "
-        "both sides, as every token of an encoder attends to those after it, too. Click another token to explain "
-        f"that one. {HEADS}"
+        "Follow the golden stream of the token that is explained back from the last layer: ribbons may join it from "
+        "both sides, as a token of an encoder can attend to those after it, too. Click another token to explain that "
+        f"one. {HEADS}"
     ),
     "encoder-decoder": (
         "Above are the tokens that were read, below those written so far; the last of these predicts the next. "
@@ -164,8 +164,8 @@ def explain(
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
         "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
-        "head is missing, others may take its place. The dot's size is the honest answer to that question: it is "
-        "measured with the head really off.",
+        "head is missing, others may take its place. The size of the dot answers that question: it is the effect of "
+        "switching the head off, estimated at first where the model is large, and then measured.",
     )
     page.how_it_is_computed(
         page.experiment(

@@ -80,7 +80,7 @@ def curve(model: str, task: str, labels: Labels, count: int, counted: page.Lates
         there = " and ".join(sorted({one for one, what in accuracy.kept() if what == task}))
         st.info(
             f"The accuracy of {text.escape(model, text.NAME)} on {NAMES[task]} has not been measured: it takes "
-            f"minutes, and was measured once, for {there}. The answer beside is this model's."
+            f"minutes, and was measured once, for {there}. The answer beside it is this model's."
         )
         return
     shown = experiments.by_examples(model, task, labels, count)
@@ -106,11 +106,11 @@ def words(*programs: page.Latest) -> None:
         "reads the **pairs** themselves, as it must in a code that was made up for this prompt."
     )
     page.question(
-        "With random labels the model still names most capitals. Has it learned nothing from the examples?",
-        "It has: which kind of word to answer with. Without examples the right capital is often not the first of the "
-        "answers. What it did not take from the examples is which capital goes with which country; that it knew, and "
-        "labels that contradict it hardly count. In the made-up code nothing is known beforehand, and random labels "
-        "leave only a guess.",
+        "With random labels smollm2 still names most capitals. Has it learned nothing from the examples?",
+        "It has: which kind of word to answer with. Without examples it seldom names the right capital first. What it "
+        "did not take from the examples is which capital goes with which country; that it knew, and labels that "
+        "contradict it hardly count. In the made-up code nothing is known beforehand, and random labels leave only a "
+        "guess.",
     )
     page.how_it_is_computed(
         *programs,

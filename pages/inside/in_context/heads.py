@@ -98,11 +98,11 @@ def head_table(now: HeadEffects) -> pd.DataFrame:
 def words(chosen: Choice) -> None:
     """What to see, the question, how it is computed."""
     page.what_to_see(
-        "Each dot is a head: to the right, heads that copy what followed an earlier occurrence of a token; up, heads "
-        "without which the right answer is less probable. If induction heads alone carried in-context learning, dots "
-        "would rise from left to right. Look at tasks of both kinds: a code can only be copied, an antonym can also be "
-        "known. A head high up on the left does something else that this answer needs, such as reading the input or "
-        "writing what each token's neighbour is."
+        "Each dot is a head: to the right, heads that attend to what followed an earlier occurrence of a token; up, "
+        "heads without which the right answer is less probable. If induction heads alone carried in-context learning, "
+        "dots would rise from left to right. Look at tasks of both kinds: a code can only be copied, an antonym can "
+        "also be known. A head high up on the left does something else that this answer needs, such as reading the "
+        "input or writing what each token's neighbour is."
     )
     page.question(
         "A head has the highest induction score of the model, and knocking it out changes nothing here. Is it idle?",

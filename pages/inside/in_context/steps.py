@@ -112,11 +112,11 @@ def words(way: Way) -> None:
     page.what_to_see(
         "A forward pass has a fixed number of layers, whatever the question. **Steps written first** give more passes, "
         "one for each token, and put results in between into the text, where attention can read them: chain of "
-        "thought. More passes help only a model that can do each single step: this one mostly cannot subtract in one "
-        "pass, and the last step is a subtraction."
+        "thought. More passes help only a model that can do each single step; the caption says how many of the steps "
+        "that smollm2 wrote are right, and the last step is a subtraction."
     )
     page.question(
-        "The model writes the form of the steps without a fault, and still answers wrongly. How can both be?",
+        "smollm2 writes the form of the steps without a fault, and still answers wrongly. How can both be?",
         "The form stands in the prompt, four times: it can be copied. A difference of two numbers stands nowhere; it "
         "has to be computed in one pass, and a model of 135 million parameters has learned little of that. Chain of "
         "thought is reported to help models of about 100 billion parameters (arXiv:2201.11903, section 3.2).",

@@ -263,8 +263,8 @@ def words(
     cost = findings.ablation_cost(whole, cut, off) if cut else ""
     page.what_to_see(f"{stripe} {heads} {cost} {below} {training_note(model_name, is_random=kind == 'random')}")
     page.question(
-        "Ablate one induction head of stories alone (3.0), with repeated random tokens: the loss on the second copy "
-        "hardly moves. Is the head useless?",
+        "Ablate one induction head of stories alone (3.0), with 24 random tokens, repeated: the loss on the second "
+        "copy hardly moves. Is the head useless?",
         "No: 3.2 does the same, and one of them is enough. Ablate both, and the loss on the second copy is as high as "
         "on the first. A head whose own ablation costs nothing can still be half of what carries the skill; single "
         "ablations do not show that.",
@@ -276,7 +276,8 @@ def words(
         papers=(
             "Induction heads and this test: arXiv:2209.11895. The three scores are those of TransformerLens's head "
             "detector per query that has something to find; of a doubled token (“the the”) the query itself is left "
-            "out here, where the detector counts it. Offered are decoders; an encoder and an encoder-decoder read "
-            "another text at once. Dotted: baseline loss of a uniform guess, ln of the vocabulary."
+            "out here, where the detector counts it. Only decoders are offered: an encoder also sees what follows a "
+            "token, and an encoder-decoder reads a second text. Dotted: baseline loss of a uniform guess, ln of the "
+            "vocabulary."
         ),
     )

@@ -41,10 +41,9 @@ def grow_one() -> None:
     again = {"seed": controls.next_seed(seed)}
     live.watch_training(config, lambda: grow(config), lambda moment: moment.step, again, (beside, picture), draw)
     page.what_to_see(
-        "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "
-        "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "
-        "there "
-        "is no composition of heads, and the loss stays near that of a uniform guess, "
+        "Wait for the phase change: with two layers the loss on the second copy usually falls steeply after some "
+        "hundred steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one "
+        "layer there is no composition of heads, and the loss stays near that of a uniform guess, "
         f"{phase_change.uniform_loss_text(config.vocab_size)}."
     )
     moments = made(experiments.trained, config)

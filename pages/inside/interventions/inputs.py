@@ -161,18 +161,19 @@ def programs(
 def words(programs: list[page.Experiment]) -> None:
     """What to see, the equations, the code, a question."""
     page.what_to_see(
-        "Three methods answer the same question; the bars, and the rank correlations below them, show where they "
-        "agree on this text. Against another text only the tokens that differ can get anything. Against the average "
-        "token the first one gets nothing: it stays, as heads rest their attention on it. Integrated gradients are "
-        "withheld where they do not sum to the difference that they explain within a tenth; from zero vectors that is "
-        "usual, as the norms make the way out of zero so steep that more points do not help. The gradient alone looks "
-        "at one point, where the model may be saturated, and can have the wrong sign."
+        "Three methods answer the same question; the bars, and the rank correlations below them, show where they agree "
+        "on this text. Except by leaving a token out, against another text only the tokens that differ can get "
+        "anything, and against the average token the first one gets nothing: it stays, as heads rest their attention "
+        "on it. Integrated gradients are withheld where they do not sum to the difference that they explain within a "
+        "tenth; from zero vectors that is usual, as the norms make the way out of zero so steep that more points do "
+        "not help. The gradient alone looks at one point, where the model may be saturated, and can have the wrong "
+        "sign."
     )
     page.question(
         "Leaving a token out and replacing it give different answers. Which one is right?",
-        "Both are exact, of different questions. Without a token all later ones move up by a place, and the first one, "
-        "on which heads park their attention, may be another; replaced by a word of its kind, the sentence stays what "
-        "it was but for that word.",
+        "Both are exact answers to different questions. Without a token all later ones move one place forward, and "
+        "another token may become the first, on which heads rest their attention. With something in its place the "
+        "others keep theirs, but what is there instead matters: a word of the same kind, or a vector that is no word.",
     )
     page.how_it_is_computed(
         *programs,

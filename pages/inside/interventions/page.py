@@ -37,7 +37,7 @@ TRY: dict[str, dict[str, Any]] = {
     "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
     "zero-ablate head 2.5": {**HERE, "text": TEXT, "parts": "2.5", "action": "zero"},
     "“he” against “she”": {**HERE, "edit": "strongest", "text": TEXT, **HE_SHE, "action": "zero"},
-    "three copying heads": {**HERE, "text": BALL, "parts": "3.0 3.1 3.2", "action": "zero"},
+    "heads 3.0, 3.1 and 3.2": {**HERE, "text": BALL, "parts": "3.0 3.1 3.2", "action": "zero"},
     "attention 2 moves it": {
         **PATCHED,
         "text": TEXT,

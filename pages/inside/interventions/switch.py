@@ -192,8 +192,8 @@ def against_exact(reading: Reading, quantity: Quantity, estimate: ndarray, found
         min_width=320,
         table=lambda: table(interventions.parts_of(network.config), estimate, found),
         alt=shown.alt,
-        caption=f"One point a part. {shown.caption} An estimate follows the slope where the model is; it misses parts "
-        "that the rest depends on far beyond a small change, often the first feed-forward layers.",
+        caption=f"One point per part. {shown.caption} An estimate follows the slope where the model is; it misses "
+        "parts that the rest depends on far beyond a small change.",
     )
 
 

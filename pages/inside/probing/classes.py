@@ -124,10 +124,10 @@ def words(model: str, pasted: str, given: Given) -> None:
     """What to see, the question, and how it is computed."""
     one, two, method, layer = given
     page.what_to_see(
-        "With a handful of sentences, hundreds of dimensions always tell the classes apart on the sentences they were "
-        "fitted to; only sentences that were held out say whether the direction stands for more. Tokens that it points "
-        "at can be read in the last layers; in earlier ones it may point at no word, because later layers still "
-        "transform it. Use it in the next section, and see what it does."
+        "With a handful of sentences and many more dimensions there is nearly always a direction that tells the "
+        "sentences it was fitted to apart; only sentences that were held out say whether it stands for more. In the "
+        "last layers the tokens that it points at may be words of one kind; in earlier ones they may say nothing, "
+        "because later layers still transform it. Use it in the next section, and see what it does."
     )
     page.question(
         "Put the same topics into both classes, or different ones. What does the direction then stand for?",

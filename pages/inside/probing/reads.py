@@ -123,9 +123,9 @@ def words(model: str, target: str, layer: int, layers: int) -> None:
     page.what_to_see(
         "Where the curve of the probe is far above that of the control task, the stream has the property in a form "
         "that a straight line finds. The control task gives each word a random label: what a probe reaches there, it "
-        "has memorised word by word. At the embedding, a probe knows the word alone; what later layers add comes from "
-        "the context: compare a word that occurs as two parts of speech, such as *light*. Look also where the curve "
-        "falls again."
+        "has memorised word by word. At the embedding, a probe knows the word's last token alone (and where it stands, "
+        "if the model adds positions there); what later layers add comes from the context: compare a word that occurs "
+        "as two parts of speech, such as *light*. Look also where the curve falls again."
     )
     page.question(
         "A probe reads the part of speech of nearly all words. Does the model use it?",

@@ -41,7 +41,10 @@ def sentences() -> None:
         model = models.choose("encoder", key="encoder", default=default)
     page.try_this(TRY)
     if model != REAL:
-        st.caption(f"{text.escape(model)} was not trained to give whole sentences like vectors, as minilm was.")
+        st.caption(
+            "minilm was trained to give similar sentences similar vectors; a model that was trained on masked tokens "
+            "alone was not."
+        )
     rows = [first_tokens(model, sentence, models.config(model).max_seq_len) for sentence in (one, two)]
     for row, name in zip(rows, ("first sentence", "second sentence"), strict=True):
         notices.tokens(row.total, len(row.ids), name)
@@ -94,9 +97,9 @@ def words(model: str, one: str, two: str) -> None:
     )
     page.question(
         "Who bites whom? Two sentences of the same words in another order: what does the cosine say?",
-        "It is nearly 1: the mean forgets the order, and what is left of it is what attention has written into each "
-        "token. For questions of who did what to whom, a cosine of mean vectors is a poor judge. Add a *not*, and see "
-        "whether it does better.",
+        "In minilm it is nearly 1: the mean forgets the order, and what is left of it is what positions and attention "
+        "have written into each token. For questions of who did what to whom, a cosine of mean vectors is a poor "
+        "judge. Add a *not*, and see whether it does better.",
     )
     found = made(experiments.compared, model, one, two)
     page.how_it_is_computed(

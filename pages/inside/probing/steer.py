@@ -168,7 +168,8 @@ def click(event: Event) -> None:
 def words(pasted: str, given: Given, factor: float) -> None:
     """What to see, the question, and how it is computed."""
     page.what_to_see(
-        "Factor 1 adds the difference between the classes once, at every token of the text and of what follows. Small "
+        "The direction is added at every token of the text and of what follows; with factor 1 it is as long as the "
+        "difference between the means of the classes, or as what a feature writes at its largest activation. Small "
         "factors change what is said, large ones whether anything is said at all: the text repeats itself, or becomes "
         "one that the model as it is finds improbable (grey). Between the two is the room in which steering works; "
         "compare it at other layers. The two classes are under More settings."
@@ -176,7 +177,7 @@ def words(pasted: str, given: Given, factor: float) -> None:
     page.question(
         "Why does a larger factor not simply give a happier text?",
         "Later layers have learned to read states like those of real texts. Far along one direction, the state is like "
-        "none of them: norms shrink all other directions, and what is left of the text in the state goes under.",
+        "none of them: norms shrink all other directions, and little of the text is left in the state.",
     )
     model, source, one, two, layer, feature = given
     if source == "feature":

@@ -58,7 +58,8 @@ def shape(reading: Reading, more: Any) -> None:
         code=(analysis.angles, analysis.stream_shape),
         papers=(
             "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
-            "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."
+            "section 3. The stream as a channel that layers read from and write to: A Mathematical Framework for "
+            "Transformer Circuits (2021)."
         ),
     )
 

@@ -141,8 +141,8 @@ st.dataframe(
 page.question(
     "A decoder can translate as well: it reads the sentence, then generates. What does it lack that the "
     "encoder-decoder has?",
-    "Bidirectional attention over the source. In the decoder each source token attends only to those before it, so "
-    "the state of the first token has nothing of the last; the encoder's states depend on the whole sentence. A "
+    "Bidirectional attention over the source. In the decoder each source token attends only to itself and those before "
+    "it, so the state of the first token has nothing of the last; the encoder's states depend on the whole sentence. A "
     "prefix-LM allows the square in a single stack: see the page on masks.",
 )
 page.how_it_is_computed(

@@ -105,9 +105,9 @@ def translate_job() -> None:
             there.link(step, int(weights[step].argmax()), found.target, found.source)
     every_head(found, layer, head)
     page.what_to_see(
-        "The strong cells follow the diagonal where both languages have the same order of words, and leave it where "
-        "they have not: in the first example *red book* becomes *livre rouge*, *gave me* becomes *me donna*. No "
-        "alignment of words was given in training; it was learned from pairs of sentences."
+        "In the mean of the last layer the strong cells follow the diagonal where both languages have the same order "
+        "of words, and leave it where they have not: in the first example *red book* becomes *livre rouge*, *gave me* "
+        "becomes *me donna*. No alignment of words was given in training; it was learned from pairs of sentences."
     )
     given = made(architectures.translated, "translate", sentence, MOST, TOP)
     page.how_it_is_computed(page.experiment(experiments.translation, given, layer, head, step), code=(writing,))

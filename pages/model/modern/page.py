@@ -122,8 +122,9 @@ trained = (
     else "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
 )
 page.what_to_see(
-    f"{modernising.size_changes(found)} {trained} Most of the others were made for stable training or for speed in "
-    "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
+    f"{modernising.size_changes(found)} {trained} Several of the switches were made for stable training or for speed "
+    "in large models, which models of this size cannot show. Choose a larger size: the balance of the parameters "
+    "changes."
 )
 page.question(
     "Which of the eight would you undo first if memory for long contexts were of no concern?",

@@ -160,6 +160,6 @@ def where_to(name: str, config: ModelConfig) -> None:
             if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(
-        "There, and wherever a page has a choice named Model, it is on the list beside "
-        f"{', '.join(available())}. Copy the link of any such view: who opens it is offered to load the same model."
+        f"There, and wherever a page has a choice named Model, it is on the list beside {', '.join(available())}. Copy "
+        "the link of any such view: whoever opens it is offered the same model to load."
     )

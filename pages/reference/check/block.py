@@ -190,7 +190,7 @@ QUESTIONS: tuple[Question, ...] = (
         problem=numbers.feed_forward_count,
         unit="parameters",
         look=Look("feedforward", "The count by part.", {"panel": "Share of a block"}),
-        ask="Exactly how many parameters has a feed-forward layer (two matrices with biases, no gate) of $d$ = "
+        ask="Exactly how many parameters does a feed-forward layer have (two matrices with biases, no gate) of $d$ = "
         "{d_model} and $d_{{ff}}$ = {d_ff}?",
         hints={
             "biases": "Those are the weights: the biases are missing, d_ff + d of them.",

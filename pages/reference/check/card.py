@@ -13,9 +13,9 @@ from tfcore.analysis.training.text_loss import likeliest
 
 CODE = "a"  # of the answers, in the address and in the session
 HOW_TO_TYPE = (
-    "1,234 or 1.2e6 or 124.4 M (k, M, B, T); fractions such as 1/16 and powers such as 2^-4 work. A comma parts "
-    "thousands, a point decimals. Where GB are asked, a bare number is GB (10^9 bytes); 80 GiB is read as 2^30 bytes "
-    "each."
+    "1,234 or 1.2e6 or 124.4 M (k, M, B, T); fractions such as 1/16 and powers such as 2^-4 work. A comma separates "
+    "thousands, a point decimals. Where the answer is in GB, a bare number means GB (10^9 bytes); 80 GiB is read as "
+    "2^30 bytes each."
 )
 
 

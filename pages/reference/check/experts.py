@@ -138,7 +138,7 @@ QUESTIONS: tuple[Question, ...] = (
         level=2,
         problem=numbers.balance,
         look=BALANCE,
-        ask="Four experts take shares {shares} of the tokens, and their mean probabilities are the same. What is "
+        ask="Four experts take shares {shares} of the tokens, and their mean probabilities equal these shares. What is "
         "$N \\sum_i f_i P_i$?",
         hints={
             "no N": "The factor N, the number of experts, is missing.",
@@ -153,8 +153,8 @@ QUESTIONS: tuple[Question, ...] = (
         problem=numbers.work_a_token,
         unit="times",
         look=MIXTRAL,
-        ask="A layer has {experts} experts of which a token uses {top_k}. How many times as many weights as it uses "
-        "does it have in experts?",
+        ask="A layer has {experts} experts of equal size, of which a token uses {top_k}. How many times as many "
+        "weights do all its experts have as those that the token uses?",
         hints={
             "experts": "A token uses more than one of them.",
             "product": "Divide by k, not multiply.",

@@ -34,7 +34,8 @@ QUESTIONS: tuple[Question, ...] = (
         name="outlier activations",
         level=2,
         look=OUTLIERS,
-        ask="Activations in int8 with one scale for the whole text raise the loss of smollm2 much. What repairs it?",
+        ask="Activations in int8 with one scale for the whole text raise the loss of smollm2 a great deal. What "
+        "repairs it?",
         right="A scale for each token, or the outlier channels kept in more bits.",
         wrong=(
             Wrong(
@@ -61,7 +62,8 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("The score matrix, which must be kept whole.", "Computed in tiles, it never is.", FLASH),
             Wrong("The vocabulary: more tokens need more ids.", "A long context uses the same ids more often."),
         ),
-        because="2 x layers x heads x width x tokens x bytes for each user; at 100,000 tokens that passes the weights.",
+        because="2 x layers x KV heads x width x tokens x bytes, once for each user; the weights are there once for "
+        "all.",
     ),
     Choice(
         name="cache",
@@ -114,7 +116,7 @@ QUESTIONS: tuple[Question, ...] = (
                 Look("long-context", "What skipping looks like.", {"look": "Sparse patterns"}),
             ),
             Wrong("Precision: it approximates the softmax.", "The online softmax is exact up to rounding."),
-            Wrong("The n² : it is linear in length.", "Work stays quadratic; memory becomes linear.", COST),
+            Wrong("The n²: it is linear in length.", "Work stays quadratic; memory becomes linear.", COST),
         ),
         because="Tiles, a running maximum and a running sum (arXiv:2205.14135).",
     ),

@@ -26,7 +26,8 @@ QUESTIONS: tuple[Question, ...] = (
         right="The running sum that every sublayer reads from and adds to.",
         wrong=(
             Wrong(
-                "The errors that are left after training.", "The name is older than that use: it is what is passed on."
+                "The errors that are left after training.",
+                "That is the residual of statistics; here it is the running sum.",
             ),
             Wrong(
                 "The output of the last layer.",

@@ -79,7 +79,7 @@ QUESTIONS: tuple[Question, ...] = (
         level=1,
         look=Look("kv-cache", "The cache under MHA, GQA and MQA.", {"part": "How large it is"}),
         ask="Why do modern decoders let several query heads share one KV head?",
-        right="The KV cache, which must be read for every token, shrinks by as much.",
+        right="The KV cache, which must be read for every token, shrinks by that factor.",
         wrong=(
             Wrong(
                 "To attend further back.",
@@ -184,8 +184,8 @@ QUESTIONS: tuple[Question, ...] = (
         problem=numbers.grouped_attention,
         unit="parameters",
         look=Look("heads", "MHA, GQA and MQA with what is shared.", {"show": "how heads are cut"}),
-        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} KV heads, no "
-        "biases. How many weights has one layer of it?",
+        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} KV heads, no biases. How "
+        "many weights does one layer of it have?",
         hints={
             "multi-head": "That is with a key and a value for every query head.",
             "keys only": "Values are as wide as keys: both count.",

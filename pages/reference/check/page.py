@@ -92,9 +92,9 @@ with map_place:
         result(slots, given, states)
 page.what_to_see(
     "A square for each question, a row for each chapter: filled with a tick is right, empty with a cross is not yet. "
-    "The rows with crosses are the pages to go back to. Numbers are computed by the library at this moment, and the "
-    "usual slips are recognised by the number they lead to. Formulas and their papers stand with each answer, "
-    "beginning with arXiv:1706.03762."
+    "The rows with crosses are the chapters to go back to. Numbers are computed by the library at this moment, and the "
+    "usual slips are recognised by the number they lead to. Each answer comes with its reason, and with the paper "
+    "where there is one, such as arXiv:1706.03762."
 )
 page.question(
     "Somebody has 4 of 10 right, all of them with four options to choose from. Might that be luck alone?",

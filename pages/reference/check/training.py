@@ -104,7 +104,8 @@ QUESTIONS: tuple[Question, ...] = (
         name="reward",
         level=2,
         look=Look("finetuning", "Samples at a small β.", {"part": "preference", "beta": "0.01"}),
-        ask="A policy is tuned towards a reward with hardly any KL penalty, and the reward rises far. What to check?",
+        ask="A policy is tuned towards a reward with hardly any KL penalty, and the reward rises far. What should be "
+        "checked?",
         right="The samples themselves, and measures that the reward does not contain: it may be gamed.",
         wrong=(
             Wrong("Nothing: the reward is what was wanted.", "It is a stand-in for what was wanted."),

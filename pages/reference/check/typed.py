@@ -121,5 +121,5 @@ def _factor(said: str, unit: str) -> float | None:
 
 def _advice(clean: str) -> str:
     if re.fullmatch(r"[-+]?\d+,\d+.*", clean):
-        return "A comma parts thousands here, as in 1,234: write a decimal point, as in 4.5."
+        return "A comma separates thousands here, as in 1,234: write a decimal point, as in 4.5."
     return "That is not a number this page can read: write it like 1,234, 1.2e6, 124.4 M, 85.9 GB or 1/16."

@@ -98,8 +98,8 @@ def panel(families: bool) -> None:
         )
     st.caption(
         "Years are those of the first public version: of arXiv papers, that of their number. The Transformer is "
-        "arXiv:1706.03762. An entry is here because a page of this app shows its idea, or because another entry "
-        "builds on it; many fine works are not."
+        "arXiv:1706.03762. An entry is here because a page of this app shows its idea, or because another entry builds "
+        "on it; many good works are missing."
     )
     page.question(*QUESTION)
     programs = []

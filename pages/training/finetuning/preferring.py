@@ -124,11 +124,11 @@ def _words(config: PreferenceConfig, run: Any) -> None:
     """What to see, the question, what is left out, the drawer."""
     page.what_to_see(
         "Each mark on a line is a model tuned with another β: the further right, the further from the original model; "
-        "filled marks are those where reward hacking is found; small marks are other seeds. In the policy gradient a "
-        "small β buys more reward than a large one: what the reward counts is there, what it does not count may be "
-        "lost. In DPO, which learns from pairs of the original model's samples alone, the smallest β goes furthest "
-        "away, but has less reward than a larger one. The "
-        f"reward is a function that you can read under “How it is computed”; its writer meant {MEANT[config.reward]}."
+        "filled marks are those where reward hacking is found; small marks are other seeds. In the stored runs of the "
+        "policy gradient the smallest β buys more reward than the largest: what the reward counts is there, what it "
+        "does not count may be lost. In those of DPO, which learns from pairs of the original model's samples alone, "
+        "the smallest β goes furthest away, but has less reward than a larger one. The reward is a function that you "
+        f"can read under “How it is computed”; its writer meant {MEANT[config.reward]}."
     )
     st.markdown(
         "**What RLHF adds.** Here a function gives the reward. In reinforcement learning from human feedback "

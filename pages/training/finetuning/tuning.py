@@ -128,11 +128,11 @@ def _words(config: FineTuneConfig, run: Any) -> None:
         run: what makes the run that is drawn.
     """
     page.what_to_see(
-        "The loss on unseen scenes of the play falls, at first fast; the loss on the old stories goes on rising: the "
-        "weights that knew the stories are overwritten (catastrophic forgetting). Training fewer numbers saves memory "
-        "for gradients and optimiser; whether it forgets less depends on how far the learning rate moves the model. "
-        "`stories` is used here because it can be trained while you watch; what is said of memory holds for large "
-        "models too, where the state of the optimiser is what does not fit."
+        "In every stored run the loss on unseen scenes of the play falls, fast and then hardly any more, and the loss "
+        "on the old stories rises: the weights that knew the stories are overwritten (catastrophic forgetting). "
+        "Training fewer numbers saves memory for gradients and optimiser; whether it forgets less depends on how far "
+        "the learning rate moves the model. `stories` is used here because it can be trained while you watch; what is "
+        "said of memory holds for large models too, where the state of the optimiser is what does not fit."
     )
     page.question(
         "LoRA trains few numbers. Is the tuned model slower or larger when it is used?",

@@ -31,7 +31,7 @@ METRICS = {
     "H(P, Q)": "cross-entropy: mean bits per outcome of P with the code of Q",
     "KL(P‖Q)": "KL divergence: extra bits with Q where P is true",
     "KL(Q‖P)": "reverse KL: extra bits with P where Q is true",
-    "perplexity of P": "2 to the power H(P): as uncertain as among so many equally likely outcomes; a model's "
+    "perplexity of P": "2 to the power H(P): as uncertain as among that many equally likely outcomes; a model's "
     "perplexity on a text is 2 to the power of its mean loss, H(P, Q)",
 }
 

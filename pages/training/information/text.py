@@ -98,8 +98,8 @@ def panel() -> None:
     )
     page.question(
         "A model with a vocabulary ten times as large has a higher perplexity on the same text. Is it worse?",
-        "That does not follow. Its tokens are longer, so there are fewer of them, each with more information, and "
-        "perplexity is per token. Divide the bits of the whole text by its bytes, which are the same for both, and "
+        "That does not follow. Its tokens are mostly longer, so there are fewer of them, each with more information, "
+        "and perplexity is per token. Divide the bits of the whole text by its bytes, which are the same for both, and "
         "compare these.",
     )
     page.how_it_is_computed(

@@ -18,7 +18,7 @@ TRY = {
     "very surprised: 0.001": {"right": 0.001},
     "one token in ten at 0.001": {"right": 0.001, "share": 10},
 }
-METRICS = {"1/p": "The perplexity, were every token like this one."}
+METRICS = {"1/p": "The perplexity if every token were like this one."}
 
 WORDS = (
     "Each halving of the probability costs one bit more, wherever it happens: from 1 to 0.5 as from 0.002 to "

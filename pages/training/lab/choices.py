@@ -84,18 +84,18 @@ def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "Size of the step against size of the gradient, tensor by tensor. ",
     )
     page.what_to_see(
-        "SGD lies on a rising line: a matrix with a small gradient hardly moves. Adam divides each gradient by its own "
-        "usual size, so all matrices move by a similar part of the learning rate (not by all of it: gradients that "
-        "change their sign partly cancel out in the mean): that is why one rate suits them all, and why a rate for SGD "
-        "must be ten to a hundred times higher. Momentum adds a share of all steps before to each: SGD's points rise, "
-        "their order stays. AdamW differs from Adam in what weight decay does (arXiv:1412.6980, algorithm 1; "
-        "arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
+        "SGD without momentum and weight decay lies on a rising line: a matrix with a small gradient hardly moves. "
+        "Adam divides each gradient by its own usual size, so all matrices move by a similar part of the learning rate "
+        "(not by all of it: gradients that change their sign partly cancel out in the mean): that is why one rate "
+        "suits them all, and why a rate for SGD must be ten to a hundred times higher. Momentum adds a share of all "
+        "earlier steps to each step, so SGD's points move up. AdamW differs from Adam in what weight decay does "
+        "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
     )
     spreads = training_choices.update_spreads(found, choices.WARM, spec.lr)
     page.question(
         "One rate has to do for all matrices. Under which optimiser do those with small gradients fall behind?",
-        f"Under SGD: its points rise with the gradient, and the matrix moved most moves {spreads.sgd} as far as the "
-        f"one moved least. Adam's lie level: {spreads.adam}.",
+        "Under SGD, whose step is proportional to the gradient (without momentum and weight decay): here the matrix "
+        f"moved most moves {spreads.sgd} as far as the one moved least. Under Adam: {spreads.adam}.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.optimisers, made(choices.updates, spec), spec),
@@ -159,7 +159,7 @@ def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
     )
     page.what_to_see(
         "Clipping keeps the direction of a gradient and shortens it to the bound: g · min(1, c / |g|) "
-        "(arXiv:1211.5063, section 3.2). It acts where the loss falls steeply, when a single batch could throw the "
+        "(arXiv:1211.5063, section 3.2). It acts where the loss is steep, so that a single batch could throw the "
         "weights far away. Under Adam, which divides by the size anyway, it matters less than under SGD."
     )
     other = training_choices.other_bound(curves, spec.clip)
@@ -218,7 +218,7 @@ def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
     page.what_to_see(
         "The gap between the dashed and the solid line is overfitting: what was memorised. Dropout zeroes a random "
         "part of every layer's output in each step (arXiv:1207.0580), so that nothing can rely on a single detail: "
-        "both lines fall more slowly, and they part later. On tasks whose rows are always new there is no gap to "
+        "both lines usually fall more slowly, and part later. On tasks whose rows are always new there is no gap to "
         "close, and dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
     )
     page.question(

@@ -193,9 +193,9 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
     if isinstance(now, str):
         return f"These settings cannot be trained: {now}."
     if seen is None:
-        return "Start trains with the settings beside."
+        return "Start trains a model with these settings."
     if changed := difference(seen.spec, now):
-        return text.escape(f"Shown is another run; here is changed: {changed}. Start trains with the settings beside.")
+        return text.escape(f"The run shown has other settings; yours: {changed}. Start trains with yours.")
     if seen.shared:
         return "A run of these settings, trained here for everybody; Start trains your own."
     limits = runs.RUNS.book.limits

@@ -41,8 +41,8 @@ def compare(seen: Seen | None, names: list[str]) -> None:
     page.question(
         "Two runs differ in the learning rate alone, and the faster one is ahead at step 100. Is its rate the better "
         "one?",
-        "Not yet known. Under the cosine the slower one may catch up while its rate is still high, and with another "
-        "seed the order may change. Compare where both end, and for several seeds.",
+        "Not yet known. The slower one may catch up later, above all where the schedule lowers both rates, and with "
+        "another seed the order may change. Compare where both end, and for several seeds.",
     )
     page.how_it_is_computed(code=(LabSpec, train_slice))
 

@@ -24,8 +24,8 @@ SAYS: dict[TaskName, str] = {
     "copy": "Letters, an arrow, and the same letters again.",
     "reverse": "Letters, an arrow, and the letters backwards: the model must count.",
     "sort": "Letters, an arrow, and the letters in order: the model must compare.",
-    "addition": "a + b = c modulo p, some of the sums held out. The model memorises, and much later generalises: "
-    "grokking (arXiv:2201.02177, arXiv:2301.05217).",
+    "addition": "a + b = c modulo p, some of the sums held out. The model memorises, and much later, if it saw enough "
+    "of the sums, generalises: grokking (arXiv:2201.02177, arXiv:2301.05217).",
     "characters": "The next character of a text; its last tenth is held out.",
 }
 WIDTHS = (16, 32, 48, 64, 96, 128)
@@ -142,8 +142,8 @@ def _of_optimiser(start: LabSpec) -> dict[str, Any]:
             "micro",
             MICRO_BATCHES,
             start.micro_batches,
-            help="Gradient accumulation: the batch is read in so many parts, one after the other, and their gradients "
-            "are added up before the step. The same training in less memory.",
+            help="Gradient accumulation: the batch is read in that many parts, one after the other, and their "
+            "gradients are added up before the step. The same training in less memory.",
         )
         decay = controls.stops(
             "Weight decay", "decay", DECAYS, start.weight_decay, {decay: setting_text(decay) for decay in DECAYS}

@@ -78,8 +78,8 @@ def panel() -> None:
     page.question(
         "The floor E of these models is not that of the published laws. Why?",
         "E estimates the entropy per token of the text as its tokenizer cuts it. Children's stories in 2,048 tokens "
-        "are another text than the web in tens of thousands, so E, A and B are their own. With so few models, E is "
-        "also the least certain of the five: fit to fewer sizes and watch it move.",
+        "are another text than the web in tens of thousands, so E, A and B are their own. With so few models E is "
+        "uncertain too, as are A and α: fit to fewer sizes and watch them move.",
     )
     page.how_it_is_computed(
         page.experiment_of("The ladder", experiments.rungs, made(experiments.fitted, sizes or None)),

@@ -74,10 +74,11 @@ def panel() -> None:
             ("Due to finite D", data, "0 for D → ∞"),
         )
     page.what_to_see(
-        "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens is flat "
-        "from some ten billion parameters on. Against compute every size has a range where it is the best one, and the "
-        f"dashed line, the compute-optimal frontier, touches them all. {law_curves.frontier_exponent()} "
-        "Kaplan's law has no E: its loss goes to zero, below the entropy of any text."
+        "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens stays far "
+        "above the end of that of unlimited tokens. Against compute every size has a range where it is the best one, "
+        "and the dashed line, the compute-optimal frontier, touches them all (of Kaplan's law the frontier alone is "
+        f"drawn). {law_curves.frontier_exponent()} Kaplan's law has no E: its loss goes to zero, below the entropy of "
+        "any text."
     )
     page.question(
         "GPT-3 trained 175 B parameters on 300 B tokens. Did parameters or tokens limit its loss more?",
