@@ -1,6 +1,7 @@
 """The box of a text that a model reads: special tokens in it are text, or, by a switch, what they are."""
 
 import pytest
+import streamlit as st
 
 from pages.ui import cache, links, text
 from tests.pages.visits import opened, run, said
@@ -17,6 +18,7 @@ NOTICE = "read as text like any other"
 @pytest.fixture
 def given(monkeypatch) -> list[list[int]]:
     """The ids of every text that a page reads."""
+    st.cache_data.clear()
     seen: list[list[int]] = []
     whole = one_text.encoded
 
