@@ -26,6 +26,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
 from pages.ui.session import Drawn, session
+from tfcore.tokenizers.tokenizer import unmarked
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -315,7 +316,8 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     if not from_link and key not in st.session_state:
         session().first_texts[key] = default
-    value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
+    # without lone surrogates, which no address can hold, and without marks, which a switch alone sets (`reading`)
+    value = unmarked(str(asked)).encode("utf-8", "replace").decode()
     notices.keep(key, value)
     if len(value) > max_chars:
         length = "more than" if from_link else f"{len(value):,} characters, more than"
@@ -328,9 +330,14 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
 
 def _say_special(key: str, value: str) -> None:
     """Say of a text with what looks like special tokens that they are read as text, whatever the model: nobody can type
-    the end of a text or of a turn."""
-    if found := list(dict.fromkeys(SPECIAL.findall(value))):
-        shown = ", ".join(text.escape(token) for token in found[:3])
+    the end of a text or of a turn, where no switch of `reading` allows it."""
+    say_read_as_text(key, list(dict.fromkeys(SPECIAL.findall(value))))
+
+
+def say_read_as_text(key: str, tokens: Sequence[str]) -> None:
+    """Say of these special tokens in a text that they are read as text; of none, take that back."""
+    if tokens:
+        shown = ", ".join(text.escape(token) for token in tokens[:3])
         notices.add(f"special {key}", "Special tokens that are typed are read as text like any other", shown)
     else:
         notices.drop(f"special {key}")

@@ -167,7 +167,7 @@ def _cells(edited: pd.DataFrame) -> list[list[str]]:
 def _written(edited: pd.DataFrame, columns: Columns) -> str:
     """The rows without an empty cell as CSV, with the heading."""
     place = io.StringIO()
-    table = csv.writer(place, lineterminator="\n")
+    table = csv.writer(place, lineterminator="\r\n")  # a carriage return in a cell is quoted only so
     table.writerow(columns.most)
     table.writerows(row for row in _cells(edited) if all(cell.strip() for cell in row))
     return place.getvalue()

@@ -18,6 +18,7 @@ from streamlit.errors import StreamlitAPIException
 from pages.ui import former_labels, notices, streamlit_internals
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
+from tfcore.tokenizers.tokenizer import MARK, unmarked
 
 VERSION = "3"
 KNOWN = ("1", "2", VERSION)  # 1 knew no default that depends on the server; 2 began attributions from zero vectors
@@ -119,7 +120,10 @@ def text_from_address(key: str, characters: int) -> str | None:
 
 
 def text_parameters(key: str, text: str) -> dict[str, str]:
-    """How an address says `text`: plainly if short, compressed if long, not at all (empty) beyond what fits."""
+    """How an address says `text`: plainly if short, compressed if long, not at all (empty) beyond what fits. Where its
+    special tokens are marked, the switch beside its box is said, too."""
+    if MARK in text:
+        return text_parameters(key, unmarked(text)) | {special_key(key): "true"}
     if len(text) <= PLAIN_CHARACTERS and len(quote_plus(text)) <= LINK_CHARACTERS:
         return {key: text}
     packed = pack(text)
@@ -136,6 +140,11 @@ def write_text(key: str, text: str, default: str) -> None:
         notices.drop(too_long)
     else:
         notices.add(too_long, "This text is too long for a link: the address reproduces everything but the text")
+
+
+def special_key(key: str) -> str:
+    """The name of the switch that reads special tokens in the text of `key` as what they are."""
+    return f"{key}_special"
 
 
 def text_names(key: str) -> tuple[str, str]:
@@ -193,7 +202,11 @@ def is_old(last: str = "1") -> bool:
 
 
 def _marked(view: Mapping[str, str]) -> dict[str, str]:
-    return {_MARK: VERSION, **{key: value for key, value in view.items() if key != _MARK}}
+    said = {_MARK: VERSION}
+    for key, value in view.items():
+        if key != _MARK:
+            said |= text_parameters(key, value) if MARK in value else {key: value}
+    return said
 
 
 def arrive(page: str) -> bool:

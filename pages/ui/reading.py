@@ -2,20 +2,26 @@
 token that says that a text begins (BOS); what a model is given at first, which is of its own where its vocabulary lacks
 the page's text; and what the heads of a model do on any text."""
 
+from contextlib import nullcontext
 from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import cache, controls, keys, notices, text
+from pages.ui import cache, controls, keys, links, notices, text
 from pages.ui.loading import own_models, run_models
 from pages.ui.session import session
 from tfcore.analysis import one_text
 from tfcore.analysis.foundations import head_ranking
 from tfcore.analysis.one_text import Begin as Begin
 from tfcore.analysis.one_text import FirstTokens as FirstTokens
-from tfcore.tokenizers import vocabulary
+from tfcore.tokenizers import typed, vocabulary
 
+NAMED = 3  # special tokens in the label of a switch
+SPECIAL_HELP = (
+    "The text spells out special tokens of this model. Typed, they are letters like any other; with this switch each "
+    "is the one token by which the model knows the beginning of a turn or the end of a text."
+)
 SHOWN = 60  # letters of an example inside a sentence
 # Examples: a text; what is given to a model, which goes on from there; another text, to compare with; both, one a line;
 # one token.
@@ -31,6 +37,12 @@ kinds_of = cache.of_model(max_entries=16)(head_ranking.standard_kinds)
 def is_read(model_name: str, pasted: str) -> bool:
     """Whether a model has tokens for a text; one that ships has."""
     return not own_models.is_own(model_name) or vocabulary.is_read(cache.model(model_name)[1], pasted)
+
+
+@cache.data(max_entries=256)
+def spelt(model_name: str, pasted: str) -> typed.Spelt:
+    """The special tokens of a model that a text spells out."""
+    return typed.spelt(cache.model(model_name)[1], pasted)
 
 
 @cache.data(max_entries=64)
@@ -67,6 +79,9 @@ def text_box(
 
     Args:
         kind: of the example that it may begin with.
+
+    Returns:
+        The text; where a special token in it is to be read as that token, with marks (see `as_special`).
     """
     held = controls.last(key)
     if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):
@@ -74,7 +89,26 @@ def text_box(
     begin = usual(model_name, first, kind)
     pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named, row=row)
     tell_left_out(model_name, key, pasted)
-    return pasted
+    with nullcontext() if row is None else row:
+        return as_special(model_name, key, pasted)
+
+
+def as_special(model_name: str, key: str, pasted: str) -> str:
+    """A typed text, in which the special tokens that it spells out are marked where a switch says so, to be read as
+    these tokens. The switch is there for such a text alone, and off at first."""
+    found = spelt(model_name, pasted)
+    if found.always:
+        shown = ", ".join(text.escape(token) for token in found.always[:NAMED])
+        notices.add(f"always {key}", "This model's tokenizer reads these as special tokens even when typed", shown)
+        controls.say_read_as_text(key, found.text)
+    else:
+        notices.drop(f"always {key}")
+    if not found.text:
+        return pasted
+    shown = ", ".join(text.escape(token) for token in found.text[:NAMED])
+    on = controls.toggle(f"Read {shown} as special", links.special_key(key), help=SPECIAL_HELP)
+    controls.say_read_as_text(key, () if on else found.text)
+    return typed.marked(pasted, found.text) if on else pasted
 
 
 def tell_left_out(model_name: str, key: str, pasted: str) -> None:

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -305,6 +306,14 @@ def is_connected(session: str) -> bool:
 def has_left() -> bool:
     """Whether this thread runs a page whose visitor is no longer connected."""
     return on_page() and not is_connected(_context().session_id)
+
+
+def leaving() -> Callable[[], bool]:
+    """A question that any thread may ask from now on: is the visitor of this page no longer connected?"""
+    if not (on_page() and UPLOADS.on):
+        return lambda: False
+    runtime, visitor = UPLOADS["get_instance"](), _context().session_id
+    return lambda: not runtime.is_active_session(visitor)
 
 
 def forget_files(session: str) -> None:

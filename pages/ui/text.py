@@ -20,6 +20,7 @@ from tfcore.analysis.token_text import tick_labels as tick_labels
 from tfcore.analysis.token_text import visible as visible
 from tfcore.analysis.token_text import visible_character
 from tfcore.figures.theme import CATEGORIES
+from tfcore.tokenizers.tokenizer import unmarked
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
 NO_BREAK_SPACE = "\u00a0"
@@ -36,7 +37,7 @@ def escape(text: object, limit: int | None = None) -> str:
 
     Newlines, tabs, controls and bidi characters become visible signs; `limit` cuts long text with "…".
     """
-    signs = "".join(" " if c == " " else visible_character(c) for c in shorten(str(text), limit))
+    signs = "".join(" " if c == " " else visible_character(c) for c in shorten(unmarked(str(text)), limit))
     spaced = re.sub(r"^ | $|(?<= ) ", NO_BREAK_SPACE, signs)  # Markdown eats these otherwise, or makes a code block
     parts = _REWRITTEN.sub(WORD_JOINER, spaced).split(WORD_JOINER)
     escaped = WORD_JOINER.join(_PUNCTUATION.sub(r"\\\1", part) for part in parts)

@@ -43,7 +43,7 @@ def test_only_settings_tokenizer_and_safetensors_are_fetched(served):
     for name in ("pytorch_model.bin", "modeling_evil.py", "README.md", "flax_model.msgpack"):
         (folder_of(served) / name).write_bytes(b"never")
     load(NAME, device="cpu")
-    assert sorted(set(served.asked)) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(set(served.asked)) == ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]
 
 
 def test_looking_downloads_no_weights(served):

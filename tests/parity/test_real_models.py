@@ -14,6 +14,7 @@ from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import Message, conversation
+from tfcore.tokenizers.typed import marked
 from tfcore.training.real_models import of_minilm, of_smollm2
 
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -64,6 +65,10 @@ def test_smollm2(real_models):
     talk = conversation(tokenizer, special.template, [Message("user", "Why is the sky blue?")])
     assert [token.id for token in talk] == ids
     assert special.ends == (0, 2)
+
+    turn = "<|im_start|>user\nHello<|im_end|>"
+    assert tokenizer.encode(marked(turn, ("<|im_start|>", "<|im_end|>"))) == names(turn).input_ids
+    assert tokenizer.encode(turn) == names(turn, split_special_tokens=True).input_ids
 
 
 def test_minilm(real_models):

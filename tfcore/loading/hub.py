@@ -28,7 +28,9 @@ SMALL = {
     "config.json": MAX_JSON_BYTES,
     INDEX: MAX_INDEX_BYTES,
     "tokenizer.json": MAX_TOKENIZER_BYTES,
+    "generation_config.json": MAX_JSON_BYTES,
     "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
+    "special_tokens_map.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
 }
 FILES = (*SMALL, "*.safetensors", "*.gguf")  # all that is opened in a model's folder, and nothing else

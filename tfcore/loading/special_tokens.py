@@ -47,7 +47,7 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     place = folder_of(name_or_path) or cached(str(name_or_path))
     template: Any = None
     numbers: dict[str, Any] = {}
-    said = Declared()
+    said, written = Declared(), None
     if place is None or not (place.is_file() or (place / "config.json").is_file() or gguf_in(place)):
         pass
     elif (path := gguf_in(place)) is not None:
@@ -58,14 +58,15 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     else:
         config = read_json(place / "config.json")
         numbers = {name: config.get(f"{name}_id") for name in _IN_CONFIG}
-        template, said = _template(place), declared_in(place)
+        template, said, written = _template(place), declared_in(place), _end_of_writing(place)
     known = {name: _tokens(number, tokenizer) for name, number in numbers.items()}
     names = {name: tokenizer.token_bytes(ids[0]).decode("utf-8", "replace") for name, ids in known.items() if ids}
     special = tokenizer.special_tokens
     named = [i for text, i in special.items() if text in ENDS or text in said.ends]
+    ends = _tokens(written, tokenizer) or [*known.get("eos_token", ()), *named]
     return SpecialTokens(
         names=tuple((names | dict(said.names)).items()),  # a tokenizer's own word counts, as to transformers
-        ends=tuple(sorted({*known.get("eos_token", ()), *named})),
+        ends=tuple(sorted(set(ends))),
         template=template if isinstance(template, str) and len(template) <= LONGEST_TEMPLATE else "",
     )
 
@@ -74,6 +75,13 @@ def _tokens(said: Any, tokenizer: Tokenizer) -> list[int]:
     """The ids of a setting, one or a list, that are tokens."""
     listed = said if isinstance(said, list) else [said]
     return [i for i in listed if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < tokenizer.vocab_size]
+
+
+def _end_of_writing(folder: Path) -> Any:
+    """The tokens after which `generate` of transformers stops: what generation_config.json says of them counts alone;
+    None where it says nothing."""
+    path = folder / "generation_config.json"
+    return read_json(path).get("eos_token_id") if path.is_file() else None
 
 
 def _template(folder: Path) -> str:

@@ -1,4 +1,5 @@
-"""tokenizer_config.json of a checkpoint's folder: what it declares of the tokenizer, and the chat template in it."""
+"""tokenizer_config.json of a checkpoint's folder: what it declares of the tokenizer, and the chat template in it; and
+special_tokens_map.json, in which older tokenizers name their tokens."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from tfcore.loading.weights import CheckpointError, read_json
 from tfcore.tokenizers.declared import Declared, declared
 
 NAME = "tokenizer_config.json"
+MAP = "special_tokens_map.json"
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -16,22 +18,27 @@ def read(folder: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: it is damaged or too large.
     """
-    path = folder / NAME
+    return _contents(folder / NAME)
+
+
+def _contents(path: Path) -> dict[str, Any]:
     return read_json(path, LARGEST_TOKENIZER_CONFIG) if path.is_file() else {}
 
 
 def declared_in(folder: Path) -> Declared:
-    """The declarations of a folder's file.
+    """The declarations of a folder's file; where it does not list its added tokens, those of special_tokens_map.json
+    count before its own, as in `transformers`.
 
     Raises:
-        CheckpointError: it is damaged, or a field is not what it should be.
+        CheckpointError: a file is damaged, or a field is not what it should be.
     """
+    said, where = read(folder), folder / NAME
+    if "added_tokens_decoder" not in said and (named := _contents(folder / MAP)):
+        said, where = said | named, folder / MAP
     try:
-        return declared(read(folder))
-    except CheckpointError:
-        raise
+        return declared(said)
     except ValueError as error:
-        raise CheckpointError(f"{folder / NAME}: {error}") from error
+        raise CheckpointError(f"{where}: {error}") from error
 
 
 def template_in(folder: Path) -> object:

@@ -18,7 +18,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 Role = Literal["system", "user", "assistant"]
 LONGEST_TEMPLATE = 100_000  # characters
@@ -136,11 +136,12 @@ def conversation(
 
 
 def guarded(messages: Sequence[Message], special: Mapping[str, int]) -> list[Message]:
-    """The messages with every special token in their contents made text like any other; `tokens` undoes it."""
+    """The messages with every special token in their contents made text like any other, marked or not; `tokens` undoes
+    it."""
     if not special:
         return list(messages)
-    known = _pattern(special)
-    hidden = [known.sub(lambda found: found[0][0] + _GUARD + found[0][1:], message.content) for message in messages]
+    known, said = _pattern(special), [unmarked(message.content) for message in messages]
+    hidden = [known.sub(lambda found: found[0][0] + _GUARD + found[0][1:], content) for content in said]
     return [Message(message.role, content) for message, content in zip(messages, hidden, strict=True)]
 
 

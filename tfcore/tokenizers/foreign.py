@@ -8,18 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Encoding, models
 from tokenizers import Tokenizer as HFTokenizer
-from tokenizers import models
 
 from tfcore.tokenizers.declared import BLANK, Declared, add
 from tfcore.tokenizers.tokenizer import (
+    MARK,
     BPETokenizer,
     ByteLevelBPE,
     Tokenizer,
     byte_level_alphabet,
     own_kind,
     readable,
+    reading,
     special_in,
+    without_marks,
 )
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -31,8 +34,8 @@ _SPACE = "▁"  # how vocabularies made by SentencePiece write a space
 class ForeignTokenizer:
     """A tokenizer.json as its authors meant it: encode puts the tokens around a text that the model was trained with
     ([CLS] and [SEP], <s>, </s>). Special tokens in a text are ordinary text, as everywhere here (BPETokenizer), but for
-    the blanks that a text may have, such as [MASK]. (A Unigram vocabulary has the texts of special tokens among its
-    pieces, and finds them by itself.)
+    the blanks that a text may have, such as [MASK], and for those that are marked. (A Unigram vocabulary has the texts
+    of special tokens among its pieces, and finds them by itself: tfcore.tokenizers.typed tells.)
 
     Unlike our own it may change a text: some make it lower case, or know only some characters.
 
@@ -66,12 +69,17 @@ class ForeignTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""
-        return list(self._inner.encode(_SURROGATES.sub("\ufffd", text)).ids)
+        return list(self._encoded(text).ids)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """For each id of encode(text), which characters of the text it stands for: the first, and the one after the
-        last; nothing, (0, 0), for those that are put around it. The text may have been changed on the way."""
-        return [(int(a), int(b)) for a, b in self._inner.encode(_SURROGATES.sub("\ufffd", text)).offsets]
+        last; nothing, (0, 0), for those that are put around it. Marks are no characters of it. The text may have been
+        changed on the way."""
+        return [(int(a), int(b)) for a, b in self._encoded(text).offsets]
+
+    def _encoded(self, text: str) -> Encoding:
+        text, special = without_marks(text, self.special_tokens) if MARK in text else (text, False)
+        return (self._reading if special else self._inner).encode(_SURROGATES.sub("\ufffd", text))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, without the tokens that encode puts around a text."""
@@ -103,6 +111,10 @@ class ForeignTokenizer:
         for token in content["added_tokens"]:
             token["special"] |= token["content"] in self._blanks
         (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+
+    @cached_property
+    def _reading(self) -> HFTokenizer:
+        return reading(self._inner)
 
     @cached_property
     def _names(self) -> dict[int, str]:

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 SEPARATOR = "<|endoftext|>"  # between documents in training text
+MARK = "\U000f0001"  # of private use: before a special token in a text that is to be read as that token
 MOST_NAMES = 4_096  # of a NamedTokenizer that is read from a file: finding one of them takes time for each
 _SURROGATES = re.compile("([\ud800-\udfff]+)")
 
@@ -29,7 +30,8 @@ class Tokenizer(Protocol):
         ...
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text; decode gives it back exactly."""
+        """Ids of a text; decode gives it back exactly. Special tokens in it are text like any other, but for those that
+        are marked (tfcore.tokenizers.typed)."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -202,7 +204,7 @@ class ByteLevelBPE:
 class BPETokenizer(_Pieces, ByteLevelBPE):
     """Byte-level byte-pair encoding (arXiv:1508.07909, on bytes as in GPT-2), by the `tokenizers` library.
 
-    Special tokens in a text are ordinary text: nobody can type a separator.
+    Special tokens in a text are ordinary text, unless they are marked: nobody can type a separator.
 
     Raises:
         ValueError: when the vocabulary lacks a byte or has holes.
@@ -247,11 +249,13 @@ class BPETokenizer(_Pieces, ByteLevelBPE):
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = []
+        text, special = without_marks(text, self.special_tokens) if MARK in text else (text, False)
+        inner = self._reading if special else self._inner
         for i, part in enumerate(_SURROGATES.split(text)):
             if i % 2:  # the library takes no surrogates: their bytes, one by one
                 ids.extend(self._byte_ids[byte] for byte in part.encode("utf-8", "surrogatepass"))
             elif part:
-                ids.extend(self._inner.encode(part, add_special_tokens=False).ids)
+                ids.extend(inner.encode(part, add_special_tokens=False).ids)
         return ids
 
     def token_bytes(self, token_id: int) -> bytes:
@@ -260,6 +264,10 @@ class BPETokenizer(_Pieces, ByteLevelBPE):
 
     def save(self, folder: Path) -> None:
         self._inner.save(str(folder / "tokenizer.json"))
+
+    @cached_property
+    def _reading(self) -> HFTokenizer:
+        return reading(self._inner)
 
     @cached_property
     def _bytes(self) -> list[bytes]:
@@ -282,6 +290,26 @@ def special_in(inner: HFTokenizer, more: Collection[str] = ()) -> dict[str, int]
     """Text -> id of the special tokens of a tokenizer of the library, and of those named besides."""
     added = inner.get_added_tokens_decoder().items()
     return {token.content: i for i, token in added if token.special or token.content in more}
+
+
+def reading(inner: HFTokenizer) -> HFTokenizer:
+    """A copy of a tokenizer of the library that reads special tokens in a text as these tokens: the setting of one that
+    threads share cannot be changed for a text."""
+    copy = HFTokenizer.from_str(inner.to_str())
+    copy.encode_special_tokens = False
+    return copy
+
+
+def without_marks(text: str, special: Collection[str]) -> tuple[str, bool]:
+    """A text without the marks before these special tokens, and whether there were any; elsewhere the sign is a
+    character like any other."""
+    plain = re.sub(f"{MARK}+(?=({'|'.join(map(re.escape, special))}))", "", text) if special else text
+    return plain, plain != text
+
+
+def unmarked(text: str) -> str:
+    """A text in which every special token is text like any other."""
+    return text.replace(MARK, "")
 
 
 def byte_level_alphabet() -> dict[str, int]:

@@ -83,8 +83,8 @@ def drawn(model: str, evenly: bool, more: tuple[int, ...]) -> Drawn:
 def typed(model: str, piece: str) -> list[int]:
     """The ids of what was typed, without those that a tokenizer puts around a text."""
     tokenizer = cache.model(model)[1]
-    special = set(tokenizer.special_tokens.values())
-    return [i for i in tokenizer.encode(piece) if i not in special]
+    around = tokenizer.encode("")
+    return [i for i in tokenizer.encode(piece) if i not in around]
 
 
 def choose(model: str, event: Event) -> None:

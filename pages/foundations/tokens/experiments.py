@@ -123,8 +123,8 @@ def protein(found: Protein) -> Shown:
 
 def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Neighbours:
     """The rows of the embedding table nearest to that of the first token of a text."""
-    special = set(tokenizer.special_tokens.values())
-    return nearest(model, tokenizer, next(i for i in tokenizer.encode(piece) if i not in special), count)
+    around = tokenizer.encode("")
+    return nearest(model, tokenizer, next(i for i in tokenizer.encode(piece) if i not in around), count)
 
 
 def neighbours(found: Neighbours) -> Shown:

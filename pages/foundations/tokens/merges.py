@@ -127,7 +127,7 @@ def _now(model_name: str, found: WordMerges, now: int) -> None:
 
 @cache.data(max_entries=2)
 def _vocabulary(model_name: str) -> list[bytes]:
-    """The bytes of every id; of special tokens, which no text can hold, none."""
+    """The bytes of every id; of special tokens, which no merge makes, none."""
     tokenizer = cache.model(model_name)[1]
     special = set(tokenizer.special_tokens.values())
     return [b"" if i in special else tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]

@@ -11,6 +11,7 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import as_special
 from tfcore import available, shipped
 from tfcore.analysis.foundations import text_pieces
 from tfcore.analysis.foundations.text_pieces import Aligned, ChangedText, Density, TextPieces
@@ -89,6 +90,7 @@ def panel() -> None:
     with left:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
         model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers())
+        pasted = as_special(model_name, "text", pasted)
     if not pasted:
         st.info("There is no text yet: type or paste some, or pick an example.")
         return

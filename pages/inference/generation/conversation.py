@@ -11,6 +11,7 @@ from pages.ui import cache, controls, keys, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from pages.ui.reading import spelt
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import conversation
 from tfcore.analysis.inference.conversation import ROLES, ConversationPlan, Turn
@@ -65,6 +66,9 @@ def show(model: str) -> None:
     if not said:
         st.info("Nothing is said yet: write something to the model in the box.")
         return
+    found = spelt(model, "\n".join((system, *said)))
+    if refused := found.text + found.always:  # no switch here: nobody may write another's turn
+        controls.say_read_as_text("said", refused)
     plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
     key = ("conversation", model, plan)
 
@@ -96,8 +100,8 @@ def show(model: str) -> None:
         "You type a special token such as <|im_end|> into your question. Why does the model not take it for the end "
         "of your turn?",
         "Because what you type is cut into tokens as ordinary text: it becomes several tokens that together look like "
-        "the special one, whose own id nobody can type. If it were found in the text, you could write the assistant's "
-        "turn yourself, which is one kind of prompt injection.",
+        "the special one, whose own id nobody can type here. If it were found in the text, you could write the "
+        "assistant's turn yourself, which is one kind of prompt injection.",
     )
     page.how_it_is_computed(
         page.experiment(experiments.conversation, made(experiments.talked, model, special, plan)),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.model.your_model import experiments as experiments
 from pages.model.your_model.readings import show
-from pages.ui import cache, controls, fragments, keys, page, text
+from pages.ui import cache, controls, fragments, keys, page, streamlit_internals, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import model_settings, models, own_models, run_models
 from pages.ui.loading.model_settings import LONGEST, Settings
@@ -77,7 +77,8 @@ def settings_of_here() -> Settings:
 def looked_up(name: str) -> Any:
     """An Estimate of a model that is not loaded, or a Refused; None while the hub has not answered."""
     key, settings = ("look", name, models.tries(name)), model_settings.read()
-    own_models.LOOKS.start(key, lambda: own_models.look(name, settings), jobs.visitor())
+    work, has_left = partial(own_models.look, name, settings), streamlit_internals.leaving()
+    own_models.LOOKS.start(key, work, jobs.visitor(), has_left=has_left)
     own_models.LOOKS.wait(key, 1, FIRST)
     job = own_models.LOOKS.look(key, jobs.visitor())
     if job is None or job.state == "refused":

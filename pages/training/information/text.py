@@ -19,6 +19,7 @@ from tfcore.analysis.training import compression, text_bits
 from tfcore.analysis.training.compression import Coder
 from tfcore.analysis.training.text_bits import TextBits
 from tfcore.analysis.training.text_loss import surprisal
+from tfcore.tokenizers.tokenizer import unmarked
 
 CHARACTERS = 2_000
 BYTES = 2_000  # of the text that are used
@@ -131,7 +132,7 @@ def _text(model_name: str) -> str:
     """The text, as far as it is used; at first a story where the model knows stories alone."""
     pasted = text_box(model_name, "Text", "text", TEXT if model_name in shipped() else NEWS, CHARACTERS, height=90)
     kept = text_bits.cut_bytes(pasted, BYTES)
-    size = len(pasted.encode("utf-8", "surrogatepass"))
+    size = len(unmarked(pasted).encode("utf-8", "surrogatepass"))
     if kept == pasted:
         notices.drop("bytes")
     else:

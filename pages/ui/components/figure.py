@@ -131,7 +131,8 @@ def _plain(value: Any) -> Any:
 def _csv(table: Table) -> bytes:
     """The table as CSV in UTF-8 (with the mark that makes spreadsheets read it as such)."""
     frame = table() if callable(table) else table
-    return frame.to_csv(index=False).encode("utf-8-sig")
+    # a field is quoted for the signs that end a row: with one of them alone, a token that is the other would end it
+    return frame.to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def _ask_for_csv(state: str) -> None:

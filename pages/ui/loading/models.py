@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
-from pages.ui import cache, controls, fragments, keys, links, notices, text
+from pages.ui import cache, controls, fragments, keys, links, notices, streamlit_internals, text
 from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Refused
 from pages.ui.session import session
@@ -197,7 +197,8 @@ def _start(name: str) -> None:
     settings = model_settings.read()
     if settings.refusal(name) is None:
         key = ("load", name, tries(name))
-        job = own_models.LOADS.start(key, lambda: own_models.bring(name, settings), jobs.visitor())
+        work, has_left = partial(own_models.bring, name, settings), streamlit_internals.leaving()
+        job = own_models.LOADS.start(key, work, jobs.visitor(), has_left=has_left)
         if job.state == "refused":
             notices.add("own model", "Too many models are being loaded on this server; try again in a minute")
         else:

@@ -8,7 +8,8 @@ visitors who ask for the same key share one job.
     job = jobs.JOBS.start(key, lambda: train(config), visitor)    # in every run: it starts once
     job.state, job.items                                          # "running", what came until now
 
-One visitor has one job at a time: starting another lets go of the one before. Few jobs run at a time and few wait.
+One visitor has one job at a time: starting another lets go of the one before; who closes the page lets go of it, too.
+Few jobs run at a time and few wait.
 """
 
 import atexit
@@ -27,6 +28,8 @@ from pages.ui.work.turns import let_others_open
 from tfcore.wanted import STILL_WANTED, UnwantedError
 
 Work = Callable[[], Iterator[Any]]
+HasLeft = Callable[[], bool]  # whether a visitor is no longer connected
+AWAY = 10.0  # seconds after which a visitor whose connection is gone has left: a short gap ends nothing
 LAST_STEP = 10.0  # seconds that a process which ends waits for
 
 
@@ -44,15 +47,19 @@ class Job(Snapshot):
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Task(Record):
     work: Work | None  # none of one that has ended: with it go the models that it worked on
-    visitors: set[str] = field(default_factory=set)
+    visitors: dict[str, HasLeft] = field(default_factory=dict)
     items: list[Any] = field(default_factory=list)
     began: float = 0.0
     patience: float = float("inf")
     halt: threading.Event = field(default_factory=threading.Event)
+    there: float = field(default_factory=time.monotonic)  # when one of the visitors was last seen to be connected
 
     def is_wanted(self) -> bool:
         """Whether somebody still watches it."""
-        return not self.halt.is_set() and time.monotonic() - self.looked <= self.patience
+        now = time.monotonic()
+        if not all(has_left() for has_left in [*self.visitors.values()]):
+            self.there = now
+        return not self.halt.is_set() and now - self.there <= AWAY and now - self.looked <= self.patience
 
 
 def _told(problem: Exception) -> str:
@@ -75,11 +82,14 @@ class Jobs:
         self._lock = self.registry.lock
         self._busy = 0  # threads, those about to stop included
 
-    def start(self, key: Hashable, work: Work, visitor: str, patience: float = float("inf")) -> Job:
+    def start(
+        self, key: Hashable, work: Work, visitor: str, patience: float = float("inf"), has_left: HasLeft = lambda: False
+    ) -> Job:
         """Make sure that the job of this key runs, waits or is done, and that this visitor watches it and no other.
 
         A job that was stopped begins anew, and so does one that has failed, unless this visitor saw it fail and has
-        not let go of it since (`stop`). One that nobody looks at for `patience` seconds is stopped.
+        not let go of it since (`stop`). One that nobody looks at for `patience` seconds is stopped, and so is one
+        whose visitors have all left.
         """
         with self._lock:
             for other in self.registry.active:
@@ -92,11 +102,12 @@ class Jobs:
                 or (task.state == "failed" and visitor not in task.visitors)
                 or (task.state in ACTIVE and task.halt.is_set())
             ):
+                self._forget_unwanted()
                 if len(self.registry.queue) >= self.waiting:
                     return Job("refused")
                 task = self.registry.records[key] = _Task(key=key, work=work, patience=patience)
                 self.registry.put(task, "waiting")
-            task.visitors.add(visitor)
+            task.visitors[visitor] = has_left
             self._fill()
             return self._seen(task)
 
@@ -137,11 +148,15 @@ class Jobs:
             self._lock.wait_for(lambda: self._busy == 0, LAST_STEP)
 
     def _let_go(self, task: _Task, visitor: str) -> None:
-        task.visitors.discard(visitor)
+        task.visitors.pop(visitor, None)
         if task.visitors or task.state not in ACTIVE:
             return
         task.halt.set()
-        if task.state == "waiting":
+        self._forget_unwanted()
+
+    def _forget_unwanted(self) -> None:
+        """Take out of the queue what nobody waits for any more."""
+        for task in [one for one in self.registry.queue if not one.is_wanted()]:
             task.work = None
             self.registry.put(task, "stopped")
 
@@ -151,6 +166,7 @@ class Jobs:
 
     def _fill(self) -> None:
         """Start what waits while there is room, and forget what ended longest ago."""
+        self._forget_unwanted()
         while self.registry.queue and self._busy < self.running:
             task = self.registry.queue[0]
             self.registry.put(task, "running")

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import controls, fragments, keys
+from pages.ui import controls, fragments, keys, streamlit_internals
 from pages.ui.session import session
 from pages.ui.work import jobs
 from pages.ui.work.registry import Snapshot
@@ -32,7 +32,7 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: 
     """
     if session().stopped_job == key:
         return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
-    job = jobs.JOBS.start(key, work, jobs.visitor(), patience)
+    job = jobs.JOBS.start(key, work, jobs.visitor(), patience, streamlit_internals.leaving())
     if job.active and not job.items:
         jobs.JOBS.wait(key, 1, wait)
     return jobs.JOBS.look(key, jobs.visitor()) or job

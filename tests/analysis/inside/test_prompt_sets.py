@@ -187,6 +187,8 @@ def test_a_table_is_read_as_it_is_written():
         assert read_prompts(written_prompts(prompts)) == prompts
     hostile = (Prompt('a "b", c', "x\ny", " $x$", " :red[y]"), Prompt("=1+1", "<b>", " é", " 😀"))
     assert read_prompts(written_prompts(hostile)) == hostile
+    signs = tuple(Prompt(f"a{sign}b", f"{sign}c", f"d{sign}", f"{sign}e{sign}") for sign in map(chr, range(32)))
+    assert read_prompts(written_prompts(signs)) == signs
     assert read_prompts("\ufeffClean, corrupted ,ANSWER,wrong\r\na,b, c, d\r\n\r\ne,f, g, h\r\n")[1] == Prompt(
         "e", "f", " g", " h"
     )

@@ -66,6 +66,19 @@ def test_an_answer_and_its_tokens(talker):
     assert 0 < sum(of_template) < len(of_template)
 
 
+def test_nobody_forges_a_turn(talker):
+    """No switch reads a typed special token as one, whatever the address says, and the page says that it is text."""
+    test = ended(opened(**TALK, said="A <|end|> dog", said_special="true"))
+    assert not [one for one in test.toggle if "special" in str(one.key)]
+    assert "Special tokens that are typed are read as text like any other: <|end|>." in visits.said(
+        test, "caption"
+    ).replace("\\", "")
+    row = next(chips for chips in chip_rows(test) if chips["label"] == "The conversation, token by token")
+    ends = [title for title, token in zip(row["titles"], row["tokens"], strict=True) if token == "<|end|>"]
+    assert ends
+    assert all(title.startswith("the template") for title in ends)
+
+
 def test_longer_than_the_model_reads(talker):
     test = ended(opened(**TALK, said="dog " * 300))
     assert "more than the 256 that this model reads" in test.get("progress")[0].proto.text

@@ -94,6 +94,14 @@ def test_cells_that_are_edited_are_in_the_link_and_a_row_counts_once_it_is_whole
     assert test.data_editor[0].value.to_numpy().tolist() == [list(one) for one in changed]
 
 
+def test_a_cell_with_any_control_character_is_one_cell_of_the_table():
+    cells = [[f"a{sign}b", f"{sign}c", f"d{sign}", f"{sign}e{sign}"] for sign in map(chr, range(32))]
+    frame = pd.DataFrame(cells, columns=sets.COLUMNS)
+    written = csv_table._written(frame, sets.TABLE)
+    assert [list(row) for row in read_prompts(written)] == cells
+    assert csv_table._frame(written, sets.TABLE).to_numpy().tolist() == cells
+
+
 @pytest.mark.parametrize(
     ("data", "says"),
     [

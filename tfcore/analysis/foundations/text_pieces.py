@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import label, shorten, visible
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 LONGEST_READ = 80  # characters of a text in a sentence
 
@@ -68,8 +68,9 @@ class Aligned(Protocol):
 def cut_text(text: str, tokenizer: Tokenizer) -> TextPieces:
     """Cut a text into characters, UTF-8 bytes and tokens, and line the three up: by the bytes of the tokens where these
     are the text, else by what the tokenizer says of its characters."""
-    characters = [character.encode("utf-8", "surrogatepass") for character in text]
-    data, ids = b"".join(characters), tokenizer.encode(text)
+    ids, plain = tokenizer.encode(text), unmarked(text)
+    characters = [character.encode("utf-8", "surrogatepass") for character in plain]
+    data = b"".join(characters)
     tokens = [tokenizer.token_bytes(i) for i in ids]
     part = np.array([not is_text(token) for token in tokens], dtype=bool)
     ends = np.cumsum([0, *(len(c) for c in characters)], dtype=np.int64)
@@ -82,7 +83,7 @@ def cut_text(text: str, tokenizer: Tokenizer) -> TextPieces:
     if b"".join(tokens[i] for i in inside) == data:
         owner = np.repeat(np.array(inside, dtype=np.int64), [len(tokens[i]) for i in inside])
     names = tuple(tokenizer.tokens(ids))
-    return TextPieces(text, data, tuple(ids), tuple(tokens), names, part, owner, ends[:-1])
+    return TextPieces(plain, data, tuple(ids), tuple(tokens), names, part, owner, ends[:-1])
 
 
 def is_text(token: bytes) -> bool:
@@ -203,7 +204,7 @@ def densities(tokenizer: Tokenizer, texts: Mapping[str, str]) -> list[Density]:
     found = []
     for name, text in texts.items():
         pieces = cut_text(text, tokenizer)
-        found.append(Density(name, len(text), len(pieces.data), len(pieces.ids), int(pieces.part.sum())))
+        found.append(Density(name, len(pieces.text), len(pieces.data), len(pieces.ids), int(pieces.part.sum())))
     return found
 
 

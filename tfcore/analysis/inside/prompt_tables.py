@@ -58,7 +58,7 @@ def _prompt(place: int, row: Sequence[str]) -> Prompt:
 def written_prompts(prompts: Sequence[Prompt]) -> str:
     """The table as CSV, as `read_prompts` reads it."""
     place = io.StringIO()
-    table = csv.writer(place, lineterminator="\n")
+    table = csv.writer(place, lineterminator="\r\n")  # a carriage return in a cell is quoted only so
     table.writerow(COLUMNS)
     table.writerows(prompts)
     return place.getvalue()

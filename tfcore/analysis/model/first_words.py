@@ -15,7 +15,7 @@ from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 BEST = 5
 Way = Literal["continuation", "blank", "answer", "nothing"]
@@ -53,7 +53,7 @@ class RoundTrip(Finding):
 
 def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
     """Encode a text, decode the ids, and compare."""
-    ids = tokenizer.encode(text)
+    ids, text = tokenizer.encode(text), unmarked(text)
     back = tokenizer.decode(ids)
     nearly = "".join(back.split()).casefold() == "".join(text.split()).casefold()
     return RoundTrip(len(text), back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)

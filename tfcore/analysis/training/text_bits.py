@@ -16,7 +16,7 @@ from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.entropy import entropy, perplexity
 from tfcore.analysis.training.text_loss import likeliest, surprisal
 from tfcore.model import NO_LOGITS, Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 LN2 = math.log(2)
 UNIFORM = 8.0  # bits per byte of a uniform guess
@@ -49,7 +49,7 @@ def framed(tokenizer: Tokenizer, text: str) -> Framed:
     separator = getattr(tokenizer, "separator_id", None)
     if not before and separator is not None:
         before = [separator]
-    return Framed(tuple(before), tuple(inside), tokenizer.decode(inside) == text)
+    return Framed(tuple(before), tuple(inside), tokenizer.decode(inside) == unmarked(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
         tuple(tokenizer.tokens(list(read.ids))),
         bits,
         np.array([len(tokenizer.token_bytes(i)) for i in read.ids], dtype=np.int64),
-        len(text.encode("utf-8", "surrogatepass")),
+        len(unmarked(text).encode("utf-8", "surrogatepass")),
         piece_of(tokenizer, read.before[-1]) if read.before else "",
         read.whole,
     )

@@ -1,5 +1,7 @@
 """The door for figures: what it sends, what it accepts back, and that a page with figures runs."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -53,7 +55,7 @@ def sent(at: AppTest) -> bytes:
 def test_payload_is_small_and_complete():
     at = AppTest.from_function(script).run()
     payload = sent(at)
-    head, spec, csv = parts(payload)
+    head, spec, table = parts(payload)
     assert head["alt"] == "a finding"
     assert head["caption"] == "$x$ <b>"
     assert head["name"] == "map"
@@ -64,16 +66,16 @@ def test_payload_is_small_and_complete():
     assert "template" not in spec["layout"]
     assert spec["data"][0]["z"]["dtype"] == "u1"
     assert len(payload) < 3000
-    assert csv == b""
+    assert table == b""
     assert not head["file"]
     assert "computed" not in at.session_state, "the table is computed only when it is asked for"
 
 
 def test_csv_comes_once_when_asked_for():
     at = AppTest.from_function(script, kwargs={"asked": True}).run()
-    head, _, csv = parts(sent(at))
+    head, _, table = parts(sent(at))
     assert head["file"]
-    assert csv.decode("utf-8-sig") == "token,weight\né,0.25\nb,0.75\n"
+    assert table.decode("utf-8-sig") == "token,weight\r\né,0.25\r\nb,0.75\r\n"
     assert not at.session_state[session.KEY].csv_wanted
     assert at.session_state["computed"] == 1
 
@@ -174,7 +176,15 @@ def test_only_csv_can_be_asked_for(monkeypatch, value):
 
 def test_tables_may_be_frames_or_functions():
     frame = pd.DataFrame({"a": [1]})
-    assert door._csv(frame) == door._csv(lambda: frame) == "a\n1\n".encode("utf-8-sig")
+    assert door._csv(frame) == door._csv(lambda: frame) == "a\r\n1\r\n".encode("utf-8-sig")
+
+
+def test_a_token_of_any_control_character_stays_in_its_row():
+    signs = [*map(chr, [*range(32), *range(0x7F, 0xA0), 0x2028, 0x2029]), "\r\n", ",", '"', " b", "é"]
+    tokens = [token for sign in signs for token in (sign, f"a{sign}b")]
+    given = door._csv(pd.DataFrame({"token": tokens, "place": range(len(tokens))})).decode("utf-8-sig")
+    rows = [["token", "place"], *([token, str(place)] for place, token in enumerate(tokens))]
+    assert list(csv.reader(io.StringIO(given, newline=""), strict=True)) == rows
 
 
 def test_served_files_are_the_ones_in_the_repository():

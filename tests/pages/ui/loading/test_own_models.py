@@ -13,8 +13,10 @@ import torch
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 
-from pages.ui.loading import model_settings, own_models
+from pages.ui import streamlit_internals
+from pages.ui.loading import model_settings, models, own_models
 from pages.ui.loading.own_models import Own, Refused, Store
+from pages.ui.work import jobs as jobs_module
 from pages.ui.work import progress
 from tests import fake_hub, own_folders
 from tests.hostile_tokenizers import CHAIN, normalizers
@@ -349,3 +351,32 @@ def test_experts_without_end_are_refused(tmp_path, folder):
     edit(tmp_path / "mixtral", num_local_experts=4096, num_hidden_layers=512)
     found = list(own_models.bring("./mixtral", model_settings.read()))[-1]
     assert found.sentence == "./mixtral: config.json: more than 100,000 experts in all are too many"
+
+
+def test_who_leaves_while_a_model_loads_frees_the_place(folder, monkeypatch):
+    """Through the button of a page; another visitor's model is then loaded at once."""
+    monkeypatch.setattr(jobs_module, "AWAY", 0.0)
+    monkeypatch.setattr(own_models, "LOADS", jobs_module.Jobs(running=1))
+    left, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr(streamlit_internals, "leaving", lambda: left.is_set)
+    whole = own_models._bring
+
+    def slow(name: str, settings: Any, say: Any) -> None:
+        if name == "./slow":
+            begun.set()
+            while True:  # until it is stopped: `say` raises then
+                say(weights.Progress("load", 1, 2))
+                left.wait(0.05)
+        whole(name, settings, say)
+
+    monkeypatch.setattr(own_models, "_bring", slow)
+    models._start("./slow")
+    assert begun.wait(60)
+    (key,) = own_models.LOADS.registry.records
+    own_models.LOADS.start("other", lambda: own_models.bring("./gpt2", model_settings.read()), "another")
+    assert own_models.LOADS.look("other", "another").state == "waiting"
+    left.set()
+    own_models.LOADS.wait("other", 10**9, 60)
+    assert own_models.LOADS.look("other", "another").state == "done"
+    assert own_models.STORE.get("./gpt2") is not None
+    assert own_models.LOADS.registry.records[key].state == "stopped"

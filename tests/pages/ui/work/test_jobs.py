@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from pages.ui.work import jobs as module
 from pages.ui.work.jobs import Jobs
 from pages.ui.work.progress import steps
 from tests.hostile_tokenizers import LATER, SEARCHED
+from tfcore.loading.weights import Progress
 from tfcore.tokenizers import isolated
 
 SOON = 20.0  # seconds that nothing here takes
@@ -235,7 +237,7 @@ def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
         finally:
             closed.set()
 
-    jobs.start("a", work, "me", patience=0.0)
+    jobs.start("a", work, "me", patience=0.2)
     assert closed.wait(SOON)
     assert over(jobs, "a", "me").state == "stopped"
     gate = began(jobs, "b", "me")
@@ -243,6 +245,44 @@ def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
     jobs.wait("b", 2, SOON)
     assert jobs.look("b", "me").state == "running"
     jobs.stop("b", "me")
+    gate.let()
+
+
+def test_who_leaves_frees_the_place_unless_another_waits_for_the_same(monkeypatch):
+    monkeypatch.setattr(module, "AWAY", 0.0)
+    jobs, left = Jobs(running=1, waiting=1), set()
+
+    def start(key: str, work, visitor: str) -> str:
+        return jobs.start(key, work, visitor, has_left=lambda: visitor in left).state
+
+    slow, second = Gate(), Gate()
+    start("slow", lambda: steps(lambda say: [slow.open.acquire(timeout=SOON), say(Progress("load", 1, 2))]), "me")
+    start("slow", slow, "you")
+    start("second", second, "she")
+    assert start("third", Gate(), "he") == "refused"
+    left.add("me")
+    assert jobs.look("slow", "you").state == "running"
+    left.add("she")
+    assert start("third", iter, "he") == "waiting", "who has left does not wait for a place"
+    assert jobs.look("second", "she").state == "stopped"
+    jobs.stop("third", "he")
+    start("next", lambda: iter(["done"]), "he")
+    left.add("you")
+    jobs.wait("next", 1, SOON)
+    assert jobs.look("next", "he").items == ("done",)
+    assert jobs.look("slow", "you").state == "stopped"
+    slow.let()
+
+
+def test_a_short_gap_in_a_connection_ends_nothing():
+    jobs, gate, away = Jobs(), Gate(), [False]
+    jobs.start("a", gate, "me", has_left=lambda: away[0])
+    for gone in (True, False, True):
+        away[0] = gone
+        gate.let()
+    jobs.wait("a", 4, SOON)
+    assert jobs.look("a", "me").state == "running"
+    jobs.stop("a", "me")
     gate.let()
 
 
