@@ -312,6 +312,9 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     if kind == "text":
         links.visit().texts.add(key)
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
+    held = last(key)
+    if held in session().stand_ins and held == session().first_texts.get(key) and held != default:
+        forget(key)  # nobody asked for the example of another model
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     if not from_link and key not in st.session_state:
         session().first_texts[key] = default

@@ -78,6 +78,7 @@ class Session:
         dragged: keys of the controls that are being dragged, which the address does not follow yet.
         answered: component -> the number of its last message.
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
+        stand_ins: examples of their own models, which stood where a page's own text could not.
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -99,6 +100,7 @@ class Session:
     dragged: set[str] = field(default_factory=set)
     answered: dict[str, int] = field(default_factory=dict)
     first_texts: dict[str, str] = field(default_factory=dict)
+    stand_ins: set[str] = field(default_factory=set)
 
 
 def session() -> Session:
