@@ -313,7 +313,7 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
         links.visit().texts.add(key)
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
     held = last(key)
-    if held in session().stand_ins and held == session().first_texts.get(key) and held != default:
+    if held == session().first_texts.get(key) and held in session().stand_ins and held != default:
         forget(key)  # nobody asked for the example of another model
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     if not from_link and key not in st.session_state:
@@ -332,11 +332,9 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
 def _say_special(key: str, value: str) -> None:
     """Say of a text with what looks like special tokens that they are read as text, whatever the model: nobody can type
     the end of a text or of a turn."""
-    if found := list(dict.fromkeys(SPECIAL.findall(value))):
-        shown = ", ".join(text.escape(token) for token in found[:3])
-        notices.add(f"special {key}", "Special tokens that are typed are read as text like any other", shown)
-    else:
-        notices.drop(f"special {key}")
+    found = list(dict.fromkeys(SPECIAL.findall(value)))
+    said = "Special tokens that are typed are read as text like any other" if found else None
+    notices.say(f"special {key}", said, ", ".join(text.escape(token) for token in found[:3]))
 
 
 def kept(key: str, value: str, default: str, kind: links.Kind = "text") -> str:

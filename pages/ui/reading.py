@@ -88,11 +88,11 @@ def text_box(
 def tell_left_out(model_name: str, key: str, pasted: str) -> None:
     """Say how much of a text a model has no tokens for, or take that back."""
     tokenizer = cache.model(model_name)[1] if own_models.is_own(model_name) else None
-    if tokenizer is not None and (lost := vocabulary.left_out(tokenizer, pasted)):
-        said = f"Left out are {lost} characters that are no tokens of this model ({tokens_of(model_name)})"
-        notices.add(f"{key} left out", said)
-    else:
-        notices.drop(f"{key} left out")
+    lost = vocabulary.left_out(tokenizer, pasted) if tokenizer is not None else 0
+    said = (
+        f"Left out are {lost} characters that are no tokens of this model ({tokens_of(model_name)})" if lost else None
+    )
+    notices.say(f"{key} left out", said)
 
 
 def tokens_of(model_name: str) -> str:
