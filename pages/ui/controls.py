@@ -313,6 +313,9 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     if kind == "text":
         links.visit().texts.add(key)
     max_chars = min(max_chars, max(settings.text_cap(), len(default)))
+    held = last(key)
+    if held == session().first_texts.get(key) and held in session().stand_ins and held != default:
+        forget(key)  # nobody asked for the example of another model
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
     if not from_link and key not in st.session_state:
         session().first_texts[key] = default
@@ -336,11 +339,8 @@ def _say_special(key: str, value: str) -> None:
 
 def say_read_as_text(key: str, tokens: Sequence[str]) -> None:
     """Say of these special tokens in a text that they are read as text; of none, take that back."""
-    if tokens:
-        shown = ", ".join(text.escape(token) for token in tokens[:3])
-        notices.add(f"special {key}", "Special tokens that are typed are read as text like any other", shown)
-    else:
-        notices.drop(f"special {key}")
+    said = "Special tokens that are typed are read as text like any other" if tokens else None
+    notices.say(f"special {key}", said, ", ".join(text.escape(token) for token in tokens[:3]))
 
 
 def kept(key: str, value: str, default: str, kind: links.Kind = "text") -> str:

@@ -136,10 +136,8 @@ def write_text(key: str, text: str, default: str) -> None:
     for name in (key, _packed_key(key)):
         write(name, said.get(name) if text != default else None)
     too_long = f"{key} link"
-    if said or text == default:
-        notices.drop(too_long)
-    else:
-        notices.add(too_long, "This text is too long for a link: the address reproduces everything but the text")
+    words = "This text is too long for a link: the address reproduces everything but the text"
+    notices.say(too_long, None if said or text == default else words)
 
 
 def special_key(key: str) -> str:

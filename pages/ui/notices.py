@@ -17,14 +17,18 @@ from pages.ui.session import Notice, session
 
 @contextmanager
 def whole_run() -> Iterator[None]:
-    """Around a whole run of a page: at its end, all notices are shown."""
+    """Around a whole run of a page: at its end, all notices are shown, but for those of what is no longer there."""
     present = session()
     present.in_whole_run = True
+    present.notices_said = set()
     present.notices_place = None
     present.notices_shown = []
     try:
         yield
     finally:
+        for key in [key for key, notice in present.notices.items() if notice.each_run]:
+            if key not in present.notices_said:  # such as of a text in a section that is closed now
+                drop(key)
         _show()
         present.in_whole_run = False
 
@@ -48,6 +52,15 @@ def clear() -> None:
 def add(key: str, reason: str, detail: str = "", value: Any = None) -> None:
     """Say `reason: detail` (Markdown; user text escaped) until control `key` has another value than `value`."""
     session().notices[key] = Notice(reason, detail, value)
+
+
+def say(key: str, reason: str | None, detail: str = "") -> None:
+    """Say `reason: detail` until a whole run does not say it again; None takes it back."""
+    if reason is None:
+        drop(key)
+        return
+    session().notices[key] = Notice(reason, detail, None, each_run=True)
+    session().notices_said.add(key)
 
 
 def corrected(key: str, asked: Any, said: Any, value: Any, *, from_link: bool) -> None:
@@ -76,10 +89,8 @@ def drop(key: str) -> None:
 
 def tokens(total: int, used: int, name: str = "text", which: str = "first") -> None:
     """Say that of a text's tokens only the first (or the last) are used, or take that back where all are."""
-    if total > used:
-        add(f"tokens of {name}", f"The {name} has {total:,} tokens; the {which} {used} are used here")
-    else:
-        drop(f"tokens of {name}")
+    said = f"The {name} has {total:,} tokens; the {which} {used} are used here"
+    say(f"tokens of {name}", said if total > used else None)
 
 
 def sentences() -> list[str]:

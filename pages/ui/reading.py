@@ -61,6 +61,18 @@ def usual(model_name: str, pasted: str, kind: Kind = "text") -> str:
     return pasted if is_read(model_name, pasted) else example(model_name, kind) or pasted
 
 
+def begin_with(model_name: str, key: str, first: str, kind: Kind = "text") -> str:
+    """What a box for a text begins with: what is `usual`. A text that a page began with and nobody changed is let go
+    where the model lacks it, and an example where there is a page's own text again."""
+    held = controls.last(key)
+    if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):
+        controls.forget(key)
+    begin = usual(model_name, first, kind)
+    if begin != first:
+        session().stand_ins.add(begin)
+    return begin
+
+
 def text_box(
     model_name: str,
     label: str,
@@ -74,8 +86,7 @@ def text_box(
     named: bool = True,
     row: DeltaGenerator | None = None,
 ) -> str:
-    """A `controls.text_area` for a text that a model reads. It begins with `first`, or what is `usual` then; so does a
-    text that a page began with and nobody changed, when a model is chosen that lacks it. What is left out is counted.
+    """A `controls.text_area` for a text that a model reads, see `begin_with`. What is left out is counted.
 
     Args:
         kind: of the example that it may begin with.
@@ -83,10 +94,7 @@ def text_box(
     Returns:
         The text; where a special token in it is to be read as that token, with marks (see `as_special`).
     """
-    held = controls.last(key)
-    if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):
-        controls.forget(key)
-    begin = usual(model_name, first, kind)
+    begin = begin_with(model_name, key, first, kind)
     pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named, row=row)
     tell_left_out(model_name, key, pasted)
     with nullcontext() if row is None else row:
@@ -114,11 +122,11 @@ def as_special(model_name: str, key: str, pasted: str) -> str:
 def tell_left_out(model_name: str, key: str, pasted: str) -> None:
     """Say how much of a text a model has no tokens for, or take that back."""
     tokenizer = cache.model(model_name)[1] if own_models.is_own(model_name) else None
-    if tokenizer is not None and (lost := vocabulary.left_out(tokenizer, pasted)):
-        said = f"Left out are {lost} characters that are no tokens of this model ({tokens_of(model_name)})"
-        notices.add(f"{key} left out", said)
-    else:
-        notices.drop(f"{key} left out")
+    lost = vocabulary.left_out(tokenizer, pasted) if tokenizer is not None else 0
+    said = (
+        f"Left out are {lost} characters that are no tokens of this model ({tokens_of(model_name)})" if lost else None
+    )
+    notices.say(f"{key} left out", said)
 
 
 def tokens_of(model_name: str) -> str:

@@ -44,7 +44,8 @@ class Visit:
 
 
 class Notice(NamedTuple):
-    """Something to say about a control, for as long as the control keeps the value it was given.
+    """Something to say about a control, for as long as the control keeps the value it was given, or, of what
+    `each_run` says anew, until one does not.
 
     Details with the same reason become one sentence: "Corrected from the link: head 99 → 7, layer x → 0."
     """
@@ -52,6 +53,7 @@ class Notice(NamedTuple):
     reason: str
     detail: str
     value: Any
+    each_run: bool = False
 
 
 @dataclass
@@ -66,6 +68,7 @@ class Session:
         kinds: key of a control -> what kind of control had it last, see links.wanted.
         recent: address -> view, of the pages they were on, the newest last.
         notices: key of a control -> what is to be said of it.
+        notices_said: keys of the notices that the last whole run has said, and fragments since.
         notices_shown: the sentences that stand on the page.
         notices_place: the empty element under the title that they stand in.
         in_whole_run: whether the whole page runs now, and not a fragment of it.
@@ -78,6 +81,7 @@ class Session:
         dragged: keys of the controls that are being dragged, which the address does not follow yet.
         answered: component -> the number of its last message.
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
+        stand_ins: examples of their own models, which stood where a page's own text could not.
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -87,6 +91,7 @@ class Session:
     kinds: dict[str, str] = field(default_factory=dict)
     recent: dict[str, dict[str, str]] = field(default_factory=dict)
     notices: dict[str, Notice] = field(default_factory=dict)
+    notices_said: set[str] = field(default_factory=set)
     notices_shown: list[str] = field(default_factory=list)
     notices_place: Any = None
     in_whole_run: bool = False
@@ -99,6 +104,7 @@ class Session:
     dragged: set[str] = field(default_factory=set)
     answered: dict[str, int] = field(default_factory=dict)
     first_texts: dict[str, str] = field(default_factory=dict)
+    stand_ins: set[str] = field(default_factory=set)
 
 
 def session() -> Session:

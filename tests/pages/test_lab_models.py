@@ -141,6 +141,34 @@ def test_a_text_of_the_page_before_gives_way():
     check(run(test), name)
 
 
+def test_an_example_gives_way_to_the_text_of_a_page():
+    name = trained("letters")
+    english = opened("foundations/heads/page.py").text_area(key="text").value
+    test = opened("foundations/heads/page.py", model=name)
+    example = test.text_area(key="text").value
+    assert example != english
+    test.selectbox(key="model").set_value("stories")
+    assert run(test).text_area(key="text").value == english
+
+    test = opened("foundations/heads/page.py", model=name)
+    test.switch_page("foundations/masks/page.py")
+    assert run(test).text_area(key="text").value == example
+    test.switch_page("foundations/tokens/page.py")  # the box stands above the choice of a tokenizer
+    begun = opened("foundations/tokens/page.py").text_area(key="text").value
+    assert run(test).text_area(key="text").value == begun
+
+    test = opened("inside/probing/page.py", show="classes", model=name)
+    for model, is_english in (("stories", True), (name, False), ("stories", True)):
+        test.selectbox(key="model").set_value(model)
+        assert (" " in run(test).text_input(key="projected").value) == is_english
+
+
+def test_an_example_that_a_visitor_chose_stays():
+    test = opened("foundations/heads/page.py", model=trained("letters"), text="the cab")
+    test.selectbox(key="model").set_value("stories")
+    assert run(test).text_area(key="text").value == "the cab"
+
+
 def test_a_download_of_a_model_of_numbers_can_be_brought_as_a_folder(tmp_path):
     spec = SPECS["numbers"]
     state = train_slice(spec, 0, None, most=1, seconds=1e9).state

@@ -159,7 +159,7 @@ def test_a_notice_leaves_with_its_reason_when_a_fragment_alone_ran(server):
 
 
 def test_what_stood_in_a_fragment_goes_with_it(server):
-    """A drawer of the translation, which is drawn no more: no browser shows it, and a click on it would not be answered."""
+    """A drawer of a translation that is drawn no more: no browser shows it, and no click on it would be answered."""
 
     async def empty() -> None:
         async with opened(f"{server}/architectures?job=translate") as walker:

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.block.normalisation import experiments
-from pages.ui import cache, controls, fragments, page, text
+from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import say_nothing_read, text_box
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.block import normalisation
 from tfcore.analysis.block.normalisation import (
     NORM_NAMES,
@@ -181,6 +181,8 @@ def which_axis() -> None:
             with right:
                 say_nothing_read(model_name, pasted, "texts", "There is no text yet: type one to three lines.")
             fragments.stop()
+        longest = max(first_tokens(model_name, line, TOKENS).total for line in lines)
+        notices.tokens(longest, len(rows[0]), "longest sequence")
         row = controls.place("Text of the token to replace", "row", len(rows))
         position = controls.place("Its position", "position", len(rows[row]), 3)
     replaced = leak, tokens, other = replace_token(model_name, lines, TOKENS, row, position, kind)

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import CHARACTERS, TIRED, Choice, first_view, model_parts, read
+from pages.foundations.heads.reading import CHARACTERS, TIRED, Choice, first_view, model_parts, read, tell_dropped
 from pages.foundations.heads.why import NOTHING
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event, figure
@@ -107,6 +107,7 @@ def another_text(choice: Choice, layer: int, head: int) -> Second:
         said = "The tokenizer of this model makes no token of the other text: type something else."
         say_nothing_read(choice.model_name, pasted, "text2", said)
         fragments.stop()
+    tell_dropped(other, "other text")
     return Second(
         other,
         (choice.model_name, pasted, layer, head),
@@ -133,6 +134,7 @@ def another_model(choice: Choice, layer: int, head: int) -> Second:
     if other is None:
         st.info("The tokenizer of the other model makes no token of this text: choose another model.")
         fragments.stop()
+    tell_dropped(other, "text in the other model")
     n_layers, n_heads = other.found.heads.kind.shape
     first = striking_head(kinds_of(name, part) or other.found.heads)
     place = (

@@ -17,6 +17,7 @@ from pages.foundations.heads.reading import (
     about_ids,
     model_parts,
     read,
+    tell_dropped,
 )
 from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
@@ -105,7 +106,5 @@ if reading is None:
     fragments.stop()
 if said := about_ids(name, pasted):
     st.caption(said)
-if reading.dropped:
-    kept = len(reading.found.ids)
-    st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
+tell_dropped(reading)
 SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log, tries, more))

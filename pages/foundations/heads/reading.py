@@ -8,7 +8,7 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray
 
-from pages.ui import cache
+from pages.ui import cache, notices
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
@@ -55,6 +55,12 @@ def read(
     tokens = min(most, first_tokens(model_name, pasted, most, bos).total)
     large = tokens**2 * config.n_heads * max(config.encoder_layers, config.decoder_layers) > COPIED
     return (_read_large if large else _read)(model_name, pasted, part, bos, hide_sink)
+
+
+def tell_dropped(reading: AttentionReading, name: str = "text") -> None:
+    """Say how much of a text is used, where that is not all."""
+    kept = len(reading.found.ids)
+    notices.tokens(kept + reading.dropped, kept, name)
 
 
 def _read_now(

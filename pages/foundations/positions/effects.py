@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.positions import experiments
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import say_nothing_read, text_box
+from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore import positions
 from tfcore.analysis.foundations.position_effects import position_effects
 from tfcore.config import ModelConfig
@@ -64,7 +64,8 @@ def effects() -> None:
     if not pasted:
         st.info("There is no text yet: type or paste some.")
         return
-    found = effects_on(model_name, pasted, TOKENS, head)
+    read, found = first_tokens(model_name, pasted, TOKENS), effects_on(model_name, pasted, TOKENS, head)
+    notices.tokens(read.total, len(read.ids))
     if not found:
         said = "The tokenizer of this model makes no token of this text: type something else."
         say_nothing_read(model_name, pasted, "said", said)

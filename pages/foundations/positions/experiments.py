@@ -21,6 +21,7 @@ from tfcore.analysis.foundations.position_effects import (
 )
 from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores, head_reach, rotary_products
 from tfcore.analysis.foundations.sinusoidal_positions import SinusoidalTable, table_periods
+from tfcore.analysis.one_text import first_tokens
 from tfcore.config import Positions
 from tfcore.figures.foundations.learned_positions import learned_figure, position_table_figure
 from tfcore.figures.foundations.length_extrapolation import length_losses_figure
@@ -74,7 +75,7 @@ def effects_on(
     model: Transformer, tokenizer: Tokenizer, text: str, tokens: int, head: int
 ) -> dict[Positions, SchemeEffect]:
     """Every scheme on a head of the first layer, on the first tokens of a text; empty where there are none."""
-    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
+    ids = first_tokens(model, tokenizer, text, tokens).ids
     return position_effects(model, ids, head) if ids else {}
 
 

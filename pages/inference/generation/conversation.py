@@ -115,8 +115,8 @@ def _said() -> tuple[str, ...]:
         typed = controls.text_area("Your turns, with a line of --- between two", "said", ASKED, CHARACTERS, height=100)
         st.button("Begin anew", on_click=controls.set_values, kwargs={"said": ASKED})
     turns = tuple(turn.strip() for turn in typed.split("---") if turn.strip())
-    if len(turns) > MOST_TURNS:
-        notices.add("said", f"{len(turns)} turns; the last {MOST_TURNS} are used")
+    said = f"{len(turns)} turns; the last {MOST_TURNS} are used"
+    notices.say("turns", said if len(turns) > MOST_TURNS else None)
     st.chat_input(
         "Say something to the model", key=keys.own("chat_input", "next"), max_chars=CHARACTERS, on_submit=_add
     )

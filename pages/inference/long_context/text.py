@@ -32,8 +32,10 @@ class Head(NamedTuple):
 
 
 def read(pasted: str) -> FirstTokens:
-    """The text as both panels use it."""
-    return first_tokens(MODEL, pasted, TOKENS)
+    """The text as the panels use it, with a word where it was cut."""
+    found = first_tokens(MODEL, pasted, TOKENS)
+    notices.tokens(found.total, len(found.ids))
+    return found
 
 
 def choose(more: Any) -> Head:
@@ -45,7 +47,6 @@ def choose(more: Any) -> Head:
         layer = controls.place("Layer", "layer", config.n_layers, 1)
         head = controls.place("Head", "head", config.n_heads, 4)
     found = read(pasted)
-    notices.tokens(found.total, len(found.ids))
     if not found.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         fragments.stop()

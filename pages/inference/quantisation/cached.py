@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.quantisation import experiments, settings
-from pages.ui import cache, controls, head_links, page
+from pages.ui import cache, controls, head_links, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -50,6 +50,7 @@ def panel() -> None:
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
     pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, row=row)
     tokens = first_tokens(name, pasted, TOKENS)
+    notices.tokens(tokens.total, len(tokens.ids))
     if not tokens.ids:
         say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         return

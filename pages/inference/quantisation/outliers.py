@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.quantisation import experiments, settings
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -59,7 +59,9 @@ def panel() -> None:
         with places[2]:
             bits = controls.segmented("Bits", "abits", list(activations.BITS), 8)
     pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, row=row)
-    if not first_tokens(model_name, pasted, TOKENS).ids:
+    read = first_tokens(model_name, pasted, TOKENS)
+    notices.tokens(read.total, len(read.ids))
+    if not read.ids:
         said = "There is no text yet: type or paste some above, or pick an example."
         say_nothing_read(model_name, pasted, "text", said)
         return

@@ -21,7 +21,7 @@ from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.reading import first_tokens, usual
+from pages.ui.reading import begin_with, first_tokens
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import METHODS, Method
 
@@ -53,7 +53,7 @@ def classes() -> None:
     with controls_beside:
         layer = choose_layer(model)
         method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
-        pasted = controls.text_line("Text along it", "projected", usual(model, TEXT), CHARACTERS)
+        pasted = controls.text_line("Text along it", "projected", begin_with(model, "projected", TEXT), CHARACTERS)
     if unusable(model, one, two):
         return
     with right:

@@ -140,7 +140,4 @@ def _tell_left_out(model: str, name: str, own: str) -> None:
     said = [f"the first {len(used)} of {lines} sentences are used"] if lines > len(used) else []
     which = "one sentence" if len(long) == 1 else f"{len(long)} sentences"
     said += [f"of {which} the first {long[0]} tokens are used"] if long else []
-    if said:
-        notices.add(key, f"The {name} class is longer than what is read", ", and ".join(said))
-    else:
-        notices.drop(key)
+    notices.say(key, f"The {name} class is longer than what is read" if said else None, ", and ".join(said))

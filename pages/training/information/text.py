@@ -133,10 +133,8 @@ def _text(model_name: str) -> str:
     pasted = text_box(model_name, "Text", "text", TEXT if model_name in shipped() else NEWS, CHARACTERS, height=90)
     kept = text_bits.cut_bytes(pasted, BYTES)
     size = len(unmarked(pasted).encode("utf-8", "surrogatepass"))
-    if kept == pasted:
-        notices.drop("bytes")
-    else:
-        notices.add("bytes", f"The text has {size:,} bytes; the first {len(kept):,} characters are used here")
+    said = f"The text has {size:,} bytes; the first {len(kept):,} characters are used here"
+    notices.say("bytes", said if kept != pasted else None)
     return kept
 
 

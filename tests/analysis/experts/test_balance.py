@@ -240,7 +240,7 @@ def test_the_sentences_of_a_training_with_and_without_a_remedy():
         "get less than 1 %, 20% of the characters reach no expert."
     )
     assert str(run_ends(runs)) == (
-        "After 100 steps. no remedy: largest share 100%, entropy 0.00, held-out loss 0.90; auxiliary loss, α = 0.03: "
+        "After 100 steps, no remedy: largest share 100%, entropy 0.00, held-out loss 0.90; auxiliary loss, α = 0.03: "
         "largest share 12%, entropy 1.00, held-out loss 0.70."
     )
     assert str(InputCosines({"rope": 0.125, "sinusoidal": 0.96})) == (

@@ -138,7 +138,7 @@ def test_sentences():
     assert "'b' 25% of this expert's load." in str(Specialisation(2, 6, "work", (("b", 0.25),), 1, 3, 0, 1))
     assert str(TokenDecides(1, 2, 0.75, 0.5, ((0, 0.875), (1, 0.75)))) == (
         "Predicting, for each token, the 2 experts it went to most often is right for 75% of the choices in layer 1; "
-        "predicting always the busiest, for 50%. layer 0: 88%; layer 1: 75%."
+        "predicting always the busiest, for 50%. By token it is right for 88% in layer 0, 75% in layer 1."
     )
 
 

@@ -102,6 +102,10 @@ def test_sentences():
         "Of 30 pairs of equal tokens, 50% have the same first expert; of any two tokens 25%. Layer by layer, equal "
         "tokens agree in 75%, 50%."
     )
+    assert str(EqualTokens(1, 1.0, 0.25, (1.0, 0.0))) == (
+        "One token comes twice in this text, with the same first expert; of any two tokens 25% have the same. Layer by "
+        "layer, the two have the same, different ones."
+    )
     assert str(EqualTokens(0, np.nan, 0.25, (np.nan,))) == (
         "No token comes twice in this text, so there are no equal tokens to compare."
     )

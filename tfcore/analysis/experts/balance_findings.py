@@ -108,7 +108,7 @@ class RunEnds(Finding):
             f"{name}: largest share {end.largest:.0%}, entropy {end.entropy:.2f}, held-out loss {end.held_out:.2f}"
             for name, end in self.ends
         )
-        return f"After {self.step} steps. {'; '.join(numbers)}."
+        return f"After {self.step} steps, {'; '.join(numbers)}."
 
 
 def run_ends(runs: Mapping[BalanceConfig, Sequence[BalanceLook]]) -> RunEnds:

@@ -311,11 +311,11 @@ class TokenDecides(Finding):
 
     @property
     def sentence(self) -> str:
-        by_layer = "; ".join(f"layer {layer}: {share:.0%}" for layer, share in self.layers)
+        by_layer = ", ".join(f"{share:.0%} in layer {layer}" for layer, share in self.layers)
         return (
             f"Predicting, for each token, the {self.top_k} experts it went to most often is right for "
             f"{self.by_token:.0%} of the choices in layer {self.layer}; predicting always the busiest, for "
-            f"{self.by_load:.0%}. {by_layer}."
+            f"{self.by_load:.0%}. By token it is right for {by_layer}."
         )
 
 

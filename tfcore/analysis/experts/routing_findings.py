@@ -95,6 +95,13 @@ class EqualTokens(Finding):
     def sentence(self) -> str:
         if not self.pairs:
             return "No token comes twice in this text, so there are no equal tokens to compare."
+        if self.pairs == 1:
+            have = "the same first expert" if self.equal else "different first experts"
+            each = ", ".join("the same" if share else "different ones" for share in self.by_layer)
+            return (
+                f"One token comes twice in this text, with {have}; of any two tokens {self.any_two:.0%} have the same. "
+                f"Layer by layer, the two have {each}."
+            )
         by_layer = ", ".join(f"{share:.0%}" for share in self.by_layer)
         return (
             f"Of {self.pairs} pairs of equal tokens, {self.equal:.0%} have the same first expert; of any two tokens "

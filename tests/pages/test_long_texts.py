@@ -1,0 +1,90 @@
+"""A text of which a page uses only a part: the page says so, as long as the box with that text is there."""
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.nightly import often
+from tests.pages.test_router import listed
+from tests.pages.visits import opened, run, said
+from tfcore.analysis import one_text
+
+pytestmark = pytest.mark.usefixtures("short", "patience")
+
+LONG = " ".join(map(str, range(1, 600)))  # two tokens or more a word
+SAYS = ("tokens; the", "tokens are used", "are left out", "characters are used", "tokens are drawn", "is used here")
+FILES = [file for file, *_ in listed()]
+
+OFTEN = ("inference/quantisation/page.py",)
+
+
+@pytest.fixture
+def cut(monkeypatch) -> set[str]:
+    """The texts of which only the first tokens were read."""
+    found, present = set(), [""]
+    encoded, shortened = one_text.encoded, one_text.shortened
+
+    def noted(model, tokenizer, text, bos=None):
+        present[0] = text
+        return encoded(model, tokenizer, text, bos)
+
+    def cutting(tokenizer, ids, most):
+        if len(ids) > most:
+            found.add(present[0])
+        return shortened(tokenizer, ids, most)
+
+    monkeypatch.setattr(one_text, "encoded", noted)
+    monkeypatch.setattr(one_text, "shortened", cutting)
+    return found
+
+
+def sections(file: str) -> Iterator[AppTest]:
+    """A page with every choice in sight of each of its sections."""
+    todo, done = [{}], set[tuple[str, str]]()
+    while todo:
+        address = todo.pop()
+        test = opened(file, **address)
+        yield test
+        for one in test.segmented_control:
+            for option in one.options:
+                if one.key and (one.key, option) not in done:
+                    done.add((one.key, option))
+                    todo.append({**address, one.key: option})
+
+
+@pytest.mark.parametrize("file", often(FILES, OFTEN))
+def test_every_page_says_what_it_does_not_read(file, cut):
+    for test in sections(file):
+        for key in [box.key for box in (*test.text_area, *test.text_input)]:
+            page = opened(file, **{name: values[-1] for name, values in test.query_params.items()})
+            boxes = [box for box in (*page.text_area, *page.text_input) if box.key == key]
+            if not boxes:
+                continue
+            boxes[0].set_value(LONG)
+            cut.clear()
+            words = said(run(page), "caption", "info", "warning", "markdown")
+            if any(text and text in LONG for text in cut):
+                assert any(one in words for one in SAYS), (key, page.query_params, words)
+
+
+def test_what_was_said_of_a_text_goes_with_its_box():
+    test = opened("inference/quantisation/page.py", look="KV cache", text=LONG)
+    assert "tokens; the first 48 are used here" in said(test, "caption")
+    test.segmented_control(key="look").set_value("row")
+    assert "tokens; the first" not in said(run(test), "caption")
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("inference/quantisation/page.py", {"look": "cache", "text": LONG}),
+        ("inference/quantisation/page.py", {"look": "outliers", "text": LONG}),
+        ("inference/long_context/page.py", {"look": "patterns", "text": LONG}),
+        ("foundations/positions/page.py", {"scheme": "together", "said": LONG}),
+        ("foundations/heads/page.py", {"show": "compare", "with": "text", "text2": LONG}),
+        ("block/normalisation/page.py", {"part": "Which axis", "texts": LONG[:300]}),
+    ],
+)
+def test_sections_that_once_were_silent(file, address):
+    assert "tokens; the first" in said(opened(file, **address), "caption")
