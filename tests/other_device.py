@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -25,6 +26,8 @@ PASSED_OVER = (__file__, str(TESTS / "pretend_device.py"))
 MAKING = {*_device_constructors(), torch.from_numpy, torch.frombuffer, torch.normal}
 READING = {"numpy", "__array__"}
 MOVING = {torch._has_compatible_shallow_copy_type, Tensor.data.__set__}  # of a module that goes to another device
+
+needs_the_cpu = pytest.mark.skipif(device().type != "cpu", reason="needs the CPU")
 
 
 def make_tests_use_the_device() -> None:
