@@ -57,15 +57,19 @@ class AsOnOneDevice(TorchFunctionMode):
 
 
 def _called_by_a_test(frame: FrameType | None) -> bool:
-    """Whether the innermost function of this project is one of tests, or makes a module for one."""
+    """Whether the innermost function of this project is one of tests, or makes a part of a module that a test makes."""
+    inner: FrameType | None = None
     while frame is not None:
         if (whose := _whose(frame.f_code.co_filename)) == "tests":
-            return True
-        makes_a_module = frame.f_code.co_name == "__init__" and isinstance(frame.f_locals.get("self"), nn.Module)
-        if whose == "ours" and not makes_a_module:
-            return False
+            return inner is None or _makes_a_module(inner)
+        if whose == "ours":
+            inner = frame
         frame = frame.f_back
     return False
+
+
+def _makes_a_module(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "__init__" and isinstance(frame.f_locals.get("self"), nn.Module)
 
 
 @functools.cache

@@ -24,6 +24,9 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 NAME = "pretend"
 _setup_privateuseone_for_python_backend(NAME)
+torch.pretend.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]  # type: ignore[attr-defined]
+_AUTOCAST = torch.library.Library("_", "IMPL")  # allowed, and rounds nothing
+_AUTOCAST.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
 DEVICE, CPU = torch.device(NAME, 0), torch.device("cpu")
 
 # What a GPU does with a CPU tensor without dimensions, besides elementwise functions

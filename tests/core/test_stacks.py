@@ -143,7 +143,7 @@ def test_input_that_does_not_fit_the_architecture_is_refused(message, case):
 
 
 def test_segments_outside_the_table_and_a_cache_for_an_encoder_are_refused():
-    subject = model(architecture="encoder", n_segments=2)
+    subject = model(architecture="encoder", n_segments=2).cpu()  # only there are they checked before the pass
     with pytest.raises(ValueError, match="segment_ids from 0 to 60 do not fit n_segments=2"):
         subject(ids(), segment_ids=torch.tensor([[0, 60] + [1] * 11] * 2))
     with pytest.raises(ValueError, match="an encoder sees all tokens at once, a cache is of no use to it"):
