@@ -49,9 +49,14 @@ class AsOnOneDevice(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in READING:
             return getattr(args[0].cpu(), name)(*args[1:], **kwargs)
-        if (func in MAKING and kwargs.get("device") is None) or kwargs.get("generator") is not None:
-            made = func(*pytree.tree_map_only(Tensor, Tensor.cpu, args), **kwargs)
-            return args[0].copy_(made) if name.endswith("_") else _moved(made)
+        given = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        draws = kwargs.get("generator") is not None
+        if draws and name.endswith("_") and given[0].device.type == "cpu":
+            return func(*args, **kwargs)
+        if draws or (func in MAKING and kwargs.get("device") is None):
+            on_cpu, values = pytree.tree_map_only(Tensor, Tensor.cpu, (args, kwargs))
+            made = func(*on_cpu, **values)
+            return given[0].copy_(made) if name.endswith("_") else _moved(made)
         args, kwargs = _together(args, kwargs)
         return func(*args, **kwargs)
 

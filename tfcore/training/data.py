@@ -140,7 +140,7 @@ def repeated_tokens(rows: int, seq: int, alphabet: Tensor, generator: torch.Gene
 def periodic(seq: int, period: Tensor, alphabet: Tensor, generator: torch.Generator) -> Tensor:
     """Rows (rows, seq) of random tokens of an alphabet that begin again after period (rows, 1) of them."""
     tokens = alphabet[torch.randint(0, len(alphabet), (len(period), seq), generator=generator)]
-    return tokens.gather(1, (torch.arange(seq)[None, :] % period).to(tokens.device))
+    return tokens.gather(1, torch.arange(seq)[None, :] % period)
 
 
 def text_windows(
