@@ -69,7 +69,7 @@ processors: setup-dev
 	$(BIN)/python -m tests.processors
 
 # The tests of what computes on a device that refuses what a GPU refuses; FILES="tests/core/test_masks.py" runs some
-FILES ?= tests/core tests/inspection tests/generation tests/training tests/analysis
+FILES ?= tests/core tests/inspection tests/generation
 pretended: setup-dev
 	TFCORE_DEVICE=pretend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m "not nightly" $(FILES)
 

@@ -25,7 +25,7 @@ TESTS = Path(__file__).resolve().parent
 PASSED_OVER = (__file__, str(TESTS / "pretend_device.py"))
 MAKING = {*_device_constructors(), torch.from_numpy, torch.frombuffer, torch.normal}
 READING = {"numpy", "__array__"}
-MOVING = {torch._has_compatible_shallow_copy_type, Tensor.data.__set__}  # of a module that goes to another device
+MOVING = {torch._has_compatible_shallow_copy_type, Tensor.data.__set__}  # type: ignore[attr-defined]  # as a module moves
 
 needs_the_cpu = pytest.mark.skipif(device().type != "cpu", reason="needs the CPU")
 
@@ -36,7 +36,7 @@ def make_tests_use_the_device() -> None:
     Transformer.__init__ = _on_the_device(Transformer.__init__)  # type: ignore[method-assign]
     for name in ("__call__", "activations"):
         setattr(Transformer, name, _with_ids_brought(getattr(Transformer, name)))
-    torch.testing.assert_close = functools.partial(torch.testing.assert_close, check_device=False)  # type: ignore[assignment]
+    torch.testing.assert_close = functools.partial(torch.testing.assert_close, check_device=False)
 
 
 class AsOnOneDevice(TorchFunctionMode):
@@ -56,7 +56,10 @@ class AsOnOneDevice(TorchFunctionMode):
         if draws or (func in MAKING and kwargs.get("device") is None):
             on_cpu, values = pytree.tree_map_only(Tensor, Tensor.cpu, (args, kwargs))
             made = func(*on_cpu, **values)
-            return given[0].copy_(made) if name.endswith("_") else _moved(made)
+            if not name.endswith("_"):
+                return _moved(made)
+            with torch.no_grad():
+                return given[0].copy_(made)
         args, kwargs = _together(args, kwargs)
         return func(*args, **kwargs)
 
