@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev real run test nightly processors oracles lint lint-python js check next e2e mutants bench load pictures docs train clean
+.PHONY: setup setup-dev real run test nightly processors pretended oracles lint lint-python js check next e2e mutants bench load pictures docs train clean
 
 setup: $(VENV)/.installed real
 setup-dev: $(VENV)/.installed-dev real
@@ -61,12 +61,17 @@ test nightly:
 	@$(MAKE) --no-print-directory -j3 setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder --failed-first -m "not e2e $(LEFT_OUT)"
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
-	$(if $(LEFT_OUT),,@$(MAKE) --no-print-directory processors)
+	$(if $(LEFT_OUT),,@$(MAKE) --no-print-directory processors pretended)
 
 # The tests that need no browser as on processors with AVX2 alone and with neither AVX2 nor AVX-512, whose last digits
 # are others
 processors: setup-dev
 	$(BIN)/python -m tests.processors
+
+# The tests of what computes on a device that refuses what a GPU refuses; FILES="tests/core/test_masks.py" runs some
+FILES ?= tests/core tests/inspection tests/generation
+pretended: setup-dev
+	TFCORE_DEVICE=pretend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m "not nightly" $(FILES)
 
 # TransformerLens, which some tests of the night compare with
 oracles: $(VENV)/.installed-oracles

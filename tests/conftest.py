@@ -31,9 +31,9 @@ import torch  # noqa: E402
 if os.environ.get("TFCORE_DEVICE") == "pretend":
     import tests.pretend_device  # noqa: F401
 if os.environ.get("TFCORE_DEVICE", "cuda" if torch.cuda.is_available() else "cpu") != "cpu":
-    from tests.other_device import bring_to_and_fro
+    from tests.other_device import make_tests_use_the_device
 
-    bring_to_and_fro()
+    make_tests_use_the_device()
 
 torch.set_num_threads(1)  # the models are tiny, and results do not depend on the number of cores
 

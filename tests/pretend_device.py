@@ -18,11 +18,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function_unary
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 NAME = "pretend"
 _setup_privateuseone_for_python_backend(NAME)
+torch.pretend.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]  # type: ignore[attr-defined]
+_AUTOCAST = torch.library.Library("_", "IMPL")  # allowed, and rounds nothing
+_AUTOCAST.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
 DEVICE, CPU = torch.device(NAME, 0), torch.device("cpu")
 
 # What a GPU does with a CPU tensor without dimensions, besides elementwise functions
@@ -83,6 +87,8 @@ class PretendTensor(Tensor):
         return self.data_on_cpu.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
+        if has_torch_function_unary(self):
+            return handle_torch_function(PretendTensor.numpy, (self,), self, force=force)
         if not force:
             raise TypeError(f"can't convert {DEVICE} device type tensor to numpy; use Tensor.cpu() first")
         return self.data_on_cpu.numpy(force=True)

@@ -61,7 +61,7 @@ def padding(padding_mask: Bool[Tensor, " key"], n_query: int | None = None) -> M
     n_key = padding_mask.shape[0]
     n_query = n_key if n_query is None else n_query
     query, key = _offset(n_query, n_key)
-    return padding_mask[None, :].expand(n_query, n_key) | (query == key)
+    return padding_mask[None, :].expand(n_query, n_key) | (query == key).to(padding_mask.device)
 
 
 def sliding_window(n_query: int, window: int, n_key: int | None = None) -> Mask:

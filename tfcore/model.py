@@ -299,6 +299,17 @@ def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int) -> None:
     if ids.device.type != "cpu" or torch.compiler.is_compiling():
         return  # reading them would wait for the device; an id too large is an error of the embedding there
     low, high = (int(bound) for bound in torch.aminmax(ids))
+    check_vocabulary(name, low, high, config)
+
+
+def check_vocabulary(name: str, low: int, high: int, config: ModelConfig) -> None:
+    """Refuses ids of which the smallest or the largest is none of the model's.
+
+    On a GPU an id outside the table ends the work of the whole process, so that ids are checked before they go there.
+
+    Raises:
+        ValueError: the sentence that says so.
+    """
     if low < 0 or high >= config.vocab_size:
         raise ValueError(f"{name} from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
 

@@ -1,7 +1,7 @@
 """One analysis of each kind on a device that is not the CPU: the same numbers, and nothing left there.
 
-All tests run on it with `TFCORE_DEVICE=pretend python -m pytest` (`make nightly` does so), and on a GPU where there is
-one."""
+Other tests run on it with `TFCORE_DEVICE=pretend python -m pytest`; those that `make pretended` names do so each
+night."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tests.other_device import needs_the_cpu
 from tfcore import linear as module
 from tfcore.linear import FEW, LEAST, Embedding, Linear, linear
 
@@ -39,6 +40,7 @@ def random(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
+@needs_the_cpu
 @pytest.mark.parametrize("shape", [(WIDE,), (1, WIDE), (2, 3, WIDE), (2, 3, 4, WIDE)])
 @pytest.mark.parametrize("biased", [False, True])
 def test_both_libraries_give_the_same(shape, biased, products):
@@ -67,6 +69,7 @@ def test_what_onednn_does_not_gain_at_is_torchs(x, weight, products):
     assert products == []
 
 
+@needs_the_cpu
 def test_on_processors_of_intel_few_vectors_are_mkls(products, monkeypatch):
     monkeypatch.setattr(module, "INTEL", True)
     weight = random(HIGH, WIDE)
@@ -93,6 +96,7 @@ def test_the_maker_of_the_processor_is_read_where_linux_says_it(monkeypatch):
     assert not module._made_by_intel()
 
 
+@needs_the_cpu
 @pytest.mark.parametrize("learned", ["x", "weight", "bias"])
 @pytest.mark.parametrize("shape", [(WIDE,), (2, 3, WIDE)])
 def test_the_gradient_is_torchs(learned, shape, products):

@@ -70,7 +70,7 @@ def test_the_fused_kernel_and_the_steps_in_sight_agree_in_both_stacks():
 def test_a_cached_decoder_is_an_uncached_one_and_runs_the_encoder_once(positions, window):
     subject, decoder_ids = both(positions=positions, window=window), ids(2, 7, seed=1)
     whole = subject(ids(), decoder_ids=decoder_ids, padding_mask=PADDING).logits
-    cache = KVCache(subject.config, batch=2)
+    cache = KVCache(subject.config, batch=2, device=subject.device)
     parts = [
         subject(ids(), decoder_ids=part, padding_mask=PADDING, cache=cache).logits
         for part in decoder_ids.split((1, 3, 1, 2), dim=1)
@@ -143,11 +143,11 @@ def test_input_that_does_not_fit_the_architecture_is_refused(message, case):
 
 
 def test_segments_outside_the_table_and_a_cache_for_an_encoder_are_refused():
-    subject = model(architecture="encoder", n_segments=2)
+    subject = model(architecture="encoder", n_segments=2).cpu()  # only there are they checked before the pass
     with pytest.raises(ValueError, match="segment_ids from 0 to 60 do not fit n_segments=2"):
         subject(ids(), segment_ids=torch.tensor([[0, 60] + [1] * 11] * 2))
     with pytest.raises(ValueError, match="an encoder sees all tokens at once, a cache is of no use to it"):
-        subject(ids(), cache=KVCache(model().config, batch=2))
+        subject(ids(), cache=KVCache(model().config, batch=2, device="meta"))
 
 
 KINDS = {

@@ -58,7 +58,7 @@ def test_making_a_step_changes_nothing_of_what_the_cache_holds():
 )
 def test_what_is_not_captured(shape, options):
     model = small.model(**shape).to("cuda" if (shape or options) and torch.cuda.is_available() else "cpu")
-    assert not can_be_captured(model, KVCache(model.config, **options))
+    assert not can_be_captured(model, KVCache(model.config, device=model.device, **options))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")

@@ -8,10 +8,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.other_device import needs_the_cpu
 from tests.training.tiny_run import write_corpus
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data
 from tfcore.training.data import IGNORE, CorpusError
+
+pytestmark = needs_the_cpu  # batches are put together there
 
 
 def generator(seed=0):

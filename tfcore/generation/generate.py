@@ -13,7 +13,7 @@ from tfcore.generation.captured_steps import CAPTURED_FROM, CapturedSteps, can_b
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling, Stage, pick, uniform
 from tfcore.inspection.edits import Edit
-from tfcore.model import Output, Transformer
+from tfcore.model import Output, Transformer, check_vocabulary
 
 Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
 Record = TypeVar("Record")
@@ -200,10 +200,10 @@ class Reader:
                 "take a decoder or an encoder-decoder with head='lm'"
             )
         self.model, self.source, self.edits = model, None, tuple(edits)
-        self.prompt = _listed(ids)
+        self.prompt = _listed(ids, config)
         if config.architecture == "encoder-decoder":
             self.source = torch.tensor([self.prompt], device=model.device)
-            self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids)
+            self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids, config)
         elif decoder_ids is not None:
             raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
         if (left := config.max_seq_len - len(self.prompt)) < 0:
@@ -245,7 +245,7 @@ class Reader:
         return logits.float().cpu()
 
 
-def _listed(ids: Ids) -> list[int]:
+def _listed(ids: Ids, config: ModelConfig) -> list[int]:
     """The ids as a list, whether they come as one or as a tensor of one row."""
     if isinstance(ids, Tensor):
         if ids.is_floating_point() or ids.ndim not in (1, 2) or (ids.ndim == 2 and len(ids) != 1):
@@ -253,4 +253,5 @@ def _listed(ids: Ids) -> list[int]:
         ids = ids.flatten().tolist()
     if len(ids) == 0:
         raise ValueError("there is nothing to continue; give at least one id")
+    check_vocabulary("ids", int(min(ids)), int(max(ids)), config)
     return [int(i) for i in ids]

@@ -34,7 +34,7 @@ class KVCache:
         *,
         capacity: int | None = None,
         rollback: int = 0,
-        device: torch.device | str = "cpu",
+        device: torch.device | str,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         if capacity is not None and not 1 <= capacity <= config.max_seq_len:

@@ -164,7 +164,7 @@ def accept(
     Source: arXiv:2211.17192, algorithm 1 and appendix A.1.
     """
     rows, tokens = torch.arange(len(guessed)), torch.tensor(guessed, dtype=torch.int64)
-    draws = torch.rand(len(guessed), generator=generator)
+    draws = torch.rand(len(guessed), generator=generator).to(q.device)
     stays = (draws * q[rows, tokens] < p[rows, tokens]).tolist()
     if all(stays):
         return len(guessed), draw(p[-1], generator)

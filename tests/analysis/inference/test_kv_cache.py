@@ -84,7 +84,7 @@ def test_presets_are_counted_as_the_accounting_does(name):
 def test_our_own_cache_takes_as_much(window, kv_heads):
     chosen = config(n_kv_heads=kv_heads, **window)
     for tokens in (1, 4, 5, 30):
-        cache = KVCache(chosen, batch=2, capacity=tokens)
+        cache = KVCache(chosen, batch=2, capacity=tokens, device="meta")
         assert cache_bytes(cache_shape(chosen), tokens, 2, "float32") == cache.bytes
 
 

@@ -58,7 +58,7 @@ def test_of_an_encoder_decoder_it_is_the_decoders_own_cache(name, kept):
 @pytest.mark.parametrize("window", [None, 1, 2, 30])
 def test_a_token_leaves_what_a_real_cache_of_one_token_keeps(window):
     subject = config(n_kv_heads=2, window=window, window_from=1)
-    assert model_costs(subject, seq=16, dtype="float32").cached == KVCache(subject, capacity=1).bytes
+    assert model_costs(subject, seq=16, dtype="float32").cached == KVCache(subject, capacity=1, device="meta").bytes
 
 
 def test_bytes_are_those_of_the_formula():

@@ -50,7 +50,7 @@ def test_a_parameter_takes_sixteen_bytes_in_training(dtype):
 def test_a_cache_takes_the_bytes_the_real_one_takes(values, window):
     chosen = config(**values, window=window)
     for room, dtype in ((20, "float32"), (32, "bfloat16")):
-        cache = KVCache(chosen, 3, capacity=room, dtype=getattr(torch, dtype))
+        cache = KVCache(chosen, 3, capacity=room, device="meta", dtype=getattr(torch, dtype))
         tokens = {"seq": 9, "decoder_seq": room} if values is TWO else {"seq": room}
         use = memory(chosen, batch=3, dtype=dtype, **tokens)
         assert use.kv_cache == cache.bytes
@@ -59,8 +59,9 @@ def test_a_cache_takes_the_bytes_the_real_one_takes(values, window):
 
 def test_the_encoder_is_remembered_once_a_decoder_layer():
     chosen = config(**TWO)
-    cache = KVCache(chosen, 2, capacity=5)
-    Transformer(chosen)(ids(seq=13), decoder_ids=ids(seq=5), cache=cache)
+    model = Transformer(chosen)
+    cache = KVCache(chosen, 2, capacity=5, device=model.device)
+    model(ids(seq=13), decoder_ids=ids(seq=5), cache=cache)
     use = memory(chosen, batch=2, seq=13, decoder_seq=5)
     assert use.cross_cache == sum(part.nbytes for pair in cache.memory for part in pair) > 0
     assert memory(config(), batch=2, seq=13).cross_cache == 0

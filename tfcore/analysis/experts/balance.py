@@ -344,7 +344,7 @@ def written_loss(model: Transformer, batch: Batch) -> float:
     """
     losses = []
     for ids, targets in zip(batch.ids, batch.targets, strict=True):
-        cache = KVCache(model.config)
+        cache = KVCache(model.config, device=model.device)
         (scores,) = torch.cat([model(ids[None, i : i + 1], cache=cache).logits for i in range(len(ids))], dim=1)
         losses.append(F.cross_entropy(scores, targets))
     return float(torch.stack(losses).mean())
