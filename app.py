@@ -57,6 +57,7 @@ with suppress(ValueError):  # which check_settings says
 FOR_EVER = "public, max-age=31536000, immutable"
 DEFAULT_MODEL = "stories"
 HOST = "127.0.0.1"
+SESSIONS = 16  # of visitors who have left that are kept for their coming back
 
 
 # ---- security headers ----
@@ -320,6 +321,7 @@ def listening() -> str:
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     keep_to_itself()
     streamlit_internals.expect_types()
+    streamlit_internals.keep_few_sessions(SESSIONS)
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     memory.bound()
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()

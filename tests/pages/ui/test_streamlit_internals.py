@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -311,3 +311,14 @@ async def visit(visitor: Visitor) -> None:
     await visitor.open()
     await visitor.drag("layer", 3)
     await visitor.leave()
+
+
+def test_few_sessions_of_visitors_who_have_left_are_kept(monkeypatch):
+    storage = import_module("streamlit.runtime.memory_session_storage").MemorySessionStorage(ttl_seconds=77)
+    runtime = SimpleNamespace(_session_mgr=SimpleNamespace(_session_storage=storage))
+    monkeypatch.setitem(internals.GONE.parts, "get_instance", lambda: runtime)
+    internals.keep_few_sessions(3)
+    for visitor in "abcde":
+        storage.save(SimpleNamespace(session=SimpleNamespace(id=visitor)))
+    assert [one.session.id for one in storage.list()] == ["c", "d", "e"]
+    assert storage._cache.ttl == 77

@@ -154,6 +154,7 @@ def test_no_address_is_noted_however_the_server_is_started(monkeypatch):
     monkeypatch.setattr(access, "disabled", False)
     monkeypatch.setattr(server.warm, "run", lambda: None)
     monkeypatch.setattr(server.streamlit_internals, "expect_types", lambda: None)
+    monkeypatch.setattr(server.streamlit_internals, "keep_few_sessions", lambda _: None)
     monkeypatch.delitem(sys.modules, "pages.ui.work.runs", raising=False)
 
     async def start() -> None:
