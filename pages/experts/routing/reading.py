@@ -124,7 +124,8 @@ def read(only: str = "") -> Reading:
     is no text."""
     row = controls.text_row()
     name = only or choose()
-    pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=130, row=row)
+    known = "stories" if name == UNTRAINED else name  # whose tokenizer the untrained one has
+    pasted = text_box(known, "Text", "text", TEXT, CHARACTERS, height=130, row=row)
     read = first_tokens(name, pasted)
     notices.tokens(read.total, len(read.ids))
     if not read.ids:
