@@ -43,7 +43,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 # oneDNN writes a program for every shape of a matrix product, 0.6 MB with what torch notes of it, and 1,024 are kept by
 # default: with texts of all lengths more than all models take. A text needs about five; to write one anew takes 1 ms.
 for kept in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-    os.environ.setdefault(kept, "64")
+    os.environ.setdefault(kept, "32")
 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402

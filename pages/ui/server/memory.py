@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any
 
-EVERY = 10.0  # seconds
+EVERY = 2.0  # seconds
 REGIONS = 2
 LARGE = 1 << 20  # bytes from which a block is the system's again once it is freed
 # The numbers of these settings in glibc's malloc.h.

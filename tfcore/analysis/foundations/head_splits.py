@@ -15,6 +15,7 @@ from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 
@@ -227,7 +228,8 @@ def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
 
 
 def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
-    """A copy of a decoder in which every group of key/value heads became one, the mean of their projections.
+    """A decoder in which every group of key/value heads became one, the mean of their projections; its other weights are
+    the model's own, not copied.
 
     Raises:
         ValueError: kv_heads does not divide the model's own number.
@@ -241,8 +243,8 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
     for name in [name for name in state if ".attn.qkv." in name]:
         q, k, v = state[name].split([n * config.head_size for n in (config.n_heads, config.kv_heads, config.kv_heads)])
         state[name] = torch.cat([q, *(_grouped(part, kv_heads, config.head_size) for part in (k, v))])
-    shared = Transformer(replace(config, n_kv_heads=kv_heads)).to(model.embed.weight.device)
-    shared.load_state_dict(state)
+    shared = blank(replace(config, n_kv_heads=kv_heads))
+    shared.load_state_dict(state, assign=True)
     return shared.eval().requires_grad_(False)
 
 
