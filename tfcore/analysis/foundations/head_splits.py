@@ -228,8 +228,9 @@ def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
 
 
 def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
-    """A decoder in which every group of key/value heads became one, the mean of their projections; its other weights are
-    the model's own, not copied.
+    """A decoder in which every group of key/value heads became one, the mean of their projections.
+
+    Its other weights are the model's own, not copied.
 
     Raises:
         ValueError: kv_heads does not divide the model's own number.
