@@ -100,6 +100,6 @@ def test_two_sentences():
     test = opened(show="two sentences", left="The dog ran.", right="The dog ran.")
     assert test.metric[0].value == "1.000"
     assert figures(test)["pairs"][0]["alt"].startswith("Cosine similarity 1.000")
-    assert "was not trained to give whole sentences" in visits.said(test, "caption")
+    assert "trained on masked tokens alone was not" in visits.said(test, "caption")
     test.text_area(key="right").set_value("")
     assert "at least one token" in run(test).info[0].value
