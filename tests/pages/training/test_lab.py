@@ -60,7 +60,7 @@ def test_with_other_settings_beside_it_the_link_names_even_everybodys_run():
     assert id_of(test) == only
     other = opened(PAGE, layers="3", run=only)
     for view in (test, other):
-        assert "here is changed: layers 2 → 3" in said(view, "caption")
+        assert "yours: layers 2 → 3" in said(view, "caption")
     assert list(runs.RUNS.book.records) == [only]
     assert "with" not in other.query_params
 
@@ -127,7 +127,7 @@ def test_settings_that_differ_from_the_run_are_said(longer):
     test = done(press(opened(PAGE, **SMALL), "lab main"))
     test.slider(key="layers").set_value(2)
     test = run(test)
-    assert "here is changed: layers 1 → 2" in said(test, "caption")
+    assert "yours: layers 1 → 2" in said(test, "caption")
     assert label(test, "lab main") == "Start"
 
 
