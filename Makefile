@@ -61,7 +61,7 @@ test nightly:
 	@$(MAKE) --no-print-directory -j3 setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder --failed-first -m "not e2e $(LEFT_OUT)"
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --failed-first -m "e2e $(LEFT_OUT)" tests/e2e
-	$(if $(LEFT_OUT),,@$(MAKE) --no-print-directory processors pretended)
+	$(if $(LEFT_OUT),,@$(MAKE) --no-print-directory processors)
 
 # The tests that need no browser as on processors with AVX2 alone and with neither AVX2 nor AVX-512, whose last digits
 # are others

@@ -29,7 +29,8 @@ def sinusoidal(
 
     Source: arXiv:1706.03762, section 3.5.
     """
-    angles = positions.double()[:, None] * inverse_frequencies(d_model, base)  # (seq, d_model/2)
+    frequencies = inverse_frequencies(d_model, base).to(positions.device)
+    angles = positions.double()[:, None] * frequencies  # (seq, d_model/2)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()  # (seq, d_model)
 
 
@@ -148,7 +149,7 @@ def alibi_bias(slopes: Float[Tensor, " head"], query: Tensor, key: Tensor) -> Fl
     Source: arXiv:2108.12409, section 3.
     """
     distance = (query[:, None] - key[None, :]).abs().to(slopes.dtype)  # (query, key)
-    return -slopes[:, None, None] * distance
+    return -slopes[:, None, None].to(distance.device) * distance
 
 
 def relative_bucket(

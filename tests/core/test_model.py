@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 
+from tests.other_device import needs_the_cpu
 from tests.small import ALL_PATTERNS, difference, ids, kinds, model
 from tfcore.model import Transformer
 
@@ -116,7 +117,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("message", "given"), REFUSED.items(), ids=list(REFUSED))
+@pytest.mark.parametrize(
+    ("message", "given"),
+    [
+        pytest.param(*one, marks=[needs_the_cpu] if "vocabulary" in one[0] else [], id=one[0])  # not read back there
+        for one in REFUSED.items()
+    ],
+)
 def test_input_that_does_not_fit_is_refused_in_a_sentence(message, given):
     tokens, options = given
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -8,12 +8,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tests.other_device import needs_the_cpu
 from tests.pretend_device import DEVICE, NAME
 from tests.small import config
 from tfcore.device import device
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
+
+pytestmark = needs_the_cpu  # whose tensors must not meet those of the device
 
 X = torch.arange(12.0).view(3, 4)
 ROW = torch.ones(4)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.other_device import needs_the_cpu
 from tests.small import difference, ids, kinds, model
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
@@ -224,7 +225,7 @@ def test_activations_alone_take_edits_and_padding():
     ("subject", "given", "message"),
     [
         (model(), {"names": "blocks.9.attn.z"}, "no activation is called 'blocks.9.attn.z'"),
-        (model(), {"names": "embed", "ids": torch.full((1, 4), 10_000)}, "ids"),
+        pytest.param(model(), {"names": "embed", "ids": torch.full((1, 4), 10_000)}, "ids", marks=needs_the_cpu),
         (model(architecture="encoder-decoder"), {"names": "*"}, "two stacks"),
     ],
 )
