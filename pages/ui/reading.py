@@ -62,7 +62,7 @@ def usual(model_name: str, pasted: str, kind: Kind = "text") -> str:
 
 
 def begin_with(model_name: str, key: str, first: str, kind: Kind = "text") -> str:
-    """What a box for a text begins with: what is `usual`. A text that a page began with and nobody changed is let go
+    """The text that a box begins with: what is `usual`. A text that a page began with and nobody changed is let go
     where the model lacks it, and an example where there is a page's own text again."""
     held = controls.last(key)
     if held is not None and session().first_texts.get(key) == held and not is_read(model_name, held):

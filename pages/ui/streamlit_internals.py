@@ -333,8 +333,10 @@ GONE = Feature(
 
 
 def keep_few_sessions(most: int) -> None:
-    """Of visitors whose connection is gone keep so many sessions, of those who were there last. Streamlit keeps 128 for
-    two minutes, in case they come back, and each takes up to 3 MB."""
+    """Keep at most so many sessions of visitors whose connection is gone, those that left last.
+
+    Streamlit keeps 128 for two minutes, in case their visitors come back, and each takes up to 3 MB.
+    """
     if GONE.on:
         storage = GONE["get_instance"]()._session_mgr._session_storage
         storage._cache = type(storage._cache)(maxsize=most, ttl=storage._cache.ttl)

@@ -13,7 +13,6 @@ from tokenizers import Tokenizer as HFTokenizer
 
 from tfcore.tokenizers.declared import BLANK, Declared, add
 from tfcore.tokenizers.tokenizer import (
-    MARK,
     BPETokenizer,
     ByteLevelBPE,
     Tokenizer,
@@ -78,7 +77,7 @@ class ForeignTokenizer:
         return [(int(a), int(b)) for a, b in self._encoded(text).offsets]
 
     def _encoded(self, text: str) -> Encoding:
-        text, special = without_marks(text, self.special_tokens) if MARK in text else (text, False)
+        text, special = without_marks(text, self)
         return (self._reading if special else self._inner).encode(_SURROGATES.sub("\ufffd", text))
 
     def decode(self, ids: Sequence[int]) -> str:

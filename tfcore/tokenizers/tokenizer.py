@@ -249,7 +249,7 @@ class BPETokenizer(_Pieces, ByteLevelBPE):
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = []
-        text, special = without_marks(text, self.special_tokens) if MARK in text else (text, False)
+        text, special = without_marks(text, self)
         inner = self._reading if special else self._inner
         for i, part in enumerate(_SURROGATES.split(text)):
             if i % 2:  # the library takes no surrogates: their bytes, one by one
@@ -300,10 +300,12 @@ def reading(inner: HFTokenizer) -> HFTokenizer:
     return copy
 
 
-def without_marks(text: str, special: Collection[str]) -> tuple[str, bool]:
-    """A text without the marks before these special tokens, and whether there were any; elsewhere the sign is a
-    character like any other."""
-    plain = re.sub(f"{MARK}+(?=({'|'.join(map(re.escape, special))}))", "", text) if special else text
+def without_marks(text: str, tokenizer: Tokenizer) -> tuple[str, bool]:
+    """A text without the marks before special tokens, and whether there were any; elsewhere the sign is a character
+    like any other."""
+    if MARK not in text or not (special := tokenizer.special_tokens):
+        return text, False
+    plain = re.sub(f"{MARK}+(?=({'|'.join(map(re.escape, special))}))", "", text)
     return plain, plain != text
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim import SGD, Adam, Optimizer
 
 
 def leave_out() -> None:
@@ -17,7 +17,7 @@ def leave_out() -> None:
     for method in vars(Optimizer).values():
         if (plain := getattr(method, "__wrapped__", None)) is not None:
             plain.__dynamo_disable = plain  # where `torch._disable_dynamo` notes the function that it made
-    for kind in (Adam, AdamW, SGD):
+    for kind in (Adam, SGD):  # AdamW has the step of Adam
         step = vars(kind).get("step")
         if (plain := getattr(step, "__wrapped__", None)) is not None and not hasattr(step, "hooked"):
             _set_step(kind, torch.no_grad()(plain))  # as its own wrapper does, where no step is differentiated

@@ -126,7 +126,7 @@ def _windows(result: Windows, at: int) -> None:
 
 
 def protein() -> None:
-    """The panel on proteins."""
+    """Show the panel on proteins."""
     page.try_this(
         {
             "ubiquitin": {"residues": UBIQUITIN},

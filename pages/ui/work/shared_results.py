@@ -48,7 +48,7 @@ class Shelf:
 
     @property
     def nbytes(self) -> int:
-        """What all results take."""
+        """The bytes of all results."""
         return sum(one.nbytes for one in self._kept.values())
 
 
