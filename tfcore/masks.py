@@ -68,7 +68,7 @@ def sliding_window(n_query: int, window: int, n_key: int | None = None) -> Mask:
     """Causal, and at most `window` tokens back, itself included: 0 <= query - key < window (arXiv:2310.06825)."""
     _at_least(1, window=window)
     query, key = _offset(n_query, n_key)
-    return (key <= query) & (query - key < window)
+    return (key <= query) & (key > query - window)
 
 
 def window_and_global(n: int, window: int, n_global: int) -> Mask:
@@ -86,8 +86,7 @@ def dilated(n: int, window: int, dilation: int) -> Mask:
     (window - 1) * dilation tokens back (arXiv:2004.05150, fig. 2c, causal)."""
     _at_least(1, window=window, dilation=dilation)
     query, key = _offset(n, n)
-    back = query - key
-    return (back >= 0) & (back < window * dilation) & (back % dilation == 0)
+    return (key <= query) & (key > query - window * dilation) & (key % dilation == query % dilation)
 
 
 def block_sparse(n: int, block: int, stride: int) -> Mask:
@@ -96,7 +95,7 @@ def block_sparse(n: int, block: int, stride: int) -> Mask:
     _at_least(1, block=block, stride=stride)
     query, key = _offset(n, n)
     own, other = query // block, key // block
-    return ((own == other) & (key <= query)) | ((other < own) & ((own - other) % stride == 0))
+    return ((own == other) & (key <= query)) | ((other < own) & (other % stride == own % stride))
 
 
 Kind = Literal["causal", "bidirectional", "prefix", "padding", "window", "window_global", "dilated", "blocks"]

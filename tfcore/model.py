@@ -81,7 +81,10 @@ class Transformer(nn.Module):
             if config.head != "none" and not config.tie_embeddings:
                 self.unembed = Linear(config.d_model, config.vocab_size, bias=False)
         if device.type != "meta":
-            self.to_empty(device="cpu")  # drawn there, so that a seed gives the same weights on every device
+            # Drawn on the CPU, so that a seed gives the same weights on every device. Not by `to_empty`: for it torch
+            # loads SymPy, 36 MB.
+            room = {name: torch.empty(t.shape, dtype=t.dtype, device="cpu") for name, t in self.state_dict().items()}
+            self.load_state_dict(room, assign=True)
             initialise(self, config, seed)
             self.to(device)
 

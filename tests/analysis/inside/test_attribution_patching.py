@@ -65,6 +65,12 @@ def test_small_effects_are_estimated_well(quantity):
     assert said.same_sign >= 0.9 * said.counted
 
 
+def test_a_text_of_one_token_has_no_loss_that_anything_could_change():
+    found = estimate_effects(small.model(), TEXT[:1], Quantity("text"), "zero")
+    np.testing.assert_array_equal(found, np.zeros_like(found))
+    assert found.shape == (2, 7)
+
+
 def test_nothing_stays_on_the_model():
     model = small.model()
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}

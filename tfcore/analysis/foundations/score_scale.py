@@ -26,7 +26,7 @@ def products_by_width(
     q: Float[Tensor, "*#batch d_k"], k: Float[Tensor, "*#batch d_k"]
 ) -> Iterator[tuple[int, Float[Tensor, "*batch"]]]:
     """(d_k, q . k over the first d_k numbers) for d_k = 1, 2, 4 ... up to all of them."""
-    total, start = torch.zeros(torch.broadcast_shapes(q.shape, k.shape)[:-1]), 0
+    total, start = torch.zeros(np.broadcast_shapes(q.shape, k.shape)[:-1]), 0
     for width in (w for w in WIDTHS if w <= q.shape[-1]):
         total = total + torch.einsum("...d,...d->...", q[..., start:width], k[..., start:width])
         yield width, total

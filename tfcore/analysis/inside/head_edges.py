@@ -210,7 +210,8 @@ def _at_inputs(
     heads = range(block.attn.n_heads)
     x = stream[None].expand(len(INPUTS), 1, len(heads), -1, -1).clone().requires_grad_()
     q, k, v = (projected(block, one, kind, heads) for one, kind in zip(x, INPUTS, strict=True))
-    (slopes,) = torch.autograd.grad(attended(block, q, k, v, mask), x, slope)
+    # A sum, and not `grad_outputs`, for which torch loads SymPy, 36 MB
+    (slopes,) = torch.autograd.grad((attended(block, q, k, v, mask) * slope).sum(), x)
     return slopes.squeeze(1)
 
 

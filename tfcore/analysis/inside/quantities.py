@@ -60,7 +60,7 @@ def measured(
         return logits_of(model, last).log_softmax(1)[:, quantity.token]
     following = one_text(model, ids[1:]).squeeze(0)
     if not len(following):
-        return torch.zeros(len(hidden), device=hidden.device)
+        return hidden[:, :0].float().sum((1, 2))  # 0, whose gradient is 0, too
     losses = []
     for rows in hidden[:, :-1].split(max(1, AT_ONCE // len(following))):
         logits = logits_of(model, rows.flatten(0, 1))  # (row * next, vocab)

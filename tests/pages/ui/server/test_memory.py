@@ -1,11 +1,14 @@
-"""What was freed is given back to the system, also where blocks that are still in use lie between."""
+"""What was freed is given back to the system, also where blocks that are still in use lie between. And no page loads
+what it does not need."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from pages.ui.server import memory
+from tests.nightly import nightly
 
 ROOM = 100_000_000  # bytes that threads take and free, but for a little of each
 PROGRAM = f"""
@@ -50,3 +53,29 @@ def left(how):
 def test_it_is_given_back():
     assert left("bound") < ROOM // 4
     assert left("not bound") > ROOM // 2  # else there is nothing to give back, and the test proves nothing
+
+
+# torch loads SymPy, 36 MB, for `to_empty`, `broadcast_shapes` and gradients with `grad_outputs`, and its compiler, 70 MB,
+# for optimisers and `vmap`. The other two are the tests'.
+NEEDLESS = ("sympy", "torch._dynamo", "transformers", "scipy")
+VISITS = f"""
+import json, sys
+from tfcore.training import compiler
+from tests.pages.test_text_lengths import sections
+from tests.pages.test_router import listed
+
+compiler.leave_out()
+found = {{}}
+for file, *_ in listed():
+    for _ in sections(file):
+        for name in {NEEDLESS}:
+            if name in sys.modules:
+                found.setdefault(name, file)
+print(json.dumps(found))
+"""
+
+
+@nightly
+def test_no_page_loads_what_it_does_not_need():
+    done = subprocess.run([sys.executable, "-c", VISITS], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == {}

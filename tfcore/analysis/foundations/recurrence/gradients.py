@@ -138,7 +138,8 @@ def embedding_gradients(
         logits = logits_of(model, ids)[:, -1]
     finally:
         hook.remove()
-    (gradient,) = torch.autograd.grad(logits, embedded, output_gradient(logits.detach(), answer))
+    # A sum, and not `grad_outputs`, for which torch loads SymPy, 36 MB
+    (gradient,) = torch.autograd.grad((logits * output_gradient(logits.detach(), answer)).sum(), embedded)
     return gradient
 
 

@@ -14,7 +14,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, substitute
 from tfcore.model import Transformer
 
-ROWS = 32  # texts of equal length that are read at once
+ROWS = 8  # texts of equal length that are read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,10 @@ def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterab
         fired += (features > 0).sum(0)
         active += int((features > 0).sum())
         count += len(y)
+        plain = _summed_loss(output.logits, rows)
+        del output  # its logits, before the next are computed
         others = (substitute([transcoder]), [Edit.zero(config.writes)])
-        logits = [output.logits, *(model(rows, edits=edits).logits for edits in others)]
-        losses += torch.stack([_summed_loss(one, rows) for one in logits])
+        losses += torch.stack([plain, *(_summed_loss(model(rows, edits=edits).logits, rows) for edits in others)])
         predicted += rows[:, 1:].numel()
     variance = squares - float(total.square().sum()) / count
     as_is, substituted, zeroed = (losses / predicted).tolist()

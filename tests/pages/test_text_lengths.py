@@ -1,11 +1,14 @@
-"""A text of which a page uses only a part: the page says so, as long as the box with that text is there."""
+"""A text of which a page uses only a part: the page says so, as long as the box with that text is there. And a text of
+one token, with every choice there is."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.nightly import often
+from pages.ui.work import jobs
+from tests.nightly import nightly, often
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run, said
 from tfcore.analysis import one_text
@@ -17,6 +20,7 @@ SAYS = ("tokens; the", "tokens are used", "are left out", "characters are used",
 FILES = [file for file, *_ in listed()]
 
 OFTEN = ("inference/quantisation/page.py",)
+TOKEN = "a"
 
 
 @pytest.fixture
@@ -66,6 +70,34 @@ def test_every_page_says_what_it_does_not_read(file, cut):
             words = said(run(page), "caption", "info", "warning", "markdown")
             if any(text and text in LONG for text in cut):
                 assert any(one in words for one in SAYS), (key, page.query_params, words)
+
+
+@nightly
+@pytest.mark.parametrize("file", FILES)
+def test_one_token_with_every_choice(file):
+    """Nothing comes after it, nothing before it, and some quantities are constant."""
+    todo, done = [(None, None, {})], set[tuple[str, str]]()
+    while todo:
+        key, value, address = todo.pop()
+        jobs.JOBS.close()
+        test = opened(file, **address)
+        choice = next((one for one in choosers(test) if one.key == key and value in one.options), None)
+        if choice is not None:
+            run(choice.set_value(value))
+        for box in [box.key for box in test.text_area if box.key and not box.disabled]:
+            for one in [one for one in test.text_area if one.key == box and one.value != TOKEN]:
+                one.set_value(TOKEN)
+                run(test)
+        here = {name: values[-1] for name, values in test.query_params.items()}
+        for one in choosers(test):
+            fresh = [option for option in one.options if (one.key, option) not in done and option != one.value]
+            done |= {(one.key, option) for option in one.options}
+            todo += [(one.key, option, here) for option in fresh[:8]]
+
+
+def choosers(test: AppTest) -> list[Any]:
+    """The controls in sight that offer a choice."""
+    return [one for one in (*test.segmented_control, *test.selectbox) if one.key]
 
 
 def test_what_was_said_of_a_text_goes_with_its_box():
