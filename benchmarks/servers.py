@@ -46,8 +46,10 @@ class Server:
         Path(f"/proc/{self.process}/clear_refs").write_text("5", "utf-8")
 
     def _read(self, name: str) -> float:
-        lines = Path(f"/proc/{self.process}/status").read_text("utf-8").splitlines()
-        return next(round(int(line.split()[1]) * 1.024e-3, 1) for line in lines if line.startswith(name))
+        for line in Path(f"/proc/{self.process}/status").read_text("utf-8").splitlines():
+            if line.startswith(name):
+                return round(int(line.split()[1]) * 1.024e-3, 1)
+        raise RuntimeError("the server has ended")
 
     def troubles(self) -> list[str]:
         """Lines of its log with errors."""

@@ -238,11 +238,6 @@ def rename_keys() -> None:
             streamlit_internals.rewrite(once, None)
 
 
-def say(key: str, value: str) -> None:
-    """Make the address say this of a control yet to be drawn: what an old link left out, as it was the default."""
-    streamlit_internals.rewrite(key, value)
-
-
 def forget(key: str) -> None:
     """Make the address say nothing of a control yet to be drawn."""
     streamlit_internals.rewrite(key, None)

@@ -58,9 +58,8 @@ def inputs(reading: Reading, more: Any) -> None:
         kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs")
         with more:
             quantity = metric.choose_tokens(kind, offered)
-        first = "text" if usual == OTHER else "mean"  # a text with one word replaced explains one word alone
-        if first == "mean" and links.is_old("2") and links.address_decides("baseline") and not links.asked("baseline"):
-            links.say("baseline", BASELINES["zero"])
+        # a text with one word replaced explains one word alone
+        first = "text" if usual == OTHER else "zero" if links.is_old("2") else "mean"
         baseline = controls.segmented("Baseline", "baseline", list(BASELINES), first, BASELINES)
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
     other = None

@@ -10,6 +10,7 @@ import torch
 
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
+from pages.inside.interventions.inputs import BASELINES
 from pages.inside.metric import NAMED
 from pages.ui import cache, controls
 from pages.ui.work import filling, jobs, live, progress
@@ -196,7 +197,10 @@ def test_a_text_is_compared_with_one_of_as_many_tokens(show, key):
 def test_a_link_shows_the_baseline_that_it_was_made_with(link, baseline):
     """Version 2 began from zero vectors, where there is no other text of as many tokens."""
     test = opened(show="inputs", text="The dog and the cat", **link)
-    assert test.segmented_control(key="baseline").value == baseline
+    control = test.segmented_control(key="baseline")
+    assert control.value == baseline
+    if "baseline" not in link:  # an address leaves out what a control begins with, so it may begin with nothing else
+        assert [control.options[place] for place in control.proto.default] == [BASELINES[baseline]]
     test.segmented_control(key="baseline").set_value("mean")
     assert run(test).segmented_control(key="baseline").value == "mean"
 

@@ -55,8 +55,8 @@ def test_it_is_given_back():
     assert left("not bound") > ROOM // 2  # else there is nothing to give back, and the test proves nothing
 
 
-# torch loads SymPy, 36 MB, for `to_empty`, `broadcast_shapes` and gradients with `grad_outputs`, and its compiler, 70 MB,
-# for optimisers and `vmap`. The other two are the tests'.
+# torch loads SymPy, 36 MB, for `to_empty`, `broadcast_shapes` and gradients with `grad_outputs`, and its compiler,
+# 70 MB, for optimisers and `vmap`. The other two are the tests'.
 NEEDLESS = ("sympy", "torch._dynamo", "transformers", "scipy")
 VISITS = f"""
 import json, sys
