@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
-_SHELF = Shelf(48 << 20)
+_SHELF = Shelf(32 << 20)
 
 
 class Cached(Protocol[Arguments, Given]):

@@ -31,7 +31,7 @@ else:
 Way = Literal["naive", "fused"]
 Vectors = Float[Tensor, "batch head seq d_head"]
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
-LARGEST = 280_000_000  # bytes of the two matrices; a longer text is left out, and said to be
+LARGEST = 140_000_000  # bytes of the two matrices; a longer text is left out, and said to be
 REPEATS = 7  # runs of one point, at most
 SPENT = 0.5  # seconds for the runs of one point, after which no other begins
 
