@@ -15,6 +15,7 @@ import streamlit as st
 from pages.ui.loading import own_models
 from pages.ui.server import settings
 from pages.ui.work.shared_results import Shelf
+from tfcore.views import sources
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -121,3 +122,7 @@ def shipped_model(name: str) -> tuple[Any, Any]:
 
     network, tokenizer = tfcore.load(name)
     return large_models.taken(network.eval().requires_grad_(False)), tokenizer
+
+
+# What views are given by name is the model that all visitors share.
+sources.use(model)

@@ -152,7 +152,7 @@ def _drawer(
     if formula:
         tabs["Formula"] = partial(st.latex, formula)
     if code:
-        tabs["Code"] = partial(_sources, code)
+        tabs["Code"] = partial(sources, code)
     if offered:
         tabs["Script and notebook"] = partial(_programs, offered)
     if papers or terms:
@@ -166,7 +166,8 @@ def _drawer(
                     draw()
 
 
-def _sources(code: Sequence[Callable[..., Any] | type]) -> None:
+def sources(code: Sequence[Callable[..., Any] | type]) -> None:
+    """The source of functions and classes."""
     for one in map(inspect.unwrap, code):
         st.caption(f"`{one.__module__}.{one.__qualname__}`")
         st.code(_code(one), language="python")

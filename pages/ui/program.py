@@ -6,28 +6,20 @@ now, its body. What a visitor typed gets into it in one way only, as a Python li
 
 import ast
 import inspect
-import json
-import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-LINE = 120  # columns of a line
-WIDTH = 100  # columns of a literal in it
+from tfcore.views.literals import assigned, import_lines, in_brackets, literal, note, records
+from tfcore.views.programs import IN_JUPYTER, book
+
 PAINTED = ("tfcore.figures.theme", "painted")
 MODEL = ("model", "tokenizer")  # parameters that `tfcore.load(model_name)` gives
-OWN = {
-    "model_name": "  # a model of your own: put the path of its folder here",
-    "path": "  # a file of your own: put its path here",
-}
 HOW = """\
 An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs tfcore: after
 `pip install .` in the root of the repository it runs from any folder."""
-
-IN_JUPYTER = "A notebook needs two packages more where its kernel runs: `pip install ipykernel nbformat`."
 
 
 class Program(NamedTuple):
@@ -101,14 +93,14 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
         names = set().union(names - set(missing), *(_names(helpers[name]) for name in missing if name in helpers))
     needed = {imported[name] for name in names if name in imported} | {PAINTED}
     told = list(steps.values.values())
-    needed |= {(type(part).__module__, type(part).__name__) for value in told for part in _records(value)}
-    given = "\n".join(f"{name} = {_given(name, value)}{_note(name, value)}" for name, value in steps.values.items())
+    needed |= {(type(part).__module__, type(part).__name__) for value in told for part in records(value)}
+    given = "\n".join(f"{name} = {assigned(name, value)}{note(name, value)}" for name, value in steps.values.items())
     constants = [code for code in helpers.values() if not code.startswith(("def ", "class ", "@"))]
     functions = [code for code in helpers.values() if code.startswith(("def ", "class ", "@"))]
     return Program(
         f"{module.__name__.split('.')[-2]}-{experiment.__name__}".replace("_", "-"),
         inspect.cleandoc(experiment.__doc__ or ""),
-        _import_lines(needed),
+        import_lines(needed),
         "\n\n\n".join(["\n".join(constants), *functions] if constants else functions),
         given,
         "\n".join([*steps.calls, body]),
@@ -170,7 +162,7 @@ class _Steps:
                 parts.append(f"{name}={name}")
             else:  # the name stands for another value already
                 parts.append(f"{name}={literal(argument)}")
-        return _in(f"{value.function.__name__}(", parts, ")")
+        return in_brackets(f"{value.function.__name__}(", parts, ")")
 
 
 def _helper(name: str, value: Any) -> str:
@@ -192,111 +184,7 @@ def script(parts: Program) -> str:
 def notebook(parts: Program) -> str:
     """The program as a Jupyter notebook (nbformat 4.5), which shows its figure."""
     codes = [parts.imports, parts.helpers, parts.values, f"{parts.body}\nprint(shown)\npainted(shown.figure)"]
-    words = {
-        "cell_type": "markdown",
-        "id": "about",
-        "metadata": {},
-        "source": _lines(f"{parts.about}\n\n{HOW}\n\n{IN_JUPYTER}"),
-    }
-    cells: list[dict[str, Any]] = [
-        {
-            "cell_type": "code",
-            "id": f"code-{i}",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": _lines(code),
-        }
-        for i, code in enumerate(filter(None, codes))
-    ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    book = {"cells": [words, *cells], "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
-    return json.dumps({**book, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
-
-
-def _lines(text: str) -> list[str]:
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def literal(value: object) -> str:
-    """Python code for a value: a number, a text, a tuple, list or dict of these, or a frozen record, whose fields are
-    named where they are not at their default.
-
-    Raises:
-        TypeError: anything else.
-    """
-    if hasattr(value, "item"):  # a NumPy scalar
-        value = value.item()
-    if value is None or isinstance(value, bool | int):
-        return repr(value)
-    if isinstance(value, float):
-        return repr(value).replace("e+", "e") if abs(value) < float("inf") else f'float("{value}")'
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, tuple):
-        return _in("(", [literal(part) for part in value], ")", comma=len(value) == 1)
-    if isinstance(value, list):
-        return _in("[", [literal(part) for part in value], "]")
-    if isinstance(value, dict):
-        return _in("{", [f"{literal(key)}: {literal(part)}" for key, part in value.items()], "}")
-    if is_dataclass(value) and not isinstance(value, type):
-        return _in(f"{type(value).__name__}(", [f"{k}={literal(v)}" for k, v in _told(value).items()], ")")
-    raise TypeError(f"{type(value).__name__} cannot be written as a literal; give the experiment what it is made from")
-
-
-def _given(name: str, value: object) -> str:
-    """A literal after `name = `; a text between brackets where it has a line of its own."""
-    if not isinstance(value, str) or len(quoted := _quoted(value)) + 4 > LINE:
-        return literal(value)
-    return quoted if len(f"{name} = {quoted}") <= LINE else f"(\n    {quoted}\n)"
-
-
-def _quoted(text: str) -> str:
-    """A text in double quotes, unless single ones need fewer escapes."""
-    if '"' not in text:
-        return '"' + repr("'" + text)[2:]
-    if text.count('"') > text.count("'"):
-        return repr(text)
-    return '"' + repr(text)[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
-
-
-def _text(text: str) -> str:
-    """A text on one line, or on several that Python puts together, broken between words."""
-    if len(_quoted(text)) <= WIDTH:
-        return _quoted(text)
-    pieces = re.findall(rf"[^\n]{{1,{WIDTH - 20}}}(?:[ \n]|$)|[^\n]{{1,{WIDTH - 20}}}|\n", text)
-    return "(\n" + "\n".join(f"    {_quoted(piece)}" for piece in pieces) + "\n)"
-
-
-def _in(left: str, parts: list[str], right: str, comma: bool = False) -> str:
-    """Parts between brackets, on one line if it is short."""
-    line = left + ", ".join(parts) + ("," if comma else "") + right
-    if len(line) <= WIDTH and "\n" not in line:
-        return line
-    return left + "\n" + textwrap.indent("".join(f"{part},\n" for part in parts), "    ") + right
-
-
-def _told(record: Any) -> dict[str, Any]:
-    """Fields of a record that are not at their default."""
-    told = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
-        if field.init and (default is MISSING or value != default):
-            told[field.name] = value
-    return told
-
-
-def _records(value: Any) -> list[Any]:
-    """The records in a value: their classes have to be imported."""
-    if is_dataclass(value):
-        return [value, *(record for part in _told(value).values() for record in _records(part))]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [record for part in parts for record in _records(part)]
-
-
-def _note(name: str, value: object) -> str:
-    return OWN[name] if name == "path" or (name == "model_name" and str(value).startswith(("./", "run:"))) else ""
+    return book(f"{parts.about}\n\n{HOW}\n\n{IN_JUPYTER}", list(filter(None, codes)))
 
 
 def _body(source: str) -> str:
@@ -332,28 +220,3 @@ def _imported(source: str) -> dict[str, tuple[str, str]]:
 
 def _renamed(one: ast.alias) -> str:
     return one.name + (f" as {one.asname}" if one.asname else "")
-
-
-def _group(module: str) -> int:
-    """Imports stand in groups: the standard library, other packages, our own."""
-    root = module.partition(".")[0]
-    return 0 if root in sys.stdlib_module_names else 2 if root == "tfcore" else 1
-
-
-def _import_lines(needed: set[tuple[str, str]]) -> str:
-    """The imports, in groups, and in each `import x` before `from x import y`."""
-    whole = {(module, name) for module, name in needed if not name or name.startswith(" as ")}
-    lines = [(_group(module), 0, module, f"import {module}{name}") for module, name in whole]
-    for module in {module for module, _ in needed - whole}:
-        names = sorted((name for of, name in needed - whole if of == module), key=_order)
-        line = f"from {module} import {', '.join(names)}"
-        if len(line) > LINE:
-            line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
-        lines.append((_group(module), 1, module, line))
-    groups = groupby(sorted(lines), key=lambda line: line[0])
-    return "\n\n".join("\n".join(line for *_, line in group) for _, group in groups)
-
-
-def _order(name: str) -> tuple[bool, bool, str]:
-    """As ruff sorts them: CONSTANTS, Classes, functions."""
-    return not name.isupper(), not name[:1].isupper(), name

@@ -24,12 +24,13 @@ LEVELS = [
     ("tfcore.analysis.*",),
     ("tfcore.training.*",),
     ("tfcore.figures.*",),
+    ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
     ("pages.*.experiments",),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-PARTS, FIGURES, PACKAGE, EXPERIMENTS, UI, PAGES = 1, 7, 8, 9, 10, 11
+PARTS, FIGURES, PACKAGE, EXPERIMENTS, UI, PAGES = 1, 7, 9, 10, 11, 12
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
 WORDS = ("tfcore.analysis.quantities", "tfcore.analysis.token_text")  # how a value is written; they measure nothing
 

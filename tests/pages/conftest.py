@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 import tfcore
-from pages.inference.kv_cache import watch as _kv_cache_watch
+from pages.inference.kv_cache import choices as _kv_cache
 from pages.ui import page, places
 from pages.ui.loading import own_models
 from pages.ui.work import jobs, runs
@@ -72,8 +72,8 @@ def _short_training(monkeypatch):
     monkeypatch.setattr(balance, "ROWS", 2)
     monkeypatch.setattr(balance, "SEQ", 12)
     monkeypatch.setattr(balance, "HELD_OUT", 2)
-    monkeypatch.setattr(_kv_cache_watch, "STEPS", 16)
-    monkeypatch.setattr(_kv_cache_watch, "MOST", 24)
+    monkeypatch.setattr(_kv_cache, "STEPS", 16)
+    monkeypatch.setattr(_kv_cache, "MOST", 24)
 
 
 @pytest.fixture(autouse=True)

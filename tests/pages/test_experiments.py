@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import wave
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from PIL import Image
 
 from pages.foundations.tokens import experiments as tokens
 from pages.training.lab import experiments as lab
-from pages.ui import page
+from pages.ui import frame, page
 from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, made, notebook, program, script
 from pages.ui.work import jobs, live
@@ -31,6 +32,8 @@ from tests.pretend_device import DEVICE
 from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
+from tfcore.views import programs
+from tfcore.views.view import View
 
 SLOW = {
     *("folklore", "data types timed", "grow", "growing dictionary", "weight decay", "pitfalls", "speculative"),
@@ -53,9 +56,28 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
     return found
 
 
+@pytest.fixture
+def viewed(monkeypatch) -> list[View]:
+    """The views that pages show."""
+    found, original = list[View](), frame.Panel.show
+
+    def noted(panel: frame.Panel, view: View, **more: Any) -> None:
+        found.append(view)
+        original(panel, view, **more)
+
+    monkeypatch.setattr(frame.Panel, "show", noted)
+    return found
+
+
 @pytest.fixture(scope="module")
 def written() -> dict[str, Program]:
     """The programs of all visits, for what is asked of all of them at once."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def written_views() -> dict[str, programs.Program]:
+    """The same of views."""
     return {}
 
 
@@ -122,23 +144,36 @@ def spec(fig: Any) -> list[np.ndarray]:
     return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
 
 
-def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
+def execute(parts: Any, folder: Any, monkeypatch, write: Callable[[Any], str] = script) -> dict[str, Any]:
     """Run the script where it may write its picture."""
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
-    exec(compile(script(parts), parts.name, "exec"), names)
+    exec(compile(write(parts), parts.name, "exec"), names)
     assert (folder / f"{parts.name}.html").stat().st_size > 1_000
     return names
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=nightly) if name in SLOW else name for name in VISITS])
-def test_a_program_comes_to_the_numbers_of_the_page(name, offered, written, tries, tmp_path, monkeypatch, capsys):
+def test_a_program_comes_to_the_numbers_of_the_page(
+    name, offered, viewed, written, written_views, tries, tmp_path, monkeypatch, capsys
+):
     file, address = VISITS[name]
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
     words = " ".join(f"{head['alt']} {head['caption']}" for head, _ in figures(test).values())
     words += f" {said(test, 'markdown', 'caption')}"
-    assert offered, "this page offers no program of its experiment"
+    assert offered or viewed, "this page offers no program of its experiment"
+    for view in viewed:
+        parts = programs.program(view)
+        result = execute(parts, tmp_path, monkeypatch, programs.script)["shown"]
+        alike = shared if parts.name in NOT_REPEATABLE else same
+        assert any(alike(spec(result.chart), one) for one in shown), parts.name
+        assert capsys.readouterr().out.endswith(f"{result}\n")
+        if parts.name not in NOT_REPEATABLE:  # the page says what the program prints
+            assert str(result) == str(view)
+            assert [finding for finding in result.findings if str(finding) not in words] == []
+        check_notebook(parts, programs.script, programs.notebook, "\nshown")
+    written_views.update({f"{name} {view.key}": programs.program(view) for view in viewed})
     for function, values in offered:
         parts = program(function, values)
         found = execute(parts, tmp_path, monkeypatch)
@@ -158,13 +193,16 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, written, trie
 
 
 @pytest.mark.parametrize("form", [script, notebook])
-def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path):
+def test_what_is_downloaded_is_formatted_like_the_house(form, written, written_views, tmp_path):
     """And imports what it uses and nothing else: the programs of the visits above, all at once."""
-    if not written:
+    if not written and not written_views:
         pytest.skip("no page was visited before")
-    for i, parts in enumerate(written.values()):
+    form_of_views = programs.script if form is script else programs.notebook
+    files = [(parts.name, form(parts)) for parts in written.values()]
+    files += [(parts.name, form_of_views(parts)) for parts in written_views.values()]
+    for i, (name, code) in enumerate(files):
         (tmp_path / str(i)).mkdir()
-        (tmp_path / str(i) / f"{parts.name}.{'py' if form is script else 'ipynb'}").write_text(form(parts), "utf-8")
+        (tmp_path / str(i) / f"{name}.{'py' if form is script else 'ipynb'}").write_text(code, "utf-8")
     house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
     own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
     commas = "format.skip-magic-trailing-comma=false"  # long values stand one a line
@@ -175,29 +213,40 @@ def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path)
 
 
 @nightly
-def test_programs_come_to_the_same_numbers_on_another_device(written):
+def test_programs_come_to_the_same_numbers_on_another_device(written, written_views):
     """Where no tensor of the CPU may meet those of the model; the programs of the visits above."""
-    if not written:
+    if not written and not written_views:
         pytest.skip("no page was visited before")
-    for name, parts in written.items():
-        plain, other = (ran(script(parts), device) for device in ("cpu", DEVICE.type))
+    for name, (parts, code) in told(written, written_views).items():
+        plain, other = (ran(code, device) for device in ("cpu", DEVICE.type))
         assert (plain.problem, other.problem) == ("", ""), name
         # a key or a value of 2 bits may be rounded the other way: an attention map moved by 0.025
         assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 0.1, name
 
 
-def check_notebook(parts: Program) -> None:
+def told(written: dict[str, Program], views: dict[str, programs.Program]) -> dict[str, tuple[Any, str]]:
+    """Each program and its script."""
+    found: dict[str, tuple[Any, str]] = {name: (parts, script(parts)) for name, parts in written.items()}
+    return found | {name: (parts, programs.script(parts)) for name, parts in views.items()}
+
+
+def check_notebook(
+    parts: Any,
+    as_script: Callable[[Any], str] = script,
+    as_book: Callable[[Any], str] = notebook,
+    end: str = "\npainted(shown.figure)",
+) -> None:
     """A notebook of format 4.5, of the same code."""
-    book = json.loads(notebook(parts))
+    book = json.loads(as_book(parts))
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
     assert book["metadata"]["kernelspec"]["name"] == "python3"
     words, *cells = book["cells"]
     assert words["cell_type"] == "markdown"
     assert all(set(cell) == {"cell_type", "id", "metadata", "execution_count", "outputs", "source"} for cell in cells)
     code = "\n\n".join("".join(cell["source"]) for cell in cells)
-    script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
+    script_code = ast.unparse(ast.parse(as_script(parts)).body[1:-1])
     assert ast.unparse(ast.parse(code).body[:-1]) == script_code
-    assert code.endswith("\npainted(shown.figure)")
+    assert code.endswith(end)
 
 
 def test_every_page_has_its_experiments():

@@ -15,6 +15,8 @@ from pages.foundations.heads import experiments as heads
 from pages.ui.program import made, program, script
 from tests.nightly import nightly
 from tfcore.analysis.foundations.attention_maps import read_attention
+from tfcore.views import programs
+from tfcore.views.inference import kv_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
@@ -101,3 +103,11 @@ def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
     (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
     assert (tmp_path / "heads-head.html").stat().st_size > 1_000
+
+
+@nightly
+def test_a_program_of_a_view_runs_in_another_folder(installed, tmp_path):
+    shown = kv_cache.with_and_without("stories", "Once upon a time", 2, so_far=[])
+    (tmp_path / "own.py").write_text(programs.script(programs.program(shown)), "utf-8")
+    assert run(installed, tmp_path, "own.py")[0].startswith("At 5 tokens each step costs")
+    assert (tmp_path / "kv-cache-with-and-without.html").stat().st_size > 1_000

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pages.inference.kv_cache import watch as watch
+from pages.inference.kv_cache import choices
 from pages.ui import cache
 from pages.ui.work import jobs
 from tests.pages import visits
@@ -36,20 +36,20 @@ def finished(test):
 
 
 def test_both_ways_run_to_their_end_and_agree():
-    test = finished(opened(steps="16", text=watch.TEXT))
+    test = finished(opened(steps="16", text=choices.TEXT))
     found = metrics(test)
     difference, same = found["Largest difference of a logit"]
     assert 0 < float(difference) < 1e-3
     assert same == "same token 16 of 16"
-    assert said(test, "code").count(watch.TEXT) == 1
+    assert said(test, "code").count(choices.TEXT) == 1
     assert test.button(key="again:button").label == "Another seed"
     alt = figures(test)["steps"][0]["alt"]
-    prompt = cache.model("stories")[1].encode(watch.TEXT)
+    prompt = cache.model("stories")[1].encode(choices.TEXT)
     assert alt.startswith(f"At {len(prompt) + 15} tokens each step costs")
     assert alt.endswith("Measured for 16 steps.")
     held = (len(prompt) + 15) * 2 * 4 * 6 * 32 * 4  # layers, heads, width, bytes of float32
     assert f"the cache holds {held / 1e3:.0f} kB" in alt
-    other = opened(steps="16", text=watch.TEXT)
+    other = opened(steps="16", text=choices.TEXT)
     assert metrics(other) == found, "another visitor sees the same measurement"
 
 
@@ -67,7 +67,7 @@ def test_in_float64_the_difference_all_but_vanishes():
 
 
 def test_it_can_be_stopped_and_begun_again(monkeypatch):
-    monkeypatch.setattr(watch, "MOST", 232)
+    monkeypatch.setattr(choices, "MOST", 232)
     test = opened(steps="232")
     test.button(key="stop:button").click()
     assert run(test).button(key="anew:button").label == "Begin again"

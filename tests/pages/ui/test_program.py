@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
-from pages.ui.program import _import_lines, _Steps, bound, literal, made, notebook, program, script
+from pages.ui.program import _Steps, bound, made, notebook, program, script
 from tests.nightly import nightly
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
@@ -28,6 +28,7 @@ from tfcore.analysis.model import costs
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
+from tfcore.views.literals import import_lines, literal
 
 ROOT = Path(__file__).resolve().parents[3]
 HOSTILE = '"""\nimport os\n\'\'\'\\" {x} %s \u202e\u2028\x00\ud800 # fmt: off\r\n' * 5
@@ -170,7 +171,7 @@ def test_a_result_and_an_argument_of_one_name_are_kept_apart():
 
 def test_imports_of_one_module_in_both_forms_and_long_ones():
     needed = {("numpy", " as np"), ("numpy", "ndarray"), ("json", ""), ("tfcore", "load"), ("abc", "ABC")}
-    assert _import_lines(needed).split("\n") == [
+    assert import_lines(needed).split("\n") == [
         "import json",
         "from abc import ABC",
         "",
@@ -179,6 +180,6 @@ def test_imports_of_one_module_in_both_forms_and_long_ones():
         "",
         "from tfcore import load",
     ]
-    long = _import_lines({("tfcore.parts", f"{'x' * 20}{i}") for i in range(9)}).split("\n")
+    long = import_lines({("tfcore.parts", f"{'x' * 20}{i}") for i in range(9)}).split("\n")
     assert (long[0], long[-1]) == ("from tfcore.parts import (", ")")
     assert len(long) == 11

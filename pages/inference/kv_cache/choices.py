@@ -1,4 +1,4 @@
-"""The models of the page on the KV cache: published decoders, ours, one with latent attention, one's own."""
+"""What is chosen on the page on the KV cache: published decoders, ours, one with latent attention, one's own."""
 
 from typing import Any
 
@@ -13,11 +13,10 @@ from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
 from tfcore.analysis.precision import Precision
 from tfcore.analysis.quantities import Unit
 
+TEXT = "Once upon a time there was a little dog named Max."
+MOST = 232  # new tokens
+STEPS = 160
 LATENT, OWN = "deepseek_v2", "own"
-FORMULA = (
-    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{KV heads} \cdot d_{head}"
-    r"\\ &\cdot \text{tokens} \cdot \text{bytes per value}\end{aligned}"
-)
 PRECISIONS: dict[Precision, str] = {"float32": "fp32", "float16": "fp16, bf16", "int8": "int8, fp8", "int4": "int4"}
 UNITS: dict[Unit, str] = {"decimal": "GB = 10⁹", "binary": "GiB = 2³⁰"}
 WAYS: dict[Sharing, str] = {"built": "as built", "mha": "MHA", "gqa": "GQA", "mqa": "MQA", "mla": "MLA"}

@@ -1,0 +1,145 @@
+"""The frame of a section: what a visitor sets, the views it shows, what to see, a question, how it is computed.
+
+    with panel() as p:
+        with p.controls:
+            tokens = controls.slider("Tokens", "tokens", 1, 100, 10)
+        with p.picture:
+            p.show(cache_sizes(shape, tokens))
+        p.examples({"many": {"tokens": 100}})
+        p.what_to_see("...")
+        p.question("...", "...")
+
+Everything has its place, in whatever order it is said. The drawer follows from the views that were shown: their
+formulas, code and papers, and a program that makes each of them again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import fragments, keys, page
+from pages.ui.components.figure import Event, figure
+from tfcore.views import programs
+from tfcore.views.view import View
+
+Words = tuple[str, str]
+PROGRAMS: dict[str, tuple[str, Callable[[programs.Program], str]]] = {
+    "py": ("{} as a Python script", programs.script),
+    "ipynb": ("as a notebook", programs.notebook),
+}
+
+
+class Panel:
+    """A section while it is drawn.
+
+    Args:
+        tries: above everything, for the examples.
+        controls, picture: beside each other, for what is set and for what is seen.
+    """
+
+    def __init__(self, tries: Any, controls: Any, picture: Any) -> None:
+        self.tries, self.controls, self.picture = tries, controls, picture
+        self.views: dict[str, View] = {}  # those that were shown last, by key
+        self.see = ""
+        self.asked: Words | None = None
+
+    def examples(self, examples: Mapping[str, Mapping[str, Any]]) -> None:
+        """The row of things to try; see page.try_this."""
+        with self.tries:
+            page.try_this(examples)
+
+    def show(self, view: View, on_click: Callable[[Event], None] | None = None) -> None:
+        """A view with its caption, and its metrics below it.
+
+        Args:
+            on_click: see figure.
+        """
+        self.views[view.key] = view
+        figure(
+            view.chart,
+            key=view.key,
+            alt=view.alt,
+            height=view.height,
+            caption=view.caption,
+            table=view.table,
+            min_width=view.min_width,
+            at=view.at,
+            cursor=view.cursor,
+            on_click=on_click,
+        )
+        for place, one in zip(st.columns(len(view.metrics) or 1), view.metrics, strict=False):
+            place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
+
+    def what_to_see(self, markdown: str) -> None:
+        """See page.what_to_see."""
+        self.see = markdown
+
+    def question(self, text: str, answer: str) -> None:
+        """See page.question."""
+        self.asked = text, answer
+
+
+@contextmanager
+def panel(widths: tuple[int, int] = (1, 3)) -> Iterator[Panel]:
+    """A section. A `return` within ends it; where it has shown nothing by then, there is nothing to say of it.
+
+    Args:
+        widths: of the controls and of the pictures, as shares.
+    """
+    tries = st.container()
+    controls, picture = st.columns(widths, gap="medium")
+    made = Panel(tries, controls, picture)
+    yield made
+    if made.see and made.views:
+        page.what_to_see(made.see)
+    if made.asked and made.views:
+        page.question(*made.asked)
+    if made.views:
+        _drawer(made.views)
+
+
+@fragments.fragment
+def _drawer(views: Mapping[str, View]) -> None:
+    """How the views of a section are computed; empty until it is opened."""
+    shown = list(views.values())
+    formula = next((view.formula for view in shown if view.formula), "")
+    papers = list(dict.fromkeys(view.papers for view in shown if view.papers))
+    code = list(dict.fromkeys(one for view in shown for one in view.code))
+    tabs: dict[str, Callable[[], Any]] = {}
+    if formula:
+        tabs["Formula"] = partial(st.latex, formula)
+    if code:
+        tabs["Code"] = partial(page.sources, code)
+    tabs["Script and notebook"] = partial(_programs, shown)
+    if papers:
+        tabs["Papers"] = partial(st.markdown, "\n\n".join(papers))
+    key = keys.own("expander", f"computed {programs.name_of(shown[0])}")
+    drawer = st.expander("How it is computed", page.OPEN, key=key, on_change="rerun")
+    if drawer.open:
+        with drawer:
+            for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
+                with tab:
+                    draw()
+
+
+def _programs(views: Sequence[View]) -> None:
+    for view in views:
+        name = programs.name_of(view)
+        with st.container(horizontal=True):
+            for ending, (label, write) in PROGRAMS.items():
+                what = page.THIS if len(views) == 1 else view.title
+                st.download_button(
+                    label.format(what),
+                    partial(_written, write, view),
+                    f"{name}.{ending}",
+                    key=keys.own("download_button", f"{name}.{ending}"),
+                    on_click="ignore",
+                    type="tertiary",
+                )
+
+
+def _written(write: Callable[[programs.Program], str], view: View) -> bytes:
+    return write(programs.program(view)).encode()

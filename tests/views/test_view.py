@@ -1,0 +1,124 @@
+"""A view knows how it was made, keeps no model alive, and its program makes it again."""
+
+import ast
+import gc
+import weakref
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+import plotly.io as pio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import small
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.paged_memory import Traffic
+from tfcore.tokenizers.tokenizer import CharacterTokenizer
+from tfcore.views import programs, sources
+from tfcore.views.inference import kv_cache
+from tfcore.views.sources import Source, opened
+from tfcore.views.view import Metric, View, view
+
+
+class Length(Finding):
+    def __init__(self, n: int) -> None:
+        object.__setattr__(self, "n", n)
+
+    @property
+    def sentence(self) -> str:
+        return f"The text has {self.n} characters."
+
+
+@view
+def length(model: Source, text: str, factor: float = 1.0, *, so_far: Sequence[int] | None = None) -> View:
+    """How long a text is."""
+    return View(
+        key="length",
+        title="Length of a text",
+        result=len(text),
+        chart=go.Figure({"data": [{"type": "bar", "y": [factor * len(text)]}]}),
+        height=100,
+        findings=(Length(len(text)),),
+        note="A bar.",
+        metrics=(Metric("Characters", str(len(text)), "all"),),
+        table=(lambda: pd.DataFrame({"n": [len(text)]})) if so_far is None else None,
+    )
+
+
+def model_in_memory():
+    return small.model(), CharacterTokenizer("abc ")
+
+
+def test_it_knows_the_function_and_the_arguments_that_were_given():
+    shown = length("stories", text="ab", so_far=[1])
+    assert shown.made is not None
+    assert shown.made.function is length
+    assert shown.made.arguments == {"model": "stories", "text": "ab"}
+    assert (shown.alt, shown.caption) == ("The text has 2 characters.", "The text has 2 characters. A bar.")
+    assert str(shown) == "The text has 2 characters.\nCharacters: 2; all"
+
+
+def test_it_keeps_no_model_alive():
+    loaded = model_in_memory()
+    shown, watched = length(loaded, "ab"), weakref.ref(loaded[0])
+    del loaded
+    gc.collect()
+    assert watched() is None
+    assert shown.made is not None
+    assert shown.made.arguments["model"] is None
+    assert "model=None,  # supply your own" in programs.script(programs.program(shown))
+
+
+def test_without_a_table_it_says_where_the_numbers_are():
+    assert length("stories", "ab").numbers()["n"].tolist() == [2]
+    with pytest.raises(ValueError, match="its result has the numbers"):
+        length("stories", "ab", so_far=[]).numbers()
+
+
+def test_it_draws_itself_in_a_notebook(monkeypatch):
+    monkeypatch.setattr(pio.renderers, "_default_name", "plotly_mimetype")
+    monkeypatch.setattr(pio.renderers, "_default_renderers", [pio.renderers["plotly_mimetype"]])
+    bundle = length("stories", "ab")._repr_mimebundle_()
+    assert bundle["text/plain"].startswith("The text has 2 characters.")
+    assert bundle["application/vnd.plotly.v1+json"]["data"][0]["y"] == [2.0]
+
+
+def test_who_does_not_know_how_it_was_made_has_no_program():
+    with pytest.raises(ValueError, match="does not know how it was made"):
+        programs.program(View(key="a", title="A", result=0, chart=go.Figure(), height=1, findings=(Length(1),)))
+
+
+@given(st.text(max_size=300))
+def test_what_was_typed_comes_back_as_it_was(text):
+    code = programs.script(programs.program(length("stories", text)))
+    (call,) = [
+        node
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "length"
+    ]
+    assert {one.arg: ast.literal_eval(one.value) for one in call.keywords} == {"model": "stories", "text": text}
+
+
+def test_a_model_is_opened_by_name_and_one_in_memory_is_taken_as_it_is():
+    assert opened("stories")[0].config.n_layers == 4
+    loaded = model_in_memory()
+    assert opened(loaded)[0] is loaded[0]
+    with pytest.raises(ValueError, match="without a tokenizer"):
+        opened((small.model(), None))  # type: ignore[arg-type]
+
+
+def test_an_application_opens_names_in_its_own_way(monkeypatch):
+    loaded = model_in_memory()
+    monkeypatch.setattr(sources, "_opener", [*sources._opener])
+    sources.use(lambda name: loaded if name == "mine" else pytest.fail(name))
+    assert opened("mine") == loaded
+
+
+def test_views_of_the_kv_cache_run_without_an_application():
+    shown = kv_cache.with_and_without("stories", "Once upon a time", 8)
+    work, done = shown.result
+    assert len(done) == len(work.length) == 8
+    assert shown.numbers().shape == (8, 6)
+    assert kv_cache.paging(Traffic(), 1_024, 16).result is kv_cache.crowd(Traffic(), 1_024, 16).result
