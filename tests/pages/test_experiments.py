@@ -164,15 +164,15 @@ def test_a_program_comes_to_the_numbers_of_the_page(
     words += f" {said(test, 'markdown', 'caption')}"
     assert offered or viewed, "this page offers no program of its experiment"
     for view in viewed:
-        parts = programs.program(view)
-        result = execute(parts, tmp_path, monkeypatch, programs.script)["shown"]
-        alike = shared if parts.name in NOT_REPEATABLE else same
-        assert any(alike(spec(result.chart), one) for one in shown), parts.name
+        made_again = programs.program(view)
+        result = execute(made_again, tmp_path, monkeypatch, programs.script)["shown"]
+        alike = shared if made_again.name in NOT_REPEATABLE else same
+        assert any(alike(spec(result.chart), one) for one in shown), made_again.name
         assert capsys.readouterr().out.endswith(f"{result}\n")
-        if parts.name not in NOT_REPEATABLE:  # the page says what the program prints
+        if made_again.name not in NOT_REPEATABLE:  # the page says what the program prints
             assert str(result) == str(view)
             assert [finding for finding in result.findings if str(finding) not in words] == []
-        check_notebook(parts, programs.script, programs.notebook, "\nshown")
+        check_notebook(made_again, programs.script, programs.notebook, "\nshown")
     written_views.update({f"{name} {view.key}": programs.program(view) for view in viewed})
     for function, values in offered:
         parts = program(function, values)

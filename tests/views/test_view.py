@@ -13,22 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import state
 from tfcore.analysis.inference.paged_memory import Traffic
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Metric, View, view
-
-
-class Length(Finding):
-    def __init__(self, n: int) -> None:
-        object.__setattr__(self, "n", n)
-
-    @property
-    def sentence(self) -> str:
-        return f"The text has {self.n} characters."
 
 
 @view
@@ -40,7 +31,7 @@ def length(model: Source, text: str, factor: float = 1.0, *, so_far: Sequence[in
         result=len(text),
         chart=go.Figure({"data": [{"type": "bar", "y": [factor * len(text)]}]}),
         height=100,
-        findings=(Length(len(text)),),
+        findings=(state("length", "The text has {n} characters.", n=len(text)),),
         note="A bar.",
         metrics=(Metric("Characters", str(len(text)), "all"),),
         table=(lambda: pd.DataFrame({"n": [len(text)]})) if so_far is None else None,
@@ -87,7 +78,9 @@ def test_it_draws_itself_in_a_notebook(monkeypatch):
 
 def test_who_does_not_know_how_it_was_made_has_no_program():
     with pytest.raises(ValueError, match="does not know how it was made"):
-        programs.program(View(key="a", title="A", result=0, chart=go.Figure(), height=1, findings=(Length(1),)))
+        programs.program(
+            View(key="a", title="A", result=0, chart=go.Figure(), height=1, findings=(state("a", "It is."),))
+        )
 
 
 @given(st.text(max_size=300))
@@ -106,7 +99,7 @@ def test_a_model_is_opened_by_name_and_one_in_memory_is_taken_as_it_is():
     loaded = model_in_memory()
     assert opened(loaded)[0] is loaded[0]
     with pytest.raises(ValueError, match="without a tokenizer"):
-        opened((small.model(), None))  # type: ignore[arg-type]
+        opened((small.model(), None))
 
 
 def test_an_application_opens_names_in_its_own_way(monkeypatch):

@@ -170,5 +170,11 @@ def test_the_sentence_of_sizes():
 
 def test_the_smallest_and_the_largest_of_several():
     found = cache_range({"b": 2_000, "a": 30, "c": 4 * 10**9}, 1_024, 3)
-    assert (found.smallest, found.largest) == (("a", 30), ("c", 4 * 10**9))
+    assert [found.values[name] for name in ("models", "small", "least", "large", "most")] == [
+        3,
+        "a",
+        30,
+        "c",
+        4 * 10**9,
+    ]
     assert str(found) == "3 models, each with 3 x 1,024 tokens: from a with 30 B (30 B) to c with 4.00 GB (3.73 GiB)."

@@ -12,11 +12,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import amount, short
+from tfcore.analysis.quantities import short
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling
@@ -60,31 +60,6 @@ class CacheWork:
     without: Int[ndarray, " step"]
     keys: Int[ndarray, " step"]
     values: Int[ndarray, " step"]
-
-
-@dataclass(frozen=True, slots=True)
-class StepCosts(Finding):
-    """What the last step that was measured costs.
-
-    Args:
-        length: tokens that it sees.
-        with_cache, without: floating-point operations.
-        held: bytes of the cache.
-        measured: steps.
-    """
-
-    length: int
-    with_cache: int
-    without: int
-    held: int
-    measured: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"At {self.length} tokens each step costs {short(self.with_cache)} operations with the cache and "
-            f"{short(self.without)} without; the cache holds {amount(self.held)}. Measured for {self.measured} steps."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +109,19 @@ class Measured(Finding):
         )
 
 
-def step_costs(work: CacheWork, done: Sequence[BothWays]) -> StepCosts:
+def step_costs(work: CacheWork, done: Sequence[BothWays]) -> Statement:
     """The last step that was measured, or the first where none was."""
     at = max(len(done) - 1, 0)
-    held = int(work.keys[at] + work.values[at])
-    return StepCosts(int(work.length[at]), int(work.with_cache[at]), int(work.without[at]), held, len(done))
+    return state(
+        "step costs",
+        "At {length} tokens each step costs {with_cache:short} operations with the cache and {without:short} without; "
+        "the cache holds {held:size}. Measured for {measured} steps.",
+        length=int(work.length[at]),
+        with_cache=int(work.with_cache[at]),
+        without=int(work.without[at]),
+        held=int(work.keys[at] + work.values[at]),
+        measured=len(done),
+    )
 
 
 def measured(work: CacheWork, done: Sequence[BothWays]) -> Measured:

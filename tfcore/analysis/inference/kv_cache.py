@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.analysis.precision import BITS, Precision, stored_bytes
 from tfcore.analysis.quantities import both, counted
 from tfcore.config import ModelConfig
@@ -205,31 +205,19 @@ def cache_sizes(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRange(Finding):
-    """The smallest and the largest cache of several models for the same sequences.
-
-    Args:
-        models: how many.
-        smallest, largest: name and bytes.
-    """
-
-    models: int
-    tokens: int
-    batch: int
-    smallest: tuple[str, int]
-    largest: tuple[str, int]
-
-    @property
-    def sentence(self) -> str:
-        (small, least), (large, most) = self.smallest, self.largest
-        return (
-            f"{self.models} models, each with {self.batch} x {self.tokens:,} tokens: from {small} with {both(least)} "
-            f"to {large} with {both(most)}."
-        )
-
-
-def cache_range(sizes: Mapping[str, int], tokens: int, batch: int) -> CacheRange:
+def cache_range(sizes: Mapping[str, int], tokens: int, batch: int) -> Statement:
     """Compare models by the bytes of their caches."""
     ordered = sorted(sizes.items(), key=lambda size: size[1])
-    return CacheRange(len(sizes), tokens, batch, ordered[0], ordered[-1])
+    (small, least), (large, most) = ordered[0], ordered[-1]
+    return state(
+        "cache range",
+        "{models} models, each with {batch} x {tokens:whole} tokens: from {small} with {least:bytes} to {large} with "
+        "{most:bytes}.",
+        models=len(sizes),
+        tokens=tokens,
+        batch=batch,
+        small=small,
+        least=least,
+        large=large,
+        most=most,
+    )
