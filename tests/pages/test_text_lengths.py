@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.work import jobs
 from tests.nightly import nightly, often
 from tests.pages.test_router import listed
-from tests.pages.visits import opened, run, said
+from tests.pages.visits import address, opened, run, said
 from tfcore.analysis import one_text
 
 pytestmark = pytest.mark.usefixtures("short", "patience")
@@ -61,7 +61,7 @@ def sections(file: str) -> Iterator[AppTest]:
 def test_every_page_says_what_it_does_not_read(file, cut):
     for test in sections(file):
         for key in [box.key for box in (*test.text_area, *test.text_input)]:
-            page = opened(file, **{name: values[-1] for name, values in test.query_params.items()})
+            page = opened(file, **{name: address(test, name) for name in test.query_params})
             boxes = [box for box in (*page.text_area, *page.text_input) if box.key == key]
             if not boxes:
                 continue
@@ -78,9 +78,9 @@ def test_one_token_with_every_choice(file):
     """Nothing comes after it, nothing before it, and some quantities are constant."""
     todo, done = [(None, None, {})], set[tuple[str, str]]()
     while todo:
-        key, value, address = todo.pop()
+        key, value, before = todo.pop()
         jobs.JOBS.close()
-        test = opened(file, **address)
+        test = opened(file, **before)
         choice = next((one for one in choosers(test) if one.key == key and value in one.options), None)
         if choice is not None:
             run(choice.set_value(value))
@@ -88,7 +88,7 @@ def test_one_token_with_every_choice(file):
             for one in [one for one in test.text_area if one.key == box and one.value != TOKEN]:
                 one.set_value(TOKEN)
                 run(test)
-        here = {name: values[-1] for name, values in test.query_params.items()}
+        here = {name: address(test, name) for name in test.query_params}
         for one in choosers(test):
             fresh = [option for option in one.options if (one.key, option) not in done and option != one.value]
             done |= {(one.key, option) for option in one.options}

@@ -11,7 +11,7 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.circuits import experiments
 from pages.inside.reading import Reading
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.head_links import HeadOfText
 from pages.ui.loading import models
@@ -73,7 +73,8 @@ def edges() -> None:
             bos = choose_bos(model)
     reading = _reading.checked(model, pasted, TOKENS, bos=bos)
     theirs = _reading.read(model, other, TOKENS, bos)
-    if kind == "text" and (problem := unlike(reading, theirs)):
+    notices.tokens(theirs.total, len(theirs.ids), "other text")
+    if problem := no_baseline(kind, reading, theirs):
         above.info(problem)
         page.what_to_see(SEE)
         return
@@ -98,8 +99,12 @@ def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
     return models.silent(config, tokenizer) or head_edges.why_no_edges(config)
 
 
-def unlike(reading: Reading, other: Reading) -> str | None:
-    """Why the other text is no baseline, or None."""
+def no_baseline(kind: str, reading: Reading, other: Reading) -> str | None:
+    """Why nothing would change where an edge is cut, or what is put in its place is missing; or None."""
+    if kind == "mean" and len(reading.ids) == 1:
+        return "A text of one token is its own mean, so no edge would carry anything else: type at least two tokens."
+    if kind != "text":
+        return None
     if len(reading.ids) != len(other.ids):
         return (
             f"The text has {len(reading.ids)} tokens and the other {len(other.ids)}; with equally many, each edge "

@@ -9,7 +9,7 @@ import pytest
 from pages.inside.circuits import experiments, features
 from pages.ui import cache
 from tests.pages import visits
-from tests.pages.visits import run
+from tests.pages.visits import run, said
 from tfcore.analysis.inside.attribution_graphs.export import to_json
 from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, FEATURE, OUTPUT
 from tfcore.analysis.one_text import one_text
@@ -107,3 +107,14 @@ def test_a_circuit_that_is_still_being_cut_is_not_complete():
     for found in ([], [object()]):
         with pytest.raises(ValueError, match="still being cut"):
             experiments.complete(found)
+
+
+def test_one_token_has_no_edge_that_its_mean_would_change():
+    test = opened(show="edges between heads", base="mean over the tokens", text="a")
+    assert "A text of one token is its own mean" in said(test, "info")
+
+
+@pytest.mark.parametrize("base", ["zero", "another text"])
+def test_an_other_text_that_is_cut_is_said_to_be(base):
+    test = opened(show="edges between heads", base=base, other="1 2 3 4 5 6 7 8 9 " * 20)
+    assert "tokens; the first" in said(test, "caption")
