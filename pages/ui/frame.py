@@ -13,23 +13,19 @@ Everything has its place, in whatever order it is said. The drawer follows from 
 formulas, code and papers, and a program that makes each of them again.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.ui import fragments, keys, page
+from pages.ui import fragments, page
 from pages.ui.components.figure import Event, figure
 from tfcore.views import programs
 from tfcore.views.view import View
 
 Words = tuple[str, str]
-PROGRAMS: dict[str, tuple[str, Callable[[programs.Program], str]]] = {
-    "py": ("{} as a Python script", programs.script),
-    "ipynb": ("as a notebook", programs.notebook),
-}
 
 
 class Panel:
@@ -70,8 +66,9 @@ class Panel:
             cursor=view.cursor,
             on_click=on_click,
         )
-        for place, one in zip(st.columns(len(view.metrics) or 1), view.metrics, strict=False):
-            place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
+        if view.metrics:
+            for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
+                place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
 
     def what_to_see(self, markdown: str) -> None:
         """See page.what_to_see."""
@@ -103,42 +100,19 @@ def panel(widths: tuple[int, int] = (1, 3)) -> Iterator[Panel]:
 
 @fragments.fragment
 def _drawer(views: Mapping[str, View]) -> None:
-    """How the views of a section are computed; empty until it is opened."""
+    """How the views of a section are computed."""
     shown = list(views.values())
     formula = next((view.formula for view in shown if view.formula), "")
     papers = list(dict.fromkeys(view.papers for view in shown if view.papers))
     code = list(dict.fromkeys(one for view in shown for one in view.code))
-    tabs: dict[str, Callable[[], Any]] = {}
-    if formula:
-        tabs["Formula"] = partial(st.latex, formula)
-    if code:
-        tabs["Code"] = partial(page.sources, code)
-    tabs["Script and notebook"] = partial(_programs, shown)
-    if papers:
-        tabs["Papers"] = partial(st.markdown, "\n\n".join(papers))
-    key = keys.own("expander", f"computed {programs.name_of(shown[0])}")
-    drawer = st.expander("How it is computed", page.OPEN, key=key, on_change="rerun")
-    if drawer.open:
-        with drawer:
-            for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
-                with tab:
-                    draw()
+    saved = [_downloads(view, page.THIS if len(shown) == 1 else view.title) for view in shown]
+    page.drawer(programs.name_of(shown[0]), formula, code, saved, "\n\n".join(papers))
 
 
-def _programs(views: Sequence[View]) -> None:
-    for view in views:
-        name = programs.name_of(view)
-        with st.container(horizontal=True):
-            for ending, (label, write) in PROGRAMS.items():
-                what = page.THIS if len(views) == 1 else view.title
-                st.download_button(
-                    label.format(what),
-                    partial(_written, write, view),
-                    f"{name}.{ending}",
-                    key=keys.own("download_button", f"{name}.{ending}"),
-                    on_click="ignore",
-                    type="tertiary",
-                )
+def _downloads(view: View, what: str) -> page.Downloads:
+    forms = {"py": programs.script, "ipynb": programs.notebook}
+    written = {ending: partial(_written, write, view) for ending, write in forms.items()}
+    return page.Downloads(what, programs.name_of(view), written)
 
 
 def _written(write: Callable[[programs.Program], str], view: View) -> bytes:

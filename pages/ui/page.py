@@ -15,7 +15,7 @@ GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
 OPEN = False  # whether drawers begin open
 ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button without its words, of a letter
-PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
+LABELS = {"py": "{} as a Python script", "ipynb": "as a notebook"}  # of a program, by the ending of its file
 
 
 def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> None:
@@ -146,47 +146,81 @@ def _drawer(
     papers: str | None,
     terms: Sequence[str],
 ) -> None:
-    """Empty until it is opened: what shows code and formulas are large scripts, which the figures need not wait for."""
-    offered = [one for one in experiments if not isinstance(one, Latest) or one.experiment]
+    offered = [_now(one) for one in experiments if not isinstance(one, Latest) or one.experiment]
+    name = offered[0].function.__name__ if offered else code[0].__qualname__
+    drawer(name, formula, code, [_downloads(one) for one in offered], papers, terms)
+
+
+class Downloads(NamedTuple):
+    """A program to be saved in several forms.
+
+    Args:
+        what: it makes, as in "The left picture".
+        name: of its files.
+        written: the ending of a file -> what writes its contents, once it is asked for.
+    """
+
+    what: str
+    name: str
+    written: Mapping[str, Callable[[], bytes]]
+
+
+def drawer(
+    name: str,
+    formula: str | None,
+    code: Sequence[Callable[..., Any] | type],
+    programs: Sequence[Downloads],
+    papers: str | None,
+    terms: Sequence[str] = (),
+) -> None:
+    """The drawer as it is now, with a tab for each of these that there is.
+
+    Empty until it is opened: what shows code and formulas are large scripts, which the figures need not wait for.
+
+    Args:
+        name: tells the drawers of a page apart.
+    """
     tabs: dict[str, Callable[[], Any]] = {}
     if formula:
         tabs["Formula"] = partial(st.latex, formula)
     if code:
-        tabs["Code"] = partial(sources, code)
-    if offered:
-        tabs["Script and notebook"] = partial(_programs, offered)
+        tabs["Code"] = partial(_sources, code)
+    if programs:
+        tabs["Script and notebook"] = partial(_programs, programs)
     if papers or terms:
         tabs["Papers" if not terms else "Papers and terms" if papers else "Terms"] = partial(_papers, papers, terms)
-    name = _now(offered[0]).function.__name__ if offered else code[0].__qualname__
-    drawer = st.expander("How it is computed", OPEN, key=keys.own("expander", f"computed {name}"), on_change="rerun")
-    if drawer.open:
-        with drawer:
+    drawn = st.expander("How it is computed", OPEN, key=keys.own("expander", f"computed {name}"), on_change="rerun")
+    if drawn.open:
+        with drawn:
             for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
                 with tab:
                     draw()
 
 
-def sources(code: Sequence[Callable[..., Any] | type]) -> None:
-    """The source of functions and classes."""
+def _sources(code: Sequence[Callable[..., Any] | type]) -> None:
     for one in map(inspect.unwrap, code):
         st.caption(f"`{one.__module__}.{one.__qualname__}`")
         st.code(_code(one), language="python")
 
 
-def _programs(experiments: Sequence[Experiment | Latest]) -> None:
-    for one in experiments:
-        what, function, _ = _now(one)
-        name = f"{function.__module__.split('.')[-2]}-{function.__name__}".replace("_", "-")
+def _programs(programs: Sequence[Downloads]) -> None:
+    for one in programs:
         with st.container(horizontal=True):
-            for ending, (label, write) in PROGRAMS.items():
+            for ending, write in one.written.items():
                 st.download_button(
-                    label.format(what),
-                    partial(_written, write, one),
-                    f"{name}.{ending}",
-                    key=keys.own("download_button", f"{name}.{ending}"),
+                    LABELS[ending].format(one.what),
+                    write,
+                    f"{one.name}.{ending}",
+                    key=keys.own("download_button", f"{one.name}.{ending}"),
                     on_click="ignore",
                     type="tertiary",
                 )
+
+
+def _downloads(one: Experiment) -> Downloads:
+    name = f"{one.function.__module__.split('.')[-2]}-{one.function.__name__}".replace("_", "-")
+    forms = {"py": program.script, "ipynb": program.notebook}
+    return Downloads(one.what, name, {ending: partial(_written, write, one) for ending, write in forms.items()})
 
 
 def _papers(papers: str | None, terms: Sequence[str]) -> None:
@@ -206,9 +240,8 @@ def _now(one: Experiment | Latest) -> Experiment:
     return found
 
 
-def _written(write: Callable[[program.Program], str], one: Experiment | Latest) -> bytes:
-    _, function, given = _now(one)
-    return write(program.program(function, given)).encode()
+def _written(write: Callable[[program.Program], str], one: Experiment) -> bytes:
+    return write(program.program(one.function, one.given)).encode()
 
 
 @lru_cache(maxsize=512)

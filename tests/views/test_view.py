@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from tests import small
 from tfcore.analysis.finding import state
+from tfcore.analysis.inference.kv_cache import CacheShape
 from tfcore.analysis.inference.paged_memory import Traffic
+from tfcore.analysis.inference.serving import Model
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache
@@ -29,8 +31,7 @@ def length(model: Source, text: str, factor: float = 1.0, *, so_far: Sequence[in
         key="length",
         title="Length of a text",
         result=len(text),
-        chart=go.Figure({"data": [{"type": "bar", "y": [factor * len(text)]}]}),
-        height=100,
+        chart=go.Figure({"data": [{"type": "bar", "y": [factor * len(text)]}], "layout": {"height": 100}}),
         findings=(state("length", "The text has {n} characters.", n=len(text)),),
         note="A bar.",
         metrics=(Metric("Characters", str(len(text)), "all"),),
@@ -62,6 +63,16 @@ def test_it_keeps_no_model_alive():
     assert "model=None,  # supply your own" in programs.script(programs.program(shown))
 
 
+def test_records_are_noted_whatever_their_fields_are_called():
+    """One has `parameters`, as a model in memory has."""
+    shape = CacheShape(layers=1, heads=1, kv_heads=1, d_head=8)
+    models = (Model("a", 1, shape), Model("b", 2, shape))
+    shown = kv_cache.every_model(models, models[0], 8, 1, "float16", "decimal")
+    assert shown.made is not None
+    assert shown.made.arguments["models"] == models
+    assert shown.height == 560
+
+
 def test_without_a_table_it_says_where_the_numbers_are():
     assert length("stories", "ab").numbers()["n"].tolist() == [2]
     with pytest.raises(ValueError, match="its result has the numbers"):
@@ -78,9 +89,7 @@ def test_it_draws_itself_in_a_notebook(monkeypatch):
 
 def test_who_does_not_know_how_it_was_made_has_no_program():
     with pytest.raises(ValueError, match="does not know how it was made"):
-        programs.program(
-            View(key="a", title="A", result=0, chart=go.Figure(), height=1, findings=(state("a", "It is."),))
-        )
+        programs.program(View(key="a", title="A", result=0, chart=go.Figure(), findings=(state("a", "It is."),)))
 
 
 @given(st.text(max_size=300))

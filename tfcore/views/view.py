@@ -4,12 +4,12 @@
     def cache_sizes(shape: CacheShape, tokens: int) -> View:
         \"\"\"How large the cache is.\"\"\"
         found = ...
-        return View(key="sizes", title="Cache sizes", result=found, chart=figure(found), height=270, findings=(found,))
+        return View(key="sizes", title="Cache sizes", result=found, chart=figure(found), findings=(found,))
 
     shown = cache_sizes(shape, 1_024)
     print(shown)              # its findings
     shown                     # in a notebook: the picture
-    shown.script()            # a program that makes it again
+    program(shown)            # of tfcore.views.programs: what makes it again
 
 `view` notes the function and its arguments, a model by its name alone: nothing is kept alive by a view.
 """
@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
+
+from torch import nn
 
 from tfcore.analysis.finding import Finding
 from tfcore.figures.theme import Figure, Theme, painted
@@ -61,8 +63,7 @@ class View:
         key: names the picture on its page, in links to it alone and in files; it stays as it is.
         title: of the picture, in a few words.
         result: the numbers.
-        chart: a figure with role colours, see `painted`.
-        height: of the chart, in pixels.
+        chart: a figure with role colours, see `painted`, and with a height.
         findings: what is said of it, the most important first.
         note: how to read it: fixed words that follow the findings in the caption.
         metrics: numbers to stand beside it.
@@ -80,7 +81,6 @@ class View:
     title: str
     result: Any
     chart: Figure
-    height: int
     findings: tuple[Finding, ...]
     note: str = ""
     metrics: tuple[Metric, ...] = ()
@@ -92,6 +92,11 @@ class View:
     papers: str = ""
     code: tuple[Callable[..., Any] | type, ...] = ()
     made: Made | None = None
+
+    @property
+    def height(self) -> int:
+        """Of the chart, in pixels."""
+        return int(self.chart.layout.height)
 
     @property
     def alt(self) -> str:
@@ -143,4 +148,4 @@ def view(function: Callable[P, View]) -> Callable[P, View]:
 
 def _said(value: Any) -> Any:
     """An argument as it is noted: of a model in memory nothing."""
-    return None if isinstance(value, tuple) and any(hasattr(part, "parameters") for part in value) else value
+    return None if isinstance(value, tuple) and any(isinstance(part, nn.Module) for part in value) else value

@@ -1,4 +1,4 @@
-"""What is chosen on the page on the KV cache: published decoders, ours, one with latent attention, one's own."""
+"""The choices of the page on the KV cache: its models, one's own among them, their lengths, data types and units."""
 
 from typing import Any
 

@@ -14,6 +14,7 @@ from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
+from tfcore.loading.checkpoints import blank
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, transformer_base
 
@@ -304,8 +305,7 @@ def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq
 def _networks(seed: int) -> list[Transformer]:
     """The network of every version. Their weights, small random numbers, are views of one memory: apart they would take
     140 MB."""
-    with torch.device("meta"):
-        networks = [Transformer(version.config).eval() for version in versions(first_of(**SPEED))]
+    networks = [blank(version.config).eval() for version in versions(first_of(**SPEED))]
     shapes = [{name: one.shape for name, one in network.state_dict().items()} for network in networks]
     sizes = [[-(-shape.numel() // ALIGNED) * ALIGNED for shape in own.values()] for own in shapes]
     generator = torch.Generator().manual_seed(seed)
