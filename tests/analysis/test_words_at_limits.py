@@ -22,14 +22,13 @@ from tfcore.analysis.inference.attention_timing import FusedSpeed, milliseconds
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
 from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
-from tfcore.analysis.inference.quantisation.weights import percent
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
-from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
+from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
 from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent

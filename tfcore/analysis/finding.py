@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from tfcore.analysis.quantities import amount, both, counted, power, short, whole
+from tfcore.analysis.quantities import amount, both, counted, percent, power, short, whole
 
 # How a template of `state` writes a number, besides the forms of format(): "{n:whole}", "{n:counted layer}".
 FORMS: dict[str, Callable[[Any], str]] = {
     "bytes": both,  # 10.7 GB (10.0 GiB)
     "size": amount,  # 10.7 GB
     "whole": whole,  # 124,439,808
+    "percent": percent,  # 12 %, 0.12 %
     "short": short,  # 124.4 M
     "power": power,  # 5.8 × 10²³
 }

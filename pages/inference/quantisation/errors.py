@@ -9,6 +9,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inference.quantisation import formats, weights
 from tfcore.analysis.inference.quantisation.matrices import matrices
+from tfcore.analysis.statistics import relative_error
 
 TRY = {
     "int4 per matrix": {"format": "int4", "share": "matrix"},
@@ -89,7 +90,7 @@ def words(experiment: page.Experiment, model_name: str) -> None:
     page.how_it_is_computed(
         experiment,
         formula=r"\mathrm{error} = \sqrt{\frac{\sum_{ij} (\hat W_{ij} - W_{ij})^2}{\sum_{ij} W_{ij}^2}}",
-        code=(weights.matrix_errors, weights.relative_error, matrices, formats.quantise_matrix),
+        code=(weights.matrix_errors, relative_error, matrices, formats.quantise_matrix),
         papers="arXiv:2208.07339, section 2; GPTQ: arXiv:2210.17323; AWQ: arXiv:2306.00978.",
         terms=("quantisation",),
     )

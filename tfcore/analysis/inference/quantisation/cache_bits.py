@@ -13,10 +13,9 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
 from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors, text_vectors
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
-from tfcore.analysis.inference.quantisation.weights import percent, relative_error
 from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.quantities import both
-from tfcore.analysis.statistics import ratio
+from tfcore.analysis.quantities import both, percent
+from tfcore.analysis.statistics import ratio, relative_error
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer

@@ -13,7 +13,8 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
 from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
 from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import amount, short
+from tfcore.analysis.quantities import amount, percent, short
+from tfcore.analysis.statistics import relative_error
 from tfcore.model import Transformer
 
 TELLING = 6.0  # times the RMS: an outlier beside which the other weights can still be seen
@@ -72,17 +73,6 @@ class RowOnGrid(Finding):
             f"{self.largest:.2g}. {len(np.unique(self.values)):,} different values become {self.distinct:,}; "
             f"{percent(self.zeros)} of the weights become 0."
         )
-
-
-def relative_error(before: Float[ndarray, "..."], after: Float[ndarray, "..."]) -> float:
-    """sqrt(mean((before - after)^2) / mean(before^2)); 0 where all values are 0."""
-    power = float(np.square(before, dtype=np.float64).sum())
-    return (float(np.square(before - after, dtype=np.float64).sum()) / power) ** 0.5 if power else 0.0
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with two digits that count below 10."""
-    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
 def outlying_row(weight: Float[Tensor, "row column"]) -> tuple[int, int]:
