@@ -21,7 +21,6 @@ from tfcore.analysis.foundations.recurrence.passes import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed, milliseconds
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
-from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
@@ -42,6 +41,7 @@ from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+from tfcore.views.inference.quantisation.measure.speed import FormatSpeeds
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

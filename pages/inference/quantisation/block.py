@@ -10,8 +10,8 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import gguf_block, weights
 from tfcore.analysis.inference.quantisation.matrices import KINDS
+from tfcore.views.inference.quantisation.measure import gguf_block, weights
 
 TRY: dict[str, dict[str, Any]] = {
     "the first block": {"layer": 0, "kind": "down", "row": 0, "block": 0},

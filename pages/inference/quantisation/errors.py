@@ -7,9 +7,10 @@ from pages.inference.quantisation import experiments, settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import formats, weights
+from tfcore.analysis.inference.quantisation import formats
 from tfcore.analysis.inference.quantisation.matrices import matrices
 from tfcore.analysis.statistics import relative_error
+from tfcore.views.inference.quantisation.measure import weights
 
 TRY = {
     "int4 per matrix": {"format": "int4", "share": "matrix"},

@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 from tfcore.analysis.inference.quantisation.activations import ActivationScan, outliers_of, rounding_errors
 from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, cache_bits_bytes
-from tfcore.analysis.inference.quantisation.gguf_block import OpenedBlock
-from tfcore.analysis.inference.quantisation.losses import LossTable, Part, fewest_bits, loss_table, same_type
-from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint, format_speeds
-from tfcore.analysis.inference.quantisation.weights import MatrixErrors, MatrixMemory, RowOnGrid
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels
-from tfcore.figures.inference.quantised_cache import channels_map, moved_figure
-from tfcore.figures.inference.quantised_losses import losses_figure, speeds_figure
-from tfcore.figures.inference.quantised_weights import (
+from tfcore.figures.shown import Shown
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training import ladder
+from tfcore.views.inference.quantisation.draw.cache import channels_map, moved_figure
+from tfcore.views.inference.quantisation.draw.losses import losses_figure, speeds_figure
+from tfcore.views.inference.quantisation.draw.weights import (
     activation_errors_figure,
     block_figure,
     channels_figure,
     errors_figure,
     row_figure,
 )
-from tfcore.figures.shown import Shown
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.training import ladder
+from tfcore.views.inference.quantisation.measure.gguf_block import OpenedBlock
+from tfcore.views.inference.quantisation.measure.losses import LossTable, Part, fewest_bits, loss_table, same_type
+from tfcore.views.inference.quantisation.measure.speed import TOKENS, SpeedPoint, format_speeds
+from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, MatrixMemory, RowOnGrid
 
 
 def row(found: RowOnGrid, first: int) -> Shown:

@@ -10,10 +10,11 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import losses, matrices, written
+from tfcore.analysis.inference.quantisation import matrices
 from tfcore.analysis.inference.quantisation.formats import Format
-from tfcore.analysis.inference.quantisation.losses import HOW, PARTS, LossTable
-from tfcore.figures.inference.quantised_losses import CLEAR
+from tfcore.views.inference.quantisation.draw.losses import CLEAR
+from tfcore.views.inference.quantisation.measure import losses, written
+from tfcore.views.inference.quantisation.measure.losses import HOW, PARTS, LossTable
 
 PROMPT = "Once upon a time there was a little dog named Max. One day"
 NEW_TOKENS = 24

@@ -11,7 +11,7 @@ from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference.attention_timing import on_cpu
-from tfcore.analysis.inference.quantisation import speed
+from tfcore.views.inference.quantisation.measure import speed
 
 SEEDS = 20
 TYPES = 6

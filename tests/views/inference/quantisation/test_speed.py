@@ -6,8 +6,8 @@ import gguf
 import pytest
 import torch
 
-from tfcore.analysis.inference.quantisation import speed
-from tfcore.analysis.inference.quantisation.speed import (
+from tfcore.views.inference.quantisation.measure import speed
+from tfcore.views.inference.quantisation.measure.speed import (
     FormatSpeeds,
     SpeedPoint,
     format_speeds,

@@ -9,9 +9,9 @@ import torch
 
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.small import model
-from tfcore.analysis.inference.quantisation import gguf_block
-from tfcore.analysis.inference.quantisation.gguf_block import block_of_weights, decode_block, file_row, open_block
 from tfcore.loading.checkpoints import load
+from tfcore.views.inference.quantisation.measure import gguf_block
+from tfcore.views.inference.quantisation.measure.gguf_block import block_of_weights, decode_block, file_row, open_block
 
 
 def test_bytes_by_hand():

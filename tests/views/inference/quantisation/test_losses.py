@@ -7,7 +7,12 @@ from tests.nightly import nightly
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import ActivationScheme, activation_edits
 from tfcore.analysis.inference.quantisation.formats import Scheme
-from tfcore.analysis.inference.quantisation.losses import (
+from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
+from tfcore.loading.checkpoints import load
+from tfcore.training import ladder
+from tfcore.training.data import CorpusError
+from tfcore.training.recipes.quantisation import QUANTISATION, _row, cases, mean_loss, quantisation
+from tfcore.views.inference.quantisation.measure.losses import (
     HOW,
     PARTS,
     SMALL,
@@ -16,12 +21,7 @@ from tfcore.analysis.inference.quantisation.losses import (
     same_type,
     types_of,
 )
-from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
-from tfcore.analysis.inference.quantisation.written import written
-from tfcore.loading.checkpoints import load
-from tfcore.training import ladder
-from tfcore.training.data import CorpusError
-from tfcore.training.recipes.quantisation import QUANTISATION, _row, cases, mean_loss, quantisation
+from tfcore.views.inference.quantisation.measure.written import written
 
 ROWS = ladder.read_table(ladder.SHIPPED / "quantisation.csv")
 TEXTS = ([3, 14, 15, 9, 2, 6], [5, 3, 5, 8])

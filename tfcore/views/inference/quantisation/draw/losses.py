@@ -6,10 +6,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.quantisation.losses import HOW, LossTable
-from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint
 from tfcore.analysis.quantities import counted
 from tfcore.figures.theme import base_layout, build
+from tfcore.views.inference.quantisation.measure.losses import HOW, LossTable
+from tfcore.views.inference.quantisation.measure.speed import TOKENS, SpeedPoint
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 CLEAR = 8.0  # nats: as much as guessing between 3,000 tokens; higher losses are drawn at the edge

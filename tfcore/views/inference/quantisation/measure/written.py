@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import Format, Per, Scheme
-from tfcore.analysis.inference.quantisation.losses import HOW
 from tfcore.analysis.inference.quantisation.matrices import quantised_copy
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inference.quantisation.measure.losses import HOW
 
 WAYS: dict[str, tuple[Per, bool]] = {
     "matrix": ("matrix", False),

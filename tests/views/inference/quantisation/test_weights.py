@@ -16,7 +16,7 @@ from tfcore.analysis.inference.quantisation.matrices import (
     no_matrices,
     quantised_copy,
 )
-from tfcore.analysis.inference.quantisation.weights import (
+from tfcore.views.inference.quantisation.measure.weights import (
     MatrixErrors,
     matrix_errors,
     matrix_memory,

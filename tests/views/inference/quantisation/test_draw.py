@@ -7,15 +7,15 @@ from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import WAYS, ActivationScan
 from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, CacheScheme
 from tfcore.analysis.inference.quantisation.formats import Scheme
-from tfcore.analysis.inference.quantisation.gguf_block import block_of_weights
-from tfcore.analysis.inference.quantisation.losses import LossPoint, LossTable
-from tfcore.analysis.inference.quantisation.speed import SpeedPoint
-from tfcore.analysis.inference.quantisation.weights import MatrixErrors, row_on_grid
 from tfcore.figures import theme
-from tfcore.figures.inference import quantised_cache
-from tfcore.figures.inference import quantised_losses as losses
-from tfcore.figures.inference import quantised_weights as figures
 from tfcore.figures.tokens import LINE
+from tfcore.views.inference.quantisation.draw import cache as quantised_cache
+from tfcore.views.inference.quantisation.draw import losses
+from tfcore.views.inference.quantisation.draw import weights as figures
+from tfcore.views.inference.quantisation.measure.gguf_block import block_of_weights
+from tfcore.views.inference.quantisation.measure.losses import LossPoint, LossTable
+from tfcore.views.inference.quantisation.measure.speed import SpeedPoint
+from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, row_on_grid
 
 OF = model(d_model=48, d_ff=256, activation="swiglu")
 ERRORS = {8: {way: np.array([0.1, 0.2]) for way in WAYS}}
