@@ -21,7 +21,7 @@ LEVELS = [
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
-    ("tfcore.analysis.*",),
+    ("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
     ("tfcore.training.*",),
     ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),
