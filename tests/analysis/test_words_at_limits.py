@@ -41,7 +41,7 @@ from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
-from tfcore.views.inference.quantisation.measure.speed import FormatSpeeds
+from tfcore.views.inference.quantisation.say import FormatSpeeds
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

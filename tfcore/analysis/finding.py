@@ -18,6 +18,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "power": power,  # 5.8 × 10²³
 }
 COUNTED = "counted "  # 1 layer, 2 layers
+EACH = "each "  # of a mapping, each of its values in the form that follows: int8 1.93; int4 1.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,9 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith(COUNTED):
             return counted(value, format_spec.removeprefix(COUNTED))
+        if format_spec.startswith(EACH):
+            form = format_spec.removeprefix(EACH)
+            return "; ".join(f"{name} {self.format_field(one, form)}" for name, one in value.items())
         return FORMS[format_spec](value) if format_spec in FORMS else format(value, format_spec)
 
 

@@ -13,14 +13,12 @@ from tfcore.analysis.inference.quantisation.activations import (
     activation_edits,
     matrix_inputs,
     outlier_channels,
-    outliers_of,
     rounded_activations,
-    rounding_errors,
-    scan_activations,
     scan_inputs,
     token_error,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.views.inference.quantisation import say
 
 IDS = [3, 14, 15, 9, 2, 6]
 
@@ -98,7 +96,8 @@ def test_edits_round_each_text_by_itself_before_every_matrix():
 @pytest.fixture(scope="module")
 def scan():
     of, tokenizer = load("stories")
-    return scan_activations(of.eval(), tokenizer, "Once upon a time there was a dog.", 16, "down")
+    ids = tokenizer.encode("Once upon a time there was a dog.")
+    return scan_inputs(matrix_inputs(of.eval(), ids)["down"], "down")
 
 
 def test_a_scan_has_every_way_at_every_layer(scan):
@@ -125,13 +124,13 @@ def test_what_is_said_of_channels_and_errors():
     largest = np.array([[1.0, 3.0, 60.0, 2.0, 8.0]])
     errors = {8: {"one scale per text": np.array([0.5]), "one scale per token": np.array([0.012])}}
     scan = ActivationScan("down", largest, largest / 10, errors, 9)
-    assert str(outliers_of("small", scan, 0, True)) == (
+    assert str(say.outliers("small", scan, 0, True)) == (
         "What W_down of layer 0 of small is multiplied with: channel 2 reaches 60.0, 20 times the median channel "
         "(3.00); 2 of 5 channels reach 6."
     )
-    said = outliers_of("small", scan, 0, False)
+    said = say.outliers("small", scan, 0, False)
     assert (said.channel, said.largest, said.outliers) == (2, 6.0, 1)
     assert ", the first token left out:" in str(said)
-    assert str(rounding_errors(scan, 0, 8)) == (
+    assert str(say.rounding_errors(scan, 0, 8)) == (
         "Rounded to int8, the input of W_down in layer 0 is off by: one scale per text 50 %; one scale per token 1.2 %."
     )

@@ -1,22 +1,23 @@
 """A rounded KV cache, beside loops over groups; its bytes by the one formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from tests.small import config, model
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
+from tfcore.analysis.inference.online_softmax import text_vectors
 from tfcore.analysis.inference.quantisation.cache_bits import (
     CacheScheme,
-    ChannelSpread,
-    cache_bits_bytes,
     cache_edits,
     cache_effect,
-    read_vectors,
     rounded_cache,
     rounded_cache_bytes,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.views.inference.quantisation import say
 
 IDS = [3, 14, 15, 9, 2, 6, 5]
 TEXT = "Once upon a time there was a little dog named Max."
@@ -66,10 +67,14 @@ def stories():
     return of.eval(), tokenizer
 
 
+def vectors(of, tokenizer):
+    return text_vectors(of, tokenizer.encode(TEXT), range(of.config.n_layers))
+
+
 def test_one_head_by_hand(stories):
     of, tokenizer = stories
     scheme = CacheScheme(bits=2, keys="channel", values="token")
-    found = cache_effect(read_vectors(of, tokenizer, TEXT, 48), "stories", 1, 4, scheme)
+    found = cache_effect(vectors(of, tokenizer), 1, 4, scheme)
     ids = tokenizer.encode(TEXT)
     seen = of(torch.tensor([ids]), capture="blocks.1.attn.*").activations
     q, k, v = (seen[f"blocks.1.attn.{name}"][0, 4] for name in ("rot_q", "rot_k", "v"))
@@ -84,19 +89,23 @@ def test_one_head_by_hand(stories):
     assert found.values_error == pytest.approx(float((values - v).norm() / v.norm()), rel=1e-4)
     output, rounded = before @ v, after @ values
     assert found.output_error == pytest.approx(float((rounded - output).norm() / output.norm()), rel=1e-3)
-    assert str(found).startswith("Layer 1, head 4 of stories with a cache in int2, keys by channel, values by token: ")
+    assert str(say.rounded_head("stories", found)).startswith(
+        "Layer 1, head 4 of stories with a cache in int2, keys by channel, values by token: "
+    )
 
 
 def test_channels_that_stand_out(stories):
     of, tokenizer = stories
-    found = cache_effect(read_vectors(of, tokenizer, TEXT, 48), "stories", 1, 4, CacheScheme(bits=4))
+    found = cache_effect(vectors(of, tokenizer), 1, 4, CacheScheme(bits=4))
     for what, numbers in (("keys", found.keys), ("values", found.values)):
-        said = found.channels(what)
+        said = say.spread(found, what).values
         largest = [max(abs(one) for one in channel) for channel in numbers.T.tolist()]
-        assert said.channel == largest.index(max(largest))
-        assert said.by_channel == pytest.approx(max(largest) / float(np.median(largest)))
-    assert str(ChannelSpread("keys", 3, 4.04, 1.26)) == (
-        "Keys: channel 3 reaches 4.0 times the largest magnitude of the median channel; the largest token reaches 1.3 "
+        assert said["channel"] == largest.index(max(largest))
+        assert said["by_channel"] == pytest.approx(max(largest) / float(np.median(largest)))
+    planted, weights = np.array([[1.0, 4.04, 0.5], [0.8, 3.0, 1.0]]), np.eye(2)
+    found = replace(found, keys=planted, values=planted, before=weights, after=weights)
+    assert str(say.spread(found, "keys")) == (
+        "Keys: channel 1 reaches 4.0 times the largest magnitude of the median channel; the largest token reaches 1.1 "
         "times that of the median token."
     )
 
@@ -107,6 +116,6 @@ def test_bytes_are_those_of_the_one_formula_and_of_the_scales():
     assert rounded_cache_bytes(shape, 8_192, 16) == cache_bytes(shape, 8_192) == 2 * values
     for bits in (8, 4, 2):
         assert rounded_cache_bytes(shape, 8_192, bits) == values * bits // 8 + values // 32 * 4
-    said = cache_bits_bytes("m", config(n_layers=2, n_heads=6, d_model=24), 64, 2)
-    assert (said.plain, said.rounded) == (2 * 2 * 24 * 64 * 2, 2 * 2 * 24 * 64 * 3 // 8)
+    said = say.cache_size("m", config(n_layers=2, n_heads=6, d_model=24, max_seq_len=64), 2)
+    assert (said.values["plain"], said.values["rounded"]) == (2 * 2 * 24 * 64 * 2, 2 * 2 * 24 * 64 * 3 // 8)
     assert "5.3 times less." in str(said)

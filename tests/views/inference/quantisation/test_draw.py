@@ -20,18 +20,18 @@ from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, ro
 OF = model(d_model=48, d_ff=256, activation="swiglu")
 ERRORS = {8: {way: np.array([0.1, 0.2]) for way in WAYS}}
 SCAN = ActivationScan("down", np.array([[1.0, 9.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [2.0, 3.0]]), ERRORS, 4)
-FOUND = MatrixErrors("small", Scheme(), ("q", "down"), np.array([[0.1, 0.2], [0.3, 0.05], [0.1, 0.1]]))
+FOUND = MatrixErrors(Scheme(), ("q", "down"), np.array([[0.1, 0.2], [0.3, 0.05], [0.1, 0.1]]))
 POINTS = tuple(LossPoint(f"int{bits}", "row", bits + 0.1, 2 + 30 / bits**2) for bits in (8, 4, 2))
 TABLE = LossTable("small", "weights", 2.0, "stories", 90, (*POINTS, LossPoint("bfloat16", "none", 16.0, 2.0)))
 BLOCK = block_of_weights(OF, "small", 0, "down", 3, 1)
 KEYS = np.linspace(-3, 9, 20).reshape(4, 5).astype(np.float32)
 MAPS = [np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None], np.eye(4, dtype=np.float32)]
-EFFECT = CacheEffect("small", 0, 1, CacheScheme(), KEYS, KEYS, MAPS[0], MAPS[1], 0.1, 0.2, 0.3)
+EFFECT = CacheEffect(0, 1, CacheScheme(), KEYS, KEYS, MAPS[0], MAPS[1], 0.1, 0.2, 0.3)
 SPEEDS = [SpeedPoint("float32", 1, 0.002, 5, 400, 0.0), SpeedPoint("int8 via float32", 64, 0.008, 5, 100, 0.01)]
 
 
 def row(**scheme):
-    return row_on_grid(OF, "small", 0, "down", 3, Scheme(**scheme))
+    return row_on_grid(OF, 0, "down", 3, Scheme(**scheme))
 
 
 FIGURES = {

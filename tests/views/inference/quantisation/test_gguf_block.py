@@ -1,6 +1,7 @@
 """A block in Q4_1: bytes taken apart by hand, blocks of a file written by the gguf package."""
 
 import struct
+from dataclasses import replace
 
 import gguf
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.small import model
 from tfcore.loading.checkpoints import load
+from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.measure import gguf_block
 from tfcore.views.inference.quantisation.measure.gguf_block import block_of_weights, decode_block, file_row, open_block
 
@@ -39,7 +41,9 @@ def test_a_block_of_a_model_without_a_file():
     assert found.difference <= found.scale * 0.51
     assert {0, 15} <= set(found.codes.tolist())
     assert bytes.fromhex(found.hexadecimal.replace(" ", "").replace("|", "")) == found.content
-    assert "W_down of layer 1 of small, row 3, block 1: 20 bytes for 32 weights, 5 bits per weight." in str(found)
+    assert "W_down of layer 1 of small, row 3, block 1: 20 bytes for 32 weights, 5 bits per weight." in str(
+        say.block(found)
+    )
     block_of_weights(of, "small", 1, "down", 0, 0)
     for row, place in ((3, 2), (3, -1), (64, 0), (-1, 0)):
         with pytest.raises(ValueError, match=f"row={row}, place={place} must be below 64 and 2"):
@@ -61,6 +65,7 @@ def test_blocks_of_a_file_are_the_weights_of_the_model(on_disk, monkeypatch, kin
     for row, place in ((0, 0), (1, 1), (5, 0)):
         found = open_block(of, 0, kind, row, place)
         assert found.difference == pytest.approx(0, abs=1e-6)
+        assert str(say.block(replace(found, used=found.values))).endswith("computes with are exactly these.")
         assert found.where == f"blk.0.{gguf_block.NAMES[kind]}.weight"
 
 

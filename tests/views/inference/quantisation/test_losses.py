@@ -12,15 +12,8 @@ from tfcore.loading.checkpoints import load
 from tfcore.training import ladder
 from tfcore.training.data import CorpusError
 from tfcore.training.recipes.quantisation import QUANTISATION, _row, cases, mean_loss, quantisation
-from tfcore.views.inference.quantisation.measure.losses import (
-    HOW,
-    PARTS,
-    SMALL,
-    fewest_bits,
-    loss_table,
-    same_type,
-    types_of,
-)
+from tfcore.views.inference.quantisation import say
+from tfcore.views.inference.quantisation.measure.losses import HOW, PARTS, SMALL, loss_table, types_of
 from tfcore.views.inference.quantisation.measure.written import written
 
 ROWS = ladder.read_table(ladder.SHIPPED / "quantisation.csv")
@@ -62,14 +55,20 @@ def test_a_table_of_a_part():
 
 def test_what_is_said_of_it():
     table = loss_table(PLANTED, "m", "weights")
-    assert str(fewest_bits(table)) == (
+    assert str(say.fewest(table)) == (
         "m has a loss of 2.000 nats per token on 90 tokens of English Wikipedia. The fewest bits of an integer type "
         "with which rounded weights raise it by at most 1%: one scale per row: int3 (2.019); one scale per matrix: "
         "none."
     )
     limit = [row("float32", "none", 2.0, 32), row("int8", "row", 2.0 * (1 + SMALL), 8.1)]
-    assert fewest_bits(loss_table(limit, "m", "weights")).found["row"] is not None
-    assert str(same_type(table, "int8")) == ("The loss with int8: one scale per row 2.01; one scale per matrix 3.00.")
+    assert say.fewest(loss_table(limit, "m", "weights")).found["row"] is not None
+    assert str(say.same_losses(table, "int8")) == (
+        "The loss with int8: one scale per row 2.01; one scale per matrix 3.00."
+    )
+    assert str(say.whole_model(table, "int8")) == (
+        "Measured with all layers of m rounded (weights), 2.00 nats per token as it is. The loss with int8: one scale "
+        "per row 2.01; one scale per matrix 3.00."
+    )
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -141,4 +140,4 @@ def test_eight_bits_write_the_same_story_and_two_do_not():
     assert found.agrees("row") == 6
     poor = written(of, tokenizer, "Once upon a time there was a", "int2", 6)
     assert poor.agrees("matrix") < 6
-    assert "when the weights are int2: one scale per matrix" in str(poor)
+    assert "when the weights are int2: one scale per matrix" in str(say.written(poor))

@@ -7,15 +7,8 @@ import pytest
 import torch
 
 from tfcore.views.inference.quantisation.measure import speed
-from tfcore.views.inference.quantisation.measure.speed import (
-    FormatSpeeds,
-    SpeedPoint,
-    format_speeds,
-    packed,
-    products,
-    speed_points,
-    unpacked,
-)
+from tfcore.views.inference.quantisation.measure.speed import SpeedPoint, packed, products, speed_points, unpacked
+from tfcore.views.inference.quantisation.say import FormatSpeeds, speeds
 
 
 @pytest.fixture
@@ -60,10 +53,10 @@ def test_a_race_measures_every_type_with_one_token_and_with_many():
 
 def test_what_is_said_of_times():
     points = [SpeedPoint("float32", 1, 0.002, 5, 400, 0.0), SpeedPoint("int8 via float32", 1, 0.008, 5, 100, 0.01)]
-    assert format_speeds(points, 1) == FormatSpeeds(1, 0.002, {"int8 via float32": (4.0, 0.25)})
-    assert str(format_speeds(points, 1)) == (
+    assert speeds(points, 1) == FormatSpeeds(1, 0.002, {"int8 via float32": (4.0, 0.25)})
+    assert str(speeds(points, 1)) == (
         "With 1 token the product in float32 takes 2 ms; int8 via float32: 25% of the memory, 4.0 times slower."
     )
     quick = [points[0], SpeedPoint("float16", 1, 0.001, 5, 200, 0.0)]
-    assert "float16: 50% of the memory, 2.0 times as fast." in str(format_speeds(quick, 1))
-    assert str(format_speeds([], 64)) == "Nothing to compare yet."
+    assert "float16: 50% of the memory, 2.0 times as fast." in str(speeds(quick, 1))
+    assert str(speeds([], 64)) == "Nothing to compare yet."

@@ -16,6 +16,7 @@ from tfcore.analysis.inference.quantisation.matrices import (
     no_matrices,
     quantised_copy,
 )
+from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.measure.weights import (
     MatrixErrors,
     matrix_errors,
@@ -99,7 +100,7 @@ def test_bits_of_a_model_are_the_mean_over_its_weights(grouped):
 
 @pytest.mark.parametrize("scheme", [SCHEME, Scheme(format="int3", per="row"), Scheme(format="int6", per="matrix")])
 def test_a_row_lies_on_the_grid_of_its_groups(grouped, scheme):
-    found = row_on_grid(grouped, "small", 1, "down", 5, scheme)
+    found = row_on_grid(grouped, 1, "down", 5, scheme)
     weight = by_name(grouped, 1)["down"]
     assert np.array_equal(found.values, weight[5].numpy())
     assert np.array_equal(found.rounded, rounded(weight, scheme)[5].numpy())
@@ -115,21 +116,21 @@ def test_what_is_said_of_a_row():
     with torch.no_grad():
         of.decoder.blocks[0].mlp.down.weight[3] = 0.1
         of.decoder.blocks[0].mlp.down.weight[3, 7] = 7.0
-    found = row_on_grid(of, "small", 0, "down", 3, Scheme(format="int4", per="row"))
+    found = row_on_grid(of, 0, "down", 3, Scheme(format="int4", per="row"))
     assert found.zeros == 63 / 64
     assert replace(found, values=np.array([0.0, 0.1, 1.0]), rounded=np.array([0.0, 0.0, 1.0])).zeros == 1 / 3
     assert found.distinct == 2
     assert found.largest == pytest.approx(0.1)
     assert found.error == pytest.approx((63 * 0.01 / (63 * 0.01 + 49)) ** 0.5, rel=1e-3)
-    assert str(found) == (
+    assert str(say.row("small", found)) == (
         "Row 3 of W_down in layer 0 of small as int4, one scale per row: 4.25 bits per weight, RMS error 11 % of the "
         "weights' RMS, at most 0.1. 2 different values become 2; 98 % of the weights become 0."
     )
 
 
 def test_a_fine_grid_is_not_listed(grouped):
-    assert row_on_grid(grouped, "small", 0, "q", 0, Scheme(format="bfloat16")).grid.shape == (1, 0)
-    assert row_on_grid(grouped, "small", 0, "q", 0, Scheme(format="float8", per="16")).grid.shape == (3, 253)
+    assert row_on_grid(grouped, 0, "q", 0, Scheme(format="bfloat16")).grid.shape == (1, 0)
+    assert row_on_grid(grouped, 0, "q", 0, Scheme(format="float8", per="16")).grid.shape == (3, 253)
 
 
 def test_a_row_with_an_outlier_of_six_times_its_rms():
@@ -149,7 +150,7 @@ def test_a_row_of_zeros_has_no_outlier():
 
 def test_errors_are_those_of_the_matrices(grouped):
     for scheme in (SCHEME, Scheme(format="int4", per="matrix")):
-        found = matrix_errors(grouped, "small", scheme)
+        found = matrix_errors(grouped, scheme)
         for layer in range(2):
             for place, (kind, weight) in enumerate(by_name(grouped, layer).items()):
                 after = rounded(weight, scheme)
@@ -162,7 +163,7 @@ def test_some_rows_stand_for_many_with_the_scale_of_the_whole():
     with torch.no_grad():
         of.decoder.blocks[0].mlp.up.weight[1, 0] = 50.0  # not among the rows that are measured
     scheme = Scheme(format="int4", per="matrix")
-    found = matrix_errors(of, "small", scheme)
+    found = matrix_errors(of, scheme)
     up = of.decoder.blocks[0].mlp.up.weight
     sample, after = up[::5], rounded(up, scheme)[::5]
     expected = float((after - sample).square().sum().sqrt() / sample.square().sum().sqrt())
@@ -171,8 +172,8 @@ def test_some_rows_stand_for_many_with_the_scale_of_the_whole():
 
 
 def test_what_is_said_of_all_matrices():
-    found = MatrixErrors("small", SCHEME, ("q", "down"), np.array([[0.1, 0.02], [0.05, 0.3]]))
-    assert str(found) == (
+    found = MatrixErrors(SCHEME, ("q", "down"), np.array([[0.1, 0.02], [0.05, 0.3]]))
+    assert str(say.matrices("small", found)) == (
         "small as int4, groups of 16: the RMS error is largest in W_down of layer 1, 30 % of the weights' RMS, "
         "smallest in W_down of layer 0, 2 %; on average 12 %."
     )
@@ -180,8 +181,8 @@ def test_what_is_said_of_all_matrices():
 
 def test_memory_is_weights_times_bits(grouped):
     count = 2 * (48 * 48 + 2 * 16 * 48 + 48 * 48 + 3 * 64 * 48)
-    found = matrix_memory(grouped, "small", SCHEME)
+    found = matrix_memory(grouped, SCHEME)
     assert (found.weights, found.plain, found.stored) == (count, 4 * count, count * 5 / 8)
-    assert str(found) == (
+    assert str(say.memory(found)) == (
         "These matrices have 30.72 k weights: 123 kB in float32, 19.2 kB in this scheme (5.00 bits per weight)."
     )

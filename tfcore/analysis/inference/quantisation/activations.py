@@ -9,13 +9,10 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import quantise_absmax
-from tfcore.analysis.one_text import first_tokens, one_text
-from tfcore.analysis.quantities import percent
+from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 
 Scale = Literal["tensor", "token"]
 # What each kind of matrix is multiplied with, by its name among the activations.
@@ -115,13 +112,12 @@ BITS = (8, 6, 4)
 
 
 @torch.no_grad()
-def scan_activations(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, kind: str) -> ActivationScan:
-    """The channels of what enters a kind of matrix, and the error of rounding them in each way."""
-    return scan_inputs(matrix_inputs(model, first_tokens(model, tokenizer, text, limit).ids)[kind], kind)
-
-
 def scan_inputs(inputs: Float[Tensor, "layer token channel"], kind: str) -> ActivationScan:
-    """The same of what `matrix_inputs` gave."""
+    """The channels of what enters a kind of matrix, and the error of rounding them in each way.
+
+    Args:
+        inputs: of this kind, as `matrix_inputs` has them.
+    """
     rest = inputs[:, 1:] if inputs.shape[1] > 1 else inputs
     errors = {
         bits: {
@@ -143,74 +139,3 @@ def scan_inputs(inputs: Float[Tensor, "layer token channel"], kind: str) -> Acti
 def token_error(before: Float[Tensor, "token channel"], after: Float[Tensor, "token channel"]) -> float:
     """|after - before| / |before| of each token, mean over the tokens."""
     return float(((after - before).norm(dim=1) / before.norm(dim=1).clamp(min=1e-12)).mean())
-
-
-@dataclass(frozen=True, slots=True)
-class OutlierChannels(Finding):
-    """The channels of one layer's activations.
-
-    Args:
-        channel, largest: the one with the largest magnitude.
-        median: of all channels' largest magnitudes.
-        outliers: how many reach OUTLIER.
-        channels: in all.
-        first: whether the first token counts.
-    """
-
-    model: str
-    layer: int
-    kind: str
-    channel: int
-    largest: float
-    median: float
-    outliers: int
-    channels: int
-    first: bool
-
-    @property
-    def sentence(self) -> str:
-        without = "" if self.first else ", the first token left out"
-        times = f"{self.largest / self.median:,.0f} times" if self.median else "against"
-        return (
-            f"What W_{self.kind} of layer {self.layer} of {self.model} is multiplied with{without}: channel "
-            f"{self.channel} reaches {self.largest:,.1f}, {times} the median channel ({self.median:.2f}); "
-            f"{self.outliers} of {self.channels:,} channels reach {OUTLIER_TEXT}."
-        )
-
-
-def outliers_of(model: str, scan: ActivationScan, layer: int, first: bool) -> OutlierChannels:
-    """What is said of a layer."""
-    values = (scan.largest if first else scan.without_first)[layer]
-    channel = int(values.argmax())
-    return OutlierChannels(
-        model,
-        layer,
-        scan.kind,
-        channel,
-        float(values[channel]),
-        float(np.median(values)),
-        int((values >= OUTLIER).sum()),
-        len(values),
-        first,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RoundingErrors(Finding):
-    """The relative error of the activations in one layer, for each way to round them."""
-
-    kind: str
-    layer: int
-    bits: int
-    errors: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        words = "; ".join(f"{way} {percent(error)}" for way, error in self.errors.items())
-        return f"Rounded to int{self.bits}, the input of W_{self.kind} in layer {self.layer} is off by: {words}."
-
-
-def rounding_errors(scan: ActivationScan, layer: int, bits: int) -> RoundingErrors:
-    """All ways in one layer."""
-    errors = {way: float(found[layer]) for way, found in scan.errors[bits].items()}
-    return RoundingErrors(scan.kind, layer, bits, errors)

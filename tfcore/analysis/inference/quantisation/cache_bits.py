@@ -9,17 +9,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
-from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors, text_vectors
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
+from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.quantities import both, percent
-from tfcore.analysis.statistics import ratio, relative_error
+from tfcore.analysis.statistics import relative_error
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 
 Axis = Literal["channel", "token"]
 GROUP = 32  # values that share a scale and a minimum
@@ -85,40 +80,17 @@ def rounded_cache_bytes(shape: CacheShape, tokens: int, bits: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelSpread(Finding):
-    """How far the largest channel and the largest token of keys or values stand out.
-
-    Args:
-        channel: the one with the largest magnitude.
-        by_channel, by_token: largest magnitude of the largest one over that of the median one.
-    """
-
-    what: str
-    channel: int
-    by_channel: float
-    by_token: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.what.capitalize()}: channel {self.channel} reaches {self.by_channel:.1f} times the largest "
-            f"magnitude of the median channel; the largest token reaches {self.by_token:.1f} times that of the median "
-            "token."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class CacheEffect(Finding):
+class CacheEffect:
     """One head with its keys and values rounded.
 
     Args:
+        layer, head: which one.
         keys, values: (token, d_head), before they are rounded.
         before, after: weights, (query, key).
         keys_error, values_error: relative RMS error.
         output_error: of what the head hands on.
     """
 
-    model: str
     layer: int
     head: int
     scheme: CacheScheme
@@ -130,49 +102,20 @@ class CacheEffect(Finding):
     values_error: float
     output_error: float
 
-    def channels(self, what: str) -> "ChannelSpread":
-        """How unequal the channels of the keys or values are, and how unequal the tokens."""
-        numbers = np.abs(self.keys if what == "keys" else self.values)
-        by_channel, by_token = numbers.max(0), numbers.max(1)
-        return ChannelSpread(
-            what,
-            int(by_channel.argmax()),
-            ratio(float(by_channel.max()), float(np.median(by_channel))),
-            ratio(float(by_token.max()), float(np.median(by_token))),
-        )
-
     @property
     def moved(self) -> float:
         """Attention weight that goes to other keys than before: half the sum of differences, mean over the queries."""
         return float(np.abs(self.after - self.before).sum(1).mean() / 2)
 
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Layer {self.layer}, head {self.head} of {self.model} with a cache in {self.scheme}: keys are off by "
-            f"{percent(self.keys_error)}, values by {percent(self.values_error)} (RMS); {percent(self.moved)} of "
-            f"the attention weight goes to other tokens, and the head's output is off by {percent(self.output_error)}."
-        )
 
-
-def read_vectors(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> TextVectors:
-    """Queries, keys and values of a decoder in all layers, for the first tokens of a text."""
-    return text_vectors(model, first_tokens(model, tokenizer, text, limit).ids, range(model.config.n_layers))
-
-
-def cache_effect(read: TextVectors, name: str, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
-    """One head computed from rounded keys and values; layers below it are not rounded.
-
-    Args:
-        name: of the model.
-    """
+def cache_effect(read: TextVectors, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
+    """One head computed from rounded keys and values; layers below it are not rounded."""
     vectors = read.head(layer, head)
     keys = rounded_cache(vectors.k, scheme.bits, scheme.keys)
     values = rounded_cache(vectors.v, scheme.bits, scheme.values)
     before, output = vectors.naive(causal=True)
     after, rounded_output = HeadVectors(vectors.q, keys, values).naive(causal=True)
     return CacheEffect(
-        name,
         layer,
         head,
         scheme,
@@ -184,33 +127,3 @@ def cache_effect(read: TextVectors, name: str, layer: int, head: int, scheme: Ca
         relative_error(vectors.v.numpy(), values.numpy()),
         relative_error(output.numpy(), rounded_output.numpy()),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class CacheBytes(Finding):
-    """The cache of a text in float16 and in integers.
-
-    Args:
-        tokens: of the text.
-        plain, rounded: bytes.
-        bits: of the integers.
-    """
-
-    model: str
-    tokens: int
-    bits: int
-    plain: int
-    rounded: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.tokens:,} tokens of {self.model} take {both(self.plain)} in float16 and {both(self.rounded)} in "
-            f"int{self.bits} with its scales and minimums: {self.plain / self.rounded:.1f} times less."
-        )
-
-
-def cache_bits_bytes(model: str, config: ModelConfig, tokens: int, bits: int) -> CacheBytes:
-    """Bytes of both."""
-    shape = cache_shape(config)
-    return CacheBytes(model, tokens, bits, cache_bytes(shape, tokens), rounded_cache_bytes(shape, tokens, bits))

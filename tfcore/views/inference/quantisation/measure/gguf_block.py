@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.matrices import matrix_of
 from tfcore.loading.gguf_file import Entry, GgufFile
 from tfcore.loading.real_models import installed
@@ -30,7 +29,7 @@ NAMES = {  # kind of matrix -> its name in the file, behind blk.LAYER.
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedBlock(Finding):
+class OpenedBlock:
     """A block of a file, and the weights that the model computes with in its place.
 
     Args:
@@ -65,16 +64,6 @@ class OpenedBlock(Finding):
     def hexadecimal(self) -> str:
         """The bytes, as they stand in the file: scale, minimum, integers."""
         return " | ".join(part.hex(" ") for part in (self.content[:2], self.content[2:4], self.content[4:]))
-
-    @property
-    def sentence(self) -> str:
-        same = "the weights that the model computes with are exactly these"
-        off = f"the weights that the model computes with differ from these by up to {self.difference:.1g}"
-        return (
-            f"{self.where}, row {self.row}, block {self.place}: {len(self.content)} bytes for {BLOCK} weights, "
-            f"{8 * len(self.content) / BLOCK:g} bits per weight. Scale {self.scale:.5f}, minimum {self.minimum:.4f}; "
-            f"the integers use {len(set(self.codes.tolist()))} of 16 values; {off if self.difference else same}."
-        )
 
 
 def decode_block(content: bytes) -> tuple[float, float, Int[ndarray, " value"]]:

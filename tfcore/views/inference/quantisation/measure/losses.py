@@ -1,4 +1,4 @@
-"""The loss of models with fewer bits: a table that was measured once, and what it says.
+"""The loss of models with fewer bits: a table that was measured once.
 
 The table is `tfcore/ladders/quantisation.csv`; `python -m tfcore.training quantisation --corpus PATH --out DIR`
 measures it again.
@@ -7,8 +7,6 @@ measures it again.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from tfcore.analysis.finding import Finding
 
 Part = Literal["weights", "activations", "both", "cache"]
 PARTS: dict[Part, str] = {
@@ -97,36 +95,9 @@ def loss_table(rows: Sequence[Mapping[str, Any]], model: str, part: Part) -> Los
     return LossTable(model, part, plain["loss"], plain["text"], plain["tokens"], points)
 
 
-@dataclass(frozen=True, slots=True)
-class FewestBits(Finding):
-    """For each way to share a scale, the fewest bits at which the loss is nearly that of the unrounded model.
-
-    Args:
-        found: way -> data type and loss; None where no data type comes near enough.
-    """
-
-    model: str
-    part: Part
-    unrounded: float
-    text: str
-    tokens: int
-    found: dict[str, tuple[str, float] | None]
-
-    @property
-    def sentence(self) -> str:
-        words = "; ".join(
-            f"{HOW[how]}: {'none' if best is None else f'{best[0]} ({best[1]:.3f})'}"
-            for how, best in self.found.items()
-        )
-        return (
-            f"{self.model} has a loss of {self.unrounded:.3f} nats per token on {self.tokens:,} tokens of "
-            f"{TEXTS[self.text]}. The fewest bits of an integer type with which rounded {PARTS[self.part]} raise it by "
-            f"at most {SMALL_TEXT}: {words}."
-        )
-
-
-def fewest_bits(table: LossTable) -> FewestBits:
-    """The smallest integer type of each way whose loss is near that of the model."""
+def fewest_bits(table: LossTable) -> dict[str, tuple[str, float] | None]:
+    """For each way to share a scale, the fewest bits of an integer type at which the loss is nearly that of the model:
+    data type and loss, None where no data type comes near enough."""
     found: dict[str, tuple[str, float] | None] = {}
     for how in table.ways:
         own = [point for point in table.points if point.how == how and point.format.startswith("int")]
@@ -134,29 +105,12 @@ def fewest_bits(table: LossTable) -> FewestBits:
         if own:
             best = min(near, key=lambda point: point.bits, default=None)
             found[how] = None if best is None else (best.format, best.loss)
-    return FewestBits(table.model, table.part, table.unrounded, table.text, table.tokens, found)
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class SameType(Finding):
-    """One data type with every way to share a scale.
-
-    Args:
-        losses: way -> loss.
-    """
-
-    format: str
-    losses: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        words = "; ".join(f"{HOW[how]} {loss:.2f}" for how, loss in self.losses.items())
-        return f"The loss with {self.format}: {words}."
-
-
-def same_type(table: LossTable, data_type: str) -> SameType:
-    """What was measured with a data type."""
-    return SameType(data_type, {point.how: point.loss for point in table.points if point.format == data_type})
+def same_type(table: LossTable, data_type: str) -> dict[str, float]:
+    """The losses with a data type, by the way to share a scale."""
+    return {HOW[point.how]: point.loss for point in table.points if point.format == data_type}
 
 
 def types_of(table: LossTable) -> list[str]:

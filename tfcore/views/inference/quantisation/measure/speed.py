@@ -1,7 +1,7 @@
 """A matrix in several data types, timed on this machine: the product with one token and with many, and its bytes."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,10 +9,8 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.attention_timing import milliseconds
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
-from tfcore.analysis.quantities import counted
 from tfcore.linear import linear
 
 ROWS = 1536  # of the matrix: the width of the feed-forward layers of smollm2, larger than a cache of level 2
@@ -115,42 +113,3 @@ def race(seed: int) -> Iterator[SpeedPoint | None]:
 def speed_points(seed: int) -> list[SpeedPoint]:
     """Every point of a race that is run to its end."""
     return [point for point in race(seed) if point is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class FormatSpeeds(Finding):
-    """Times and bytes of the data types beside float32.
-
-    Args:
-        tokens: that the matrix is multiplied with at once.
-        float32: seconds of the product in float32; nan where it is not known yet.
-        others: name -> seconds over those of float32, and bytes of the matrix over those of float32.
-    """
-
-    tokens: int
-    float32: float
-    others: dict[str, tuple[float, float]]
-
-    @property
-    def sentence(self) -> str:
-        if not self.others:
-            return "Nothing to compare yet."
-        words = "; ".join(
-            f"{name}: {size:.0%} of the memory, {1 / time:.1f} times as fast"
-            if time <= 1
-            else f"{name}: {size:.0%} of the memory, {time:.1f} times slower"
-            for name, (time, size) in self.others.items()
-        )
-        return (
-            f"With {counted(self.tokens, 'token')} the product in float32 takes {milliseconds(self.float32)}; {words}."
-        )
-
-
-def format_speeds(points: Sequence[SpeedPoint], tokens: int) -> FormatSpeeds:
-    """Compare the data types that were measured so far."""
-    own = [point for point in points if point.tokens == tokens]
-    plain = next((point for point in own if point.name == "float32"), None)
-    if plain is None:
-        return FormatSpeeds(tokens, float("nan"), {})
-    others = {p.name: (p.seconds / plain.seconds, p.stored / plain.stored) for p in own if p is not plain}
-    return FormatSpeeds(tokens, plain.seconds, others)

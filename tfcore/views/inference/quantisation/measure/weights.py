@@ -1,4 +1,4 @@
-"""What rounding does to weights: one row on its grid, and the error of every matrix of a model."""
+"""Rounded weights: one row on its grid, and the error of every matrix of a model."""
 
 import math
 from dataclasses import dataclass
@@ -9,11 +9,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
 from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
 from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import amount, percent, short
 from tfcore.analysis.statistics import relative_error
 from tfcore.model import Transformer
 
@@ -22,11 +20,11 @@ SAMPLED = 64  # rows of a matrix whose errors are measured, evenly spaced
 
 
 @dataclass(frozen=True, slots=True)
-class RowOnGrid(Finding):
+class RowOnGrid:
     """A row of a weight matrix and what is left of it.
 
     Args:
-        model, layer, kind, row: which one.
+        layer, kind, row: which one.
         scheme: how the matrix is stored.
         values, rounded: before and after, (column,).
         grid: (group, level), every value that a group of this row can store; empty where it is too fine to be listed.
@@ -34,7 +32,6 @@ class RowOnGrid(Finding):
         bits: per weight of the matrix, scales included.
     """
 
-    model: str
     layer: int
     kind: str
     row: int
@@ -65,15 +62,6 @@ class RowOnGrid(Finding):
         """Different values that are left."""
         return len(np.unique(self.rounded))
 
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Row {self.row} of W_{self.kind} in layer {self.layer} of {self.model} as {self.scheme}: "
-            f"{self.bits:.2f} bits per weight, RMS error {percent(self.error)} of the weights' RMS, at most "
-            f"{self.largest:.2g}. {len(np.unique(self.values)):,} different values become {self.distinct:,}; "
-            f"{percent(self.zeros)} of the weights become 0."
-        )
-
 
 def outlying_row(weight: Float[Tensor, "row column"]) -> tuple[int, int]:
     """The row whose largest magnitude is nearest to TELLING times its RMS, and the column where that stands."""
@@ -87,12 +75,8 @@ def outlying(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
     return outlying_row(matrix_of(model, layer, kind))
 
 
-def row_on_grid(model: Transformer, name: str, layer: int, kind: str, row: int, scheme: Scheme) -> RowOnGrid:
-    """One row of a matrix, rounded as a scheme says, with the grid of each of its groups.
-
-    Args:
-        name: of the model, for the finding.
-    """
+def row_on_grid(model: Transformer, layer: int, kind: str, row: int, scheme: Scheme) -> RowOnGrid:
+    """One row of a matrix, rounded as a scheme says, with the grid of each of its groups."""
     weight = matrix_of(model, layer, kind).float().cpu()
     rows, columns = weight.shape
     stored = quantise_matrix(weight, scheme)
@@ -104,19 +88,19 @@ def row_on_grid(model: Transformer, name: str, layer: int, kind: str, row: int, 
         blocks = slice(first, first + columns // size)
         grid = (codes_of(scheme) * stored.scale[blocks] + stored.minimum[blocks]).numpy()
     bits = bits_per_value(scheme, rows, columns)
-    return RowOnGrid(name, layer, kind, row, scheme, weight[row].numpy(), rounded.numpy(), grid, size, bits)
+    return RowOnGrid(layer, kind, row, scheme, weight[row].numpy(), rounded.numpy(), grid, size, bits)
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixErrors(Finding):
+class MatrixErrors:
     """The relative RMS error of every matrix of a model.
 
     Args:
+        scheme: that they are rounded by.
         kinds: of the columns.
         errors: of each layer and kind.
     """
 
-    model: str
     scheme: Scheme
     kinds: tuple[str, ...]
     errors: Float[ndarray, "layer kind"]
@@ -132,17 +116,8 @@ class MatrixErrors(Finding):
         layer, kind = np.unravel_index(int(self.errors.argmin()), self.errors.shape)
         return int(layer), self.kinds[kind], float(self.errors[layer, kind])
 
-    @property
-    def sentence(self) -> str:
-        (layer, kind, most), (low_layer, low_kind, least) = self.worst, self.best
-        return (
-            f"{self.model} as {self.scheme}: the RMS error is largest in W_{kind} of layer {layer}, {percent(most)} of "
-            f"the weights' RMS, smallest in W_{low_kind} of layer {low_layer}, {percent(least)}; "
-            f"on average {percent(float(self.errors.mean()))}."
-        )
 
-
-def matrix_errors(model: Transformer, name: str, scheme: Scheme) -> MatrixErrors:
+def matrix_errors(model: Transformer, scheme: Scheme) -> MatrixErrors:
     """The error of SAMPLED rows of each matrix.
 
     With one scale for a matrix, the rows with its largest and smallest value are rounded along with them, so that the
@@ -159,11 +134,11 @@ def matrix_errors(model: Transformer, name: str, scheme: Scheme) -> MatrixErrors
             rows = torch.cat((sample, weight[ends]))
         after = quantise_matrix(rows, scheme).values.reshape(rows.shape)[: len(sample)]
         errors[one.layer, kinds.index(one.kind)] = relative_error(sample.numpy(), after.numpy())
-    return MatrixErrors(name, scheme, kinds, errors)
+    return MatrixErrors(scheme, kinds, errors)
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixMemory(Finding):
+class MatrixMemory:
     """Bytes of the matrices of a model's blocks.
 
     Args:
@@ -171,8 +146,6 @@ class MatrixMemory(Finding):
         bits: of one, scales included, on average.
     """
 
-    model: str
-    scheme: Scheme
     weights: int
     bits: float
 
@@ -186,18 +159,11 @@ class MatrixMemory(Finding):
         """Bytes in this scheme."""
         return self.weights * self.bits / 8
 
-    @property
-    def sentence(self) -> str:
-        return (
-            f"These matrices have {short(self.weights)} weights: {amount(self.plain)} in float32, "
-            f"{amount(self.stored)} in this scheme ({self.bits:.2f} bits per weight)."
-        )
 
-
-def matrix_memory(model: Transformer, name: str, scheme: Scheme) -> MatrixMemory:
+def matrix_memory(model: Transformer, scheme: Scheme) -> MatrixMemory:
     """Count the weights of all matrices and their bits."""
     sizes = [one.weight.numel() for one in matrices(model)]
-    return MatrixMemory(name, scheme, sum(sizes), model_bits(model, scheme))
+    return MatrixMemory(sum(sizes), model_bits(model, scheme))
 
 
 def shape_of(model: Transformer, layer: int, kind: str) -> tuple[int, int]:

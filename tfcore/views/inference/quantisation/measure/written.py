@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import Format, Per, Scheme
 from tfcore.analysis.inference.quantisation.matrices import quantised_copy
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.inference.quantisation.measure.losses import HOW
 
 WAYS: dict[str, tuple[Per, bool]] = {
     "matrix": ("matrix", False),
@@ -19,7 +17,7 @@ WAYS: dict[str, tuple[Per, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Finding):
+class Written:
     """Greedy continuations of a text, with the weights as they are and rounded.
 
     Args:
@@ -37,14 +35,6 @@ class Written(Finding):
         pairs = zip(self.plain, self.ways[how], strict=False)
         return next(
             (i for i, (one, other) in enumerate(pairs) if one != other), min(len(self.plain), len(self.ways[how]))
-        )
-
-    @property
-    def sentence(self) -> str:
-        words = "; ".join(f"{HOW[how]} {self.agrees(how)}" for how in self.ways)
-        return (
-            f"Of {len(self.plain)} tokens that the model writes, so many are the same before the first that differs "
-            f"when the weights are {self.format}: {words}."
         )
 
 

@@ -1,24 +1,28 @@
-"""Controls that sections of the page on quantisation share: the model, the data type, what shares a scale."""
+"""The choices of the page on quantisation: its models, data types, what shares a scale."""
 
 from typing import Any
 
 import streamlit as st
 
-from pages.inference.quantisation import experiments
-from pages.ui import cache, controls
+from pages.ui import controls
 from pages.ui.loading import models
 from tfcore import available
-from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
+from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per
 from tfcore.analysis.inference.quantisation.matrices import no_matrices
 from tfcore.config import ModelConfig
-from tfcore.views.inference.quantisation.measure.losses import PARTS, Part, same_type, types_of
+from tfcore.views.inference import quantisation as views
+from tfcore.views.inference.quantisation.measure.losses import Part
 
 UNROUNDED = "minilm"  # a real model whose file has float32 weights: those of smollm2 were rounded before
 FORMATS: tuple[Format, ...] = tuple(BITS)
 PER: dict[Per, str] = {"matrix": "matrix", "row": "row", "64": "64 weights", "32": "32 weights", "16": "16 weights"}
 MEASURED = ("smollm2", "stories")
-
-table_of = cache.data(max_entries=8)(experiments.measured)
+TEXT = (
+    "The Amazon rainforest is the largest tropical rainforest in the world. It covers an area of about five and a half "
+    "million square kilometres, most of it in Brazil."
+)
+CHARACTERS = 1_000  # of a text
+NO_TEXT = "There is no text yet: type or paste some above, or pick an example."
 
 
 def first_model() -> str:
@@ -27,6 +31,7 @@ def first_model() -> str:
 
 
 def choose_model() -> str:
+    """A model whose weights are shown."""
     return models.choose("decoder", "encoder", default=first_model(), why_not=unfit)
 
 
@@ -54,13 +59,5 @@ def choose_minimum(of: Format) -> bool:
 
 def losses_beside(name: str, part: Part, data_type: str) -> None:
     """What rounding does to the loss of the whole model, where that was measured."""
-    if name not in MEASURED or data_type not in types_of(table := table_of(name, part)):
-        return
-    st.caption(
-        f"Measured with all layers of {name} rounded ({PARTS[part]}), {table.unrounded:.2f} nats per token as it is. "
-        f"{same_type(table, data_type)}"
-    )
-
-
-def scheme(of: Format, per: Per, minimum: bool) -> Scheme:
-    return Scheme(format=of, per=per, minimum=minimum)
+    if name in MEASURED and (said := views.loss_of_all(name, part, data_type)):
+        st.caption(str(said))
