@@ -1,6 +1,7 @@
 """The page on quantisation: grids, errors, outliers, loss against bits, a GGUF block, the cache, and speed."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -30,7 +31,7 @@ LAYER = 3  # whose matrix has the largest outlier of minilm's rows
 def one_row() -> None:
     """One row of a weight matrix on its grid."""
     with panel(None) as p:
-        examples = {
+        examples: dict[str, dict[str, Any]] = {
             "one scale per matrix": {"format": "int4", "per": "matrix"},
             "one scale per row": {"format": "int4", "per": "row"},
             "groups of 16": {"format": "int4", "per": "16"},

@@ -23,8 +23,8 @@ from tfcore.training import ladder
 from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.draw.cache import channels_map, moved_figure
 from tfcore.views.inference.quantisation.draw.losses import CLEAR, losses_figure, speeds_figure
+from tfcore.views.inference.quantisation.draw.weights import SHOWN as SHOWN
 from tfcore.views.inference.quantisation.draw.weights import (
-    SHOWN,
     activation_errors_figure,
     block_figure,
     channels_figure,
@@ -309,7 +309,8 @@ effect_of = kept(_effect, entries=32)
 
 
 def _labels(reading: Reading) -> Sequence[str]:
-    return tick_labels(first_tokens(*opened(reading.model), reading.text, TOKENS).tokens)
+    model, tokenizer = opened(reading.model)
+    return tick_labels(first_tokens(model, tokenizer, reading.text, TOKENS).tokens)
 
 
 @view
