@@ -112,7 +112,20 @@ interface LineMapData {
   label: string
 }
 
-// ---- parts_map.js ----
+// ---- scene.js ----
+
+interface SceneData {
+  module: string
+  data: unknown
+  alt: string
+  height: number
+}
+
+interface Scene {
+  draw: (element: HTMLElement, data: any, tell?: Send) => () => void
+}
+
+// ---- the scene parts_map.js ----
 
 interface PartBox {
   label: string

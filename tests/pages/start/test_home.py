@@ -8,11 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import links
-from pages.ui.components import parts_map
+from pages.ui.components import scene
 from pages.ui.server import previews
 from tests.pages import visits
 from tests.pages.test_router import listed
 from tests.pages.visits import press, run, said
+from tfcore.views.model import parts as views
 
 ROUTER = Path(__file__).parents[3] / "pages" / "router.py"
 
@@ -128,10 +129,11 @@ def test_it_leads_back_to_where_one_was():
 
 
 def test_a_part_of_the_map_leads_to_its_page_and_heads_take_the_model_along(monkeypatch):
-    opening, gone = [], []
-    monkeypatch.setattr(parts_map, "parts_map", lambda *_, on_open, **__: opening.append(on_open))
+    told, gone = [], []
+    monkeypatch.setattr(scene, "_component", lambda **_: {"told": told[-1]})
     monkeypatch.setattr(links, "go", lambda file, parameters: gone.append((file, parameters)))
-    opened(model="stories-moe")
-    for url in ("heads", "feedforward"):
-        opening[-1](url)
-    assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("block/feedforward/page.py", {})]
+    urls = [views.url_of(views.parts("stories-moe").result, i) for i in range(12)]
+    for one in (["part", urls.index("heads")], ["part", urls.index("routing")], ["part", 999], ["part", True], "part"):
+        told.append(one)
+        opened(model="stories-moe")
+    assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("experts/routing/page.py", {})]

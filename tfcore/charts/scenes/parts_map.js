@@ -1,31 +1,24 @@
-// The browser's half of parts_map.py: boxes that are links, drawn by the browser's own layout.
-import { palette } from "./figure.js"
-import { styled } from "./styles.js"
-
+// A model drawn as boxes from its text to its prediction, by the browser's own layout; where somebody is told of clicks,
+// each box is a link.
 
 /**
  * @typedef {object} View
  * @property {HTMLElement} root
  * @property {{ gives?: HTMLElement, takes?: HTMLElement }} ends of the arrow from stack to stack
  * @property {ResizeObserver} observer
- * @property {Send} send
- * @property {string} [stamp] what was drawn
+ * @property {Send} [tell]
  */
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
-await styled("parts_map.css")
 
-/** @param {Component<PartsMapData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement)
-  const { roles } = palette(view.root)
-  for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
-  view.send = setTriggerValue
-  const stamp = JSON.stringify(data)
-  if (stamp !== view.stamp) draw(view, data), join(view)
-  view.stamp = stamp
+/** @param {HTMLElement} element @param {PartsMapData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element)
+  view.tell = tell
+  fill(view, data)
+  join(view)
   return () => {
-    views.delete(parentElement)
+    views.delete(element)
     view.observer.disconnect()
     view.root.remove()
   }
@@ -57,7 +50,7 @@ function create(parent) {
 }
 
 /** @param {View} view @param {PartsMapData} data */
-function draw(view, { stacks, label }) {
+function fill(view, { stacks, label }) {
   view.root.setAttribute("aria-label", label)
   view.root.replaceChildren()
   view.ends = {}
@@ -102,15 +95,17 @@ function join({ root, ends: { gives, takes } }) {
 
 /** @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index */
 function box(view, line, { label, note, role, url, marked, across }, index) {
-  const link = html("a", marked ? "tf-part-box tf-marked" : "tf-part-box", line)
+  const tell = view.tell
+  const link = /** @type {HTMLAnchorElement} */ (html(tell ? "a" : "span", marked ? "tf-part-box tf-marked" : "tf-part-box", line))
   if (across) view.ends[across] = link
-  link.href = url
   link.style.setProperty("--own", `var(--role-${role})`)
   html("span", "tf-part-label", link, label)
   if (note) html("span", "tf-part-note", link, note)
+  if (!tell) return
+  link.href = url
   link.onclick = event => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return // a new window is the browser's
     event.preventDefault()
-    view.send("to", index)
+    tell("part", index)
   }
 }

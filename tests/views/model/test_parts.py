@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from pages.ui.loading import model_map
 from tests.pages.test_router import listed
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import load, shipped
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
+from tfcore.views.model.parts import measure as model_map
 
 SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, n_heads=2, max_seq_len=8)
 

@@ -1,8 +1,8 @@
-"""The parts of a model as boxes, from its text to its prediction, every one a link to the page about it."""
+"""The parts of a model as boxes, from its text to its prediction, each with the page that is about it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from pages.ui.components.parts_map import Group, Part, Stack
 from tfcore.config import ModelConfig
 
 POSITIONS = {
@@ -15,6 +15,43 @@ POSITIONS = {
 }
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": "Next target token"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One box.
+
+    Args:
+        label: what the part is called.
+        note: a few words under it, such as its shape.
+        role: its colour role.
+        url: address of the page about it.
+        marked: stands out.
+        across: "gives" or "takes", of the two boxes between which an arrow leads from one stack to the other.
+    """
+
+    label: str
+    note: str
+    role: str
+    url: str
+    marked: bool = False
+    across: Literal["", "gives", "takes"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows of boxes from top to bottom, in a frame where they have a title; boxes of one row stand side by side."""
+
+    rows: tuple[tuple[Part, ...], ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """Groups from top to bottom: what one text runs through."""
+
+    title: str
+    groups: tuple[Group, ...]
 
 
 def stacks(config: ModelConfig) -> list[Stack]:
