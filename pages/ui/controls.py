@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.facts import Sections
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
 from pages.ui.session import Drawn, session
@@ -147,11 +148,12 @@ def segmented(
     return _choice(key, options, default, labels, draw)
 
 
-def sections(
-    label: str, key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None = None
-) -> Option:
+def sections(given: Sections | str, *former: Any) -> Any:
     """The sections of a page side by side, one of them open; the label is for screen readers alone."""
-    return segmented(label, key, options, default, labels, named=False)
+    if isinstance(given, str):
+        return segmented(given, *former, named=False)
+    names = list(given.names)
+    return segmented(given.label, given.key, names, names[0], given.names, named=False)
 
 
 def several(

@@ -27,7 +27,7 @@ PATHS = [
     path
     for folder in ("tfcore/analysis", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("__init__.py", "__main__.py") and ROOT / "pages" / "ui" not in path.parents
+    if path.name not in ("__init__.py", "__main__.py", "facts.py") and ROOT / "pages" / "ui" not in path.parents
 ]
 MODULES = [module_name(path) for path in PATHS if path.parent != ROOT / "pages"]
 

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.modern import experiments as experiments
+from pages.model.modern.facts import FACTS
 from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
 from pages.ui import cache, controls, links, page, places
 from pages.ui.components import parts_map
@@ -49,12 +50,7 @@ def beside(found: list[Version], step: int) -> None:
             parts_map.parts_map(f"block {title}", [whole], label=f"The model {title} this switch", on_open=go)
 
 
-page.begin(
-    "What has changed since 2017?",
-    "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
-    "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
-    "since.",
-)
+page.begin(FACTS)
 page.try_this(
     {
         "where it began": {"step": 0},

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.reference import views as _views
+from pages.reference.glossary.facts import FACTS
 from pages.ui import controls, links, page, places, text
 from tfcore.analysis.reference import glossary
 from tfcore.analysis.reference.glossary import ALL, Term
@@ -32,7 +33,7 @@ def card(term: Term) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             name, settings = _views.parts(term.see)
             place = places.place(name)
-            links.to(place.file, settings, f"See it: **{place.title}**", ":material/arrow_outward:")
+            links.to(place.file, settings, f"See it: **{place.facts.title}**", ":material/arrow_outward:")
             if term.source:
                 st.caption(term.source, width="content")
 
@@ -41,14 +42,10 @@ def line(term: Term) -> str:
     """A term in the list (Markdown)."""
     formula = f" ${term.formula}$" if term.formula else ""
     place = places.place(_views.parts(term.see)[0])
-    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.title}]({term.see})"
+    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.facts.title}]({term.see})"
 
 
-page.begin(
-    "What is it called?",
-    f"{len(glossary.terms())} terms of the field as these pages use them: what each means in one sentence, its formula "
-    "where there is one, and the view that shows it.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 left, right = st.columns([1, 3], gap="medium")
 with left:

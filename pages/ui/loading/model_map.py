@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from pages.facts import about
 from pages.ui.components.parts_map import Group, Part, Stack
 from tfcore.config import ModelConfig
 
@@ -22,7 +23,7 @@ def stacks(config: ModelConfig) -> list[Stack]:
     if config.architecture != "encoder-decoder":
         return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
     note = f"{config.d_model} values per token"
-    state = Group(rows=((Part("Encoder states", note, "residual", "architectures", across="gives"),),))
+    state = Group(rows=((Part("Encoder states", note, "residual", about("encoder states"), across="gives"),),))
     return [
         Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
         Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
@@ -43,10 +44,10 @@ def start(config: ModelConfig) -> Group:
     """From the text to the first vectors."""
     return Group(
         rows=(
-            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
+            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", about("tokens")),),
             (
-                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "tokens"),
-                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
+                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", about("embedding")),
+                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", about("positions")),
             ),
         )
     )
@@ -56,20 +57,22 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     """One block, in the order its norms have."""
     bidirectional = reads or config.architecture == "encoder"
     attention = (
-        Part("Attention", _attention_note(config), "query", "attention"),
-        Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
-        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "masks"),
+        Part("Attention", _attention_note(config), "query", about("attention")),
+        Part(f"{config.n_heads} heads", _heads_note(config), "attention", about("heads")),
+        Part("Mask", "bidirectional" if bidirectional else "causal", "key", about("mask")),
     )
     halves: list[tuple[Part, ...]] = [attention]
     if looks_across:
-        halves.append((Part("Cross-attention", "to the encoder states", "key", "architectures", across="takes"),))
+        halves.append(
+            (Part("Cross-attention", "to the encoder states", "key", about("cross-attention"), across="takes"),)
+        )
     if config.experts is not None:
         experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
-        halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))
+        halves.append((Part("Mixture of experts", experts, "feedforward", about("experts")),))
     elif config.ff_size:
         biases = ", biases" if config.bias else ""
         note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
-        halves.append((Part("Feed-forward", note, "feedforward", "feedforward"),))
+        halves.append((Part("Feed-forward", note, "feedforward", about("feed-forward")),))
     if config.parallel:
         halves = [tuple(one for half in halves for one in half)]
     rows = [row for half in halves for row in _sublayer(config, half)]
@@ -92,9 +95,9 @@ def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, 
 
     def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
         there = config.norm_placement in placements
-        return [(Part(NORMS[config.norm], where, "norm", "normalisation"),)] if there else []
+        return [(Part(NORMS[config.norm], where, "norm", about("norm")),)] if there else []
 
-    add = (Part("+ input", "residual connection", "residual", "residuals"),)
+    add = (Part("+ input", "residual connection", "residual", about("residual connection")),)
     first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
     return [*first, parts, *inside, add, *norm("of the sum", "post")]
 
@@ -103,9 +106,11 @@ def end(config: ModelConfig) -> Group:
     """From the last vectors to the prediction."""
     rows = []
     if config.norm_placement != "post":
-        rows.append((Part(NORMS[config.norm], "final norm", "norm", "normalisation"),))
+        rows.append((Part(NORMS[config.norm], "final norm", "norm", about("norm")),))
     tied = "tied to the embedding" if config.tie_embeddings else "not tied"
-    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "stream"),))
-    url = "architectures" if config.architecture == "encoder" else "generation"
+    rows.append(
+        (Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", about("unembedding")),)
+    )
+    url = about("masked tokens" if config.architecture == "encoder" else "next token")
     rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", url),))
     return Group(rows=tuple(rows))

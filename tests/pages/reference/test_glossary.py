@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from pages.facts import pages
 from pages.reference import views as _views
 from tests.nightly import often
 from tests.pages import visits
-from tests.pages.test_router import listed
 from tests.pages.visits import press, run, said
 from tfcore.analysis.reference.glossary import terms
 
 opened = partial(visits.opened, "reference/glossary/page.py")
-FILES = {url: file for file, *_, url in listed()}
+FILES = {key: page.file for key, page in pages().items()}
 VIEWS = sorted({term.see for term in terms().values()})
 SET = [view for view in VIEWS if "?" in view]
 PAGES = Path(__file__).resolve().parents[3] / "pages"
