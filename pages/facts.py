@@ -200,6 +200,13 @@ def pages_of(chapter: str) -> list[Page]:
 
 
 @cache
+def views_of_terms() -> Mapping[str, str]:
+    """Term of the glossary -> the address of the view that shows it, such as "kv-cache?part=large"."""
+    found = ((key, *one) for key, page in pages().items() for one in page.facts.terms.items())
+    return {term: f"{key}?{view}" if view else key for key, term, view in found}
+
+
+@cache
 def about(part: Part) -> str:
     """The key of the page that a part of the map of a model leads to."""
     return next(key for key, page in pages().items() if part in page.facts.parts)

@@ -15,6 +15,8 @@ from pages.facts import CHAPTERS, Part, pages
 from pages.ui.server import previews
 from tests.architecture.sources import ROOT
 from tests.pages import visits
+from tfcore.analysis.reference.folklore import CLAIMS
+from tfcore.analysis.reference.glossary import terms
 from tools import docs_pages
 
 SCRIPTS = sorted((ROOT / "pages").glob("*/*/page.py"))
@@ -105,6 +107,11 @@ def test_pages_are_told_apart_and_one_is_the_front_page():
     places = Counter((page.chapter.folder, page.facts.order) for page in pages().values())
     assert max(places.values()) == 1, "their order is not said"
     assert next(iter(pages())) == ""
+
+
+def test_what_claims_count_is_there():
+    for key, count in (("folklore", len(CLAIMS)), ("glossary", len(terms()))):
+        assert pages()[key].facts.claim.startswith(f"{count} ")
 
 
 def test_chapters_have_pages_and_a_picture():

@@ -24,5 +24,13 @@ FACTS = Facts(
             "share": "Share of a block",
         },
     ),
+    terms={
+        "activation function": "panel=activations",
+        "down-projection": "",
+        "feed-forward layer": "",
+        "gated linear unit (GLU)": "panel=gates",
+        "neuron": "",
+        "SwiGLU": "panel=gates",
+    },
     parts=("feed-forward",),
 )

@@ -24,5 +24,12 @@ FACTS = Facts(
             "First steps": "First steps",
         },
     ),
+    terms={
+        "LayerNorm": "",
+        "post-LN": "part=Where+it+stands",
+        "pre-LN": "part=Where+it+stands",
+        "RMSNorm": "",
+        "warm-up": "part=First+steps",
+    },
     parts=("norm",),
 )

@@ -23,5 +23,6 @@ FACTS = Facts(
             "Dropout": "Dropout",
         },
     ),
+    terms={"dropout": "part=Dropout", "rank collapse": "part=Gradients", "residual connection": ""},
     parts=("residual connection",),
 )

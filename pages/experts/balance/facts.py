@@ -15,5 +15,6 @@ FACTS = Facts(
     shows="a router without a remedy, trained live until one expert gets nearly every letter, beside the same "
     "training with an auxiliary loss, a capacity, noise, expert choice or the loss-free bias: load, entropy, what is "
     "dropped and the loss over the same steps, all runs in one table",
+    terms={"auxiliary loss": "", "capacity": "", "expert choice": "", "load balancing": ""},
     live=True,
 )

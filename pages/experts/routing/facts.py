@@ -27,5 +27,14 @@ FACTS = Facts(
             "size": "parameters and compute",
         },
     ),
+    terms={
+        "active parameters": "",
+        "expert": "",
+        "expert specialisation": "",
+        "mixture of experts": "",
+        "router": "",
+        "routing consistency": "",
+        "shared expert": "",
+    },
     parts=("experts",),
 )

@@ -25,5 +25,14 @@ FACTS = Facts(
             "temperature": "Temperature",
         },
     ),
+    terms={
+        "attention": "",
+        "attention weight": "",
+        "key": "",
+        "query": "",
+        "score": "",
+        "softmax": "look=temperature",
+        "value": "",
+    },
     parts=("attention",),
 )

@@ -28,6 +28,19 @@ FACTS = Facts(
             "cuts": "how heads are cut",
         },
     ),
+    terms={
+        "attention head": "",
+        "attention rollout": "of=rollout",
+        "attention sink": "",
+        "duplicate-token head": "",
+        "grouped-query attention (GQA)": "show=cuts",
+        "key token": "",
+        "KV head": "show=cuts",
+        "multi-head attention (MHA)": "",
+        "multi-query attention (MQA)": "show=cuts",
+        "previous-token head": "",
+        "query token": "",
+    },
     parts=("heads",),
     stops=(
         Stop(

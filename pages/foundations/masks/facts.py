@@ -13,6 +13,13 @@ FACTS = Facts(
     answers="Which tokens may attend to which? Eight attention masks, and what leaks when the mask is missing.",
     shows="eight masks on the pasted text, any model and any head, scores and weights before and after, and a leak "
     "test with the largest difference as a number; a model trained without a mask, live, in which the label leaks",
+    terms={
+        "attention mask": "",
+        "bidirectional attention": "kind=bidirectional",
+        "causal mask": "kind=causal",
+        "prefix-LM": "kind=prefix",
+        "sliding window": "kind=window",
+    },
     parts=("mask",),
     stops=(
         Stop(

@@ -28,5 +28,12 @@ FACTS = Facts(
             "beyond": "Beyond the length",
         },
     ),
+    terms={
+        "ALiBi": "scheme=alibi",
+        "length extrapolation": "scheme=beyond",
+        "positional encoding": "",
+        "rotary position embedding (RoPE)": "scheme=rope",
+        "sinusoidal positions": "scheme=sinusoidal",
+    },
     parts=("positions",),
 )

@@ -28,4 +28,5 @@ FACTS = Facts(
             "alignment": "Attention over an encoder",
         },
     ),
+    terms={"LSTM": "", "recurrent neural network": "", "vanishing gradient": ""},
 )

@@ -28,6 +28,14 @@ FACTS = Facts(
             "embeddings": "Embedding table",
         },
     ),
+    terms={
+        "byte-pair encoding (BPE)": "part=merges",
+        "embedding": "part=embeddings",
+        "sequence": "",
+        "token": "",
+        "tokenizer": "",
+        "vocabulary": "part=embeddings",
+    },
     parts=("tokens", "embedding"),
     stops=(
         Stop(

@@ -27,6 +27,18 @@ FACTS = Facts(
             "conversation": "Conversation",
         },
     ),
+    terms={
+        "accepted draft tokens": "show=speculative",
+        "autoregressive": "",
+        "beam search": "show=beam",
+        "draft length": "show=speculative",
+        "greedy decoding": "",
+        "max new tokens": "",
+        "speculative decoding": "show=speculative",
+        "temperature": "",
+        "top-k sampling": "",
+        "top-p sampling": "",
+    },
     parts=("next token",),
     live=True,
 )

@@ -20,5 +20,15 @@ FACTS = Facts(
         key="part",
         names={"with": "With and without", "large": "Cache size", "fit": "Does it fit?", "paged": "Paged cache"},
     ),
+    terms={
+        "data type": "part=large",
+        "decode latency": "",
+        "external fragmentation": "part=paged",
+        "internal fragmentation": "part=paged",
+        "KV cache": "part=large",
+        "paged attention": "part=paged",
+        "prefill": "",
+        "reserved memory": "part=paged",
+    },
     live=True,
 )

@@ -28,5 +28,12 @@ FACTS = Facts(
             "timed": "Timed here",
         },
     ),
+    terms={
+        "context length": "",
+        "FlashAttention": "look=flash",
+        "long context": "",
+        "ring attention": "look=ring",
+        "sparse attention": "look=patterns",
+    },
     live=True,
 )

@@ -29,5 +29,6 @@ FACTS = Facts(
             "timed": "Timed here",
         },
     ),
+    terms={"outlier channel": "look=outliers", "quantisation": ""},
     live=True,
 )

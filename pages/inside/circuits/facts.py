@@ -20,4 +20,5 @@ FACTS = Facts(
     "64 strongest cut one by one against another text, the mean or zero, and how much of a logit difference the first "
     "n keep when all others are cut",
     sections=Sections(label="See", key="show", names={"features": "graph of features", "edges": "edges between heads"}),
+    terms={"attribution graph": "", "edge attribution patching": "show=edges", "faithfulness": "show=edges"},
 )

@@ -18,4 +18,5 @@ FACTS = Facts(
     "beside the shipped one: loss recovered, explained variance, dead features by step, the closest shipped feature "
     "of each",
     sections=Sections(label="See", key="show", names={"text": "features of a text", "grow": "train one yourself"}),
+    terms={"sparse autoencoder": "", "transcoder": ""},
 )

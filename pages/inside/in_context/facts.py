@@ -22,4 +22,5 @@ FACTS = Facts(
         key="show",
         names={"examples": "Examples in the prompt", "heads": "Which heads carry it", "steps": "Thinking in tokens"},
     ),
+    terms={"chain of thought": "show=Thinking+in+tokens", "few-shot prompting": ""},
 )

@@ -26,4 +26,10 @@ FACTS = Facts(
             "grow": "train one yourself",
         },
     ),
+    terms={
+        "composition of heads": "show=circuit",
+        "in-context learning": "show=film",
+        "induction head": "",
+        "path patching": "show=circuit",
+    },
 )

@@ -28,6 +28,13 @@ FACTS = Facts(
             "sets": "A set of prompts",
         },
     ),
+    terms={
+        "ablation": "",
+        "activation patching": "show=patch",
+        "confidence interval": "show=sets",
+        "mean ablation": "",
+        "zero ablation": "",
+    },
     stops=(
         Stop(
             number=6,

@@ -27,4 +27,10 @@ FACTS = Facts(
             "sentences": "two sentences",
         },
     ),
+    terms={
+        "control task": "",
+        "linear probe": "",
+        "sentence embedding": "show=two+sentences",
+        "steering vector": "show=steer+with+it",
+    },
 )

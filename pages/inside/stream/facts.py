@@ -24,6 +24,13 @@ FACTS = Facts(
             "skip": "Skip a layer",
         },
     ),
+    terms={
+        "direct logit attribution": "show=who",
+        "logit": "",
+        "logit lens": "show=lens",
+        "residual stream": "",
+        "tuned lens": "show=lens&by_lens=tuned",
+    },
     parts=("unembedding",),
     stops=(
         Stop(

@@ -19,5 +19,15 @@ FACTS = Facts(
         key="job",
         names={"translate": "translate", "fill": "predict a masked token", "stories": "continue the text"},
     ),
+    terms={
+        "cross-attention": "",
+        "decoder": "",
+        "denoising": "",
+        "dynamic masking": "",
+        "encoder": "",
+        "encoder-decoder": "",
+        "masked language modelling": "",
+        "span corruption": "",
+    },
     parts=("cross-attention", "encoder states", "masked tokens"),
 )

@@ -15,5 +15,6 @@ FACTS = Facts(
     shows="from the block of 2017 to today's, one switch at a time, drawn before and after: parameters and KV cache "
     "counted for three sizes, prefill and decode latency measured while you look, held-out losses of 27 models "
     "trained alike, three for each version",
+    terms={"QK-norm": "", "weight tying": ""},
     live=True,
 )

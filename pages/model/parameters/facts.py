@@ -13,4 +13,5 @@ FACTS = Facts(
     answers="Where are the parameters, and what do they cost? Published models, or one of your own by sliders.",
     shows="every published model or your own by sliders: where the parameters are, exactly and by the formula, active "
     "beside total, FLOPs, memory in training and generation, two models compared, all presets in a table",
+    terms={"FLOPs": "", "mixed precision": ""},
 )

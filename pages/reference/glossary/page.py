@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages import facts
 from pages.reference import views as _views
 from pages.reference.glossary.facts import FACTS
 from pages.ui import controls, links, page, places, text
@@ -31,7 +32,7 @@ def card(term: Term) -> None:
         if term.formula:
             st.latex(term.formula)
         with st.container(horizontal=True, vertical_alignment="center"):
-            name, settings = _views.parts(term.see)
+            name, settings = _views.parts(facts.views_of_terms()[term.name])
             place = places.place(name)
             links.to(place.file, settings, f"See it: **{place.facts.title}**", ":material/arrow_outward:")
             if term.source:
@@ -41,8 +42,9 @@ def card(term: Term) -> None:
 def line(term: Term) -> str:
     """A term in the list (Markdown)."""
     formula = f" ${term.formula}$" if term.formula else ""
-    place = places.place(_views.parts(term.see)[0])
-    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.facts.title}]({term.see})"
+    see = facts.views_of_terms()[term.name]
+    place = places.place(_views.parts(see)[0])
+    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.facts.title}]({see})"
 
 
 page.begin(FACTS)

@@ -15,4 +15,11 @@ FACTS = Facts(
     shows="one text through one real model, stage by stage on a map, by slider, player or arrow keys: every tensor "
     "before and after, with its equation, shape, parameters, FLOPs and code, from the characters to the five most "
     "likely next tokens",
+    terms={
+        "output projection": "stage=output",
+        "Transformer": "",
+        "unembedding": "stage=logits",
+        "up-projection": "stage=up",
+        "weighted sum of values": "stage=values",
+    },
 )

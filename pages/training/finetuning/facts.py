@@ -18,5 +18,14 @@ FACTS = Facts(
     "a policy gradient: reward against KL divergence for five β, with three seeds for the first reward, samples "
     "before and after, reward hacking named",
     sections=Sections(label="Look at", key="part", names={"tuning": "Another text", "preference": "A preference"}),
+    terms={
+        "catastrophic forgetting": "",
+        "DPO": "part=preference",
+        "fine-tuning": "",
+        "LoRA": "",
+        "policy gradient": "part=preference",
+        "reward hacking": "part=preference",
+        "RLHF": "part=preference",
+    },
     live=True,
 )

@@ -26,4 +26,13 @@ FACTS = Facts(
             "text": "A text in bits",
         },
     ),
+    terms={
+        "bits per byte": "show=text",
+        "cross-entropy": "",
+        "entropy": "",
+        "KL divergence": "",
+        "mutual information": "",
+        "perplexity": "",
+        "surprisal": "show=token",
+    },
 )

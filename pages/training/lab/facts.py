@@ -20,5 +20,14 @@ FACTS = Facts(
         key="show",
         names={"train": "the training", "changes": "hyperparameters", "compare": "runs compared"},
     ),
+    terms={
+        "batch size": "",
+        "grokking": "",
+        "held-out loss": "",
+        "label smoothing": "",
+        "learning rate": "",
+        "memorisation": "",
+        "teacher forcing": "",
+    },
     live=True,
 )

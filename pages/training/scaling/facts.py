@@ -29,4 +29,5 @@ FACTS = Facts(
             "ours": "Our own ladder",
         },
     ),
+    terms={"compute-optimal": "", "inference tokens": "", "PUE": "", "scaling law": ""},
 )
