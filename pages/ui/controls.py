@@ -148,12 +148,10 @@ def segmented(
     return _choice(key, options, default, labels, draw)
 
 
-def sections(given: Sections | str, *former: Any) -> Any:
+def sections(offered: Sections) -> str:
     """The sections of a page side by side, one of them open; the label is for screen readers alone."""
-    if isinstance(given, str):
-        return segmented(given, *former, named=False)
-    names = list(given.names)
-    return segmented(given.label, given.key, names, names[0], given.names, named=False)
+    names = list(offered.names)
+    return segmented(offered.label, offered.key, names, names[0], offered.names, named=False)
 
 
 def several(

@@ -19,16 +19,16 @@ ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button wi
 LABELS = {"py": "{} as a Python script", "ipynb": "as a notebook"}  # of a program, by the ending of its file
 
 
-def begin(facts: Facts | str, claim: str = "", always: Mapping[str, str] | None = None) -> None:
+def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
     """The question with the copy-link button, the claim, and the place for notices.
 
     Args:
         always: defaults that are this server's alone, which a copied link says; see view_menu.show.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
-        st.title(facts if isinstance(facts, str) else facts.question, anchor=False)
+        st.title(facts.question, anchor=False)
         view_menu.show(always)
-    st.markdown(claim if isinstance(facts, str) else facts.claim)
+    st.markdown(facts.claim)
     links.visit()  # before any notice: a new visit begins without the old ones
     notices.reserve()
     links.check_version()

@@ -1,5 +1,6 @@
 """The facts of all pages: they are whole, cost nothing to read, and are all that a new page has to say of itself."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -122,6 +123,27 @@ def test_chapters_have_pages_and_a_picture():
 
 def test_each_part_of_the_map_of_a_model_leads_to_one_page():
     assert sorted(part for page in pages().values() for part in page.facts.parts) == sorted(get_args(Part))
+
+
+def offers(source: str) -> list[str]:
+    """What a script begins with, and which sections it offers."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    said = {ast.unparse(call.func): ast.unparse(call.args[0]) for call in calls if call.args}
+    return [said[name] for name in ("page.begin", "controls.sections") if name in said]
+
+
+def test_a_page_begins_with_its_facts_and_offers_its_sections():
+    wanted = {
+        page.file: ["FACTS", "FACTS.sections"] if page.facts.sections.names else ["FACTS"] for page in pages().values()
+    }
+    assert {file: offers((ROOT / "pages" / file).read_text("utf-8")) for file in wanted} == wanted
+
+
+def test_a_page_that_says_something_else_is_found():
+    assert offers("page.begin('What?', 'This.')\ncontrols.sections('Look at', 'part', ['a'], 'a')") == [
+        "'What?'",
+        "'Look at'",
+    ]
 
 
 COUNTED = """
