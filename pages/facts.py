@@ -194,9 +194,10 @@ def _page(chapter: Chapter, folder: str) -> Page:
     return Page(module.FACTS, chapter, f"{chapter.folder}/{folder}/page.py")
 
 
-def pages_of(chapter: str) -> list[Page]:
+@cache
+def pages_of(chapter: str) -> tuple[Page, ...]:
     """The pages of a chapter, given its folder, in their order."""
-    return [page for page in pages().values() if page.chapter.folder == chapter]
+    return tuple(page for page in pages().values() if page.chapter.folder == chapter)
 
 
 @cache

@@ -249,8 +249,7 @@ def check_notebook(
     assert code.endswith(end)
 
 
-def test_every_page_has_its_experiments():
-    """Each page is visited or has a reason; each experiment belongs to a page, and nothing is listed that is gone."""
+def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
     files = {page.file for page in pages().values()}
     visited = {file for file, _ in VISITS.values()}
     assert visited | WITHOUT.keys() == files

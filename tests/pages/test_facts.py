@@ -68,7 +68,7 @@ def added(tmp_path, monkeypatch):
     monkeypatch.setattr(facts, "ROOT", tmp_path)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     monkeypatch.setattr(visits, "ROUTER", tmp_path / "router.py")
-    caches = (pages, previews.pages, visits._addresses, visits._name_of)
+    caches = (pages, facts.pages_of, previews.pages, visits._addresses, visits._name_of)
     for cache in caches:
         cache.cache_clear()
     yield
