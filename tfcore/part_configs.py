@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tfcore.checks import check_choice, check_flag, check_number, check_whole
+
+Part: TypeAlias = Literal["encoder", "decoder", "cross"]  # of a model: whose attention is meant
 
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]

@@ -14,15 +14,14 @@ import streamlit as st
 
 from pages.ui.loading import own_models
 from pages.ui.server import settings
-from pages.ui.work.shared_results import Shelf
-from tfcore.views import sources
+from tfcore.views import kept, sources
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
-_SHELF = Shelf(32 << 20)
+kept.SHELF.resize(32 << 20, settings.cache_factor())
 
 
 class Cached(Protocol[Arguments, Given]):
@@ -57,13 +56,13 @@ def shared(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cache
         name = f"{function.__module__}.{function.__qualname__}"
 
         @wraps(function)
-        def kept(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        def keeping(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             result: Result = cached(*args, **kwargs)
             forget = partial(cached.clear, *args, **kwargs)
-            _SHELF.used(name, (args, tuple(sorted(kwargs.items()))), result, forget, max_entries)
+            kept.SHELF.used(name, (args, tuple(sorted(kwargs.items()))), result, forget, max_entries)
             return result
 
-        with_clear: Any = kept
+        with_clear: Any = keeping
         with_clear.clear = cached.clear
         return with_clear
 

@@ -33,7 +33,7 @@ class Panel:
 
     Args:
         tries: above everything, for the examples.
-        controls, picture: beside each other, for what is set and for what is seen.
+        controls, picture: for what is set and for what is seen.
     """
 
     def __init__(self, tries: Any, controls: Any, picture: Any) -> None:
@@ -80,14 +80,18 @@ class Panel:
 
 
 @contextmanager
-def panel(widths: tuple[int, int] = (1, 3)) -> Iterator[Panel]:
+def panel(widths: tuple[int, int] | None = (1, 3)) -> Iterator[Panel]:
     """A section. A `return` within ends it; where it has shown nothing by then, there is nothing to say of it.
 
     Args:
-        widths: of the controls and of the pictures, as shares.
+        widths: of the controls and of the pictures beside them, as shares; None puts the controls above, in a row.
     """
     tries = st.container()
-    controls, picture = st.columns(widths, gap="medium")
+    if widths is None:
+        controls = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+        picture = st.container()
+    else:
+        controls, picture = st.columns(widths, gap="medium")
     made = Panel(tries, controls, picture)
     yield made
     if made.see and made.views:
@@ -104,9 +108,10 @@ def _drawer(views: Mapping[str, View]) -> None:
     shown = list(views.values())
     formula = next((view.formula for view in shown if view.formula), "")
     papers = list(dict.fromkeys(view.papers for view in shown if view.papers))
+    terms = list(dict.fromkeys(one for view in shown for one in view.terms))
     code = list(dict.fromkeys(one for view in shown for one in view.code))
     saved = [_downloads(view, page.THIS if len(shown) == 1 else view.title) for view in shown]
-    page.drawer(programs.name_of(shown[0]), formula, code, saved, "\n\n".join(papers))
+    page.drawer(programs.name_of(shown[0]), formula, code, saved, "\n\n".join(papers), terms)
 
 
 def _downloads(view: View, what: str) -> page.Downloads:

@@ -22,9 +22,9 @@ LEVELS = [
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
-    ("tfcore.analysis.*",),
+    ("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
     ("tfcore.training.*",),
-    ("tfcore.figures.*",),
+    ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
     ("pages.*.experiments",),
@@ -32,7 +32,8 @@ LEVELS = [
     ("pages.ui.*",),
     ("pages.*",),
 ]
-PARTS, FIGURES, PACKAGE, EXPERIMENTS, FACTS, UI, PAGES = 1, 7, 9, 10, 11, 12, 13
+PARTS, FIGURES, VIEWS, PACKAGE, EXPERIMENTS, FACTS, UI, PAGES = 1, 7, 8, 9, 10, 11, 12, 13
+HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
 WORDS = ("tfcore.analysis.quantities", "tfcore.analysis.token_text")  # how a value is written; they measure nothing
 
@@ -79,9 +80,27 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     same = other == own and own not in (3, PAGES)
     if own == FIGURES and other not in (0, 5, FIGURES):
         return [f"{module} imports {target}: figures take configs and results only"]
+    if own == other == VIEWS:
+        return halves(module, target)
     if other < own or same:
         return []
     return [f"{module} imports {target}, which is above it"]
+
+
+def half_of(module: str) -> tuple[str, str]:
+    """The subject of a view's module, and which half of it: tfcore.views.<chapter>.<subject>.<half>."""
+    parts = module.split(".")
+    return ".".join(parts[2:4]), next((part for part in parts[4:5] if part in HALVES), "")
+
+
+def halves(module: str, target: str) -> list[str]:
+    """Measuring knows nothing of words and pictures; who shows a subject shares with others what they measure alone."""
+    (subject, half), (other_subject, other_half) = half_of(module), half_of(target)
+    if subject != other_subject and other_half in ("draw", "say"):
+        return [f"{module} imports {target}: the words and pictures of another subject"]
+    if half and other_half and half != other_half and HALVES[other_half] >= HALVES[half]:
+        return [f"{module} imports {target}: measure knows neither say nor draw, and these two not each other"]
+    return []
 
 
 def top_of(module: str) -> str:
@@ -93,7 +112,7 @@ def library(module: str, own: int, top: str) -> list[str]:
         return [f"{module} imports streamlit: only pages do"]
     if own == FACTS and top not in sys.stdlib_module_names:
         return [f"{module} imports {top}: facts need nothing"]
-    if top == "plotly" and own not in (FIGURES, UI):
+    if top == "plotly" and own not in (FIGURES, UI) and half_of(module)[1] != "draw":
         return [f"{module} imports plotly: only figures do"]
     if own in (FIGURES, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
         return [f"{module} imports {top}: computing is tfcore's"]
@@ -145,6 +164,19 @@ WRONG = {
     "a page with plotly": ("pages.foundations.heads.page", "import plotly.graph_objects as go"),
     "a page with tensors": ("pages.foundations.heads.page", "import torch"),
     "a page that knows the server": ("pages.foundations.heads.page", "import app"),
+    "a measurement that draws": (
+        "tfcore.views.inference.kv_cache.measure.serving",
+        "from tfcore.views.inference.kv_cache.draw.sizes import sizes_figure",
+    ),
+    "words that need a picture": (
+        "tfcore.views.inference.kv_cache.say",
+        "from tfcore.views.inference.kv_cache.draw import sizes_figure",
+    ),
+    "a view with a picture of another subject": (
+        "tfcore.views.inference.kv_cache",
+        "from tfcore.views.foundations.heads.draw import lines",
+    ),
+    "a measurement with plotly": ("tfcore.views.inference.kv_cache.measure", "import plotly.graph_objects as go"),
     "a relative import": ("tfcore.block", "from .model import Transformer"),
 }
 
@@ -152,6 +184,13 @@ WRONG = {
 @pytest.mark.parametrize(("module", "source"), WRONG.values(), ids=list(WRONG))
 def test_an_arrow_the_other_way_is_found(module, source):
     assert len(complaints(module, source)) == 1
+
+
+def test_a_view_may_use_its_own_halves_and_what_another_measures():
+    module = "tfcore.views.inference.kv_cache"
+    assert complaints(f"{module}.draw.sizes", f"import plotly\nfrom {module}.measure.serving import Service") == []
+    assert complaints(module, f"from {module}.draw import sizes\nfrom {module}.say import fit") == []
+    assert complaints(module, "from tfcore.views.foundations.heads.measure import kinds") == []
 
 
 def test_a_new_module_must_be_given_a_level():

@@ -54,7 +54,8 @@ def name_of(view: View) -> str:
     if view.made is None:
         return view.key
     function = view.made.function
-    return f"{function.__module__.rpartition('.')[2]}-{function.__name__}".replace("_", "-")
+    subject = function.__module__.removeprefix("tfcore.views.").split(".")[:2][-1]
+    return f"{subject}-{function.__name__}".replace("_", "-")
 
 
 def _argument(name: str, value: Any) -> str:

@@ -1,20 +1,45 @@
-"""Where views get their models from: names and folders are loaded, and an application keeps them in its own way."""
+"""What views read: models, by a name or a folder that is loaded and that an application keeps in its own way; and a
+text as a model reads it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from tfcore.loading.checkpoints import load
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.part_configs import Part
 
-Loaded: TypeAlias = tuple[Transformer, Tokenizer]
-Source: TypeAlias = str | Loaded  # a name or a folder, as `tfcore.load` takes it; or what that returns
-
-_opener: list[Callable[[str], Any]] = [lru_cache(maxsize=2)(load)]
+Source: TypeAlias = str | tuple[Any, Any]  # a name or a folder, as `tfcore.load` takes it; or what that returns
 
 
-def opened(source: Source) -> Loaded:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as a model reads it.
+
+    Args:
+        model: a name, a folder, or a model with its tokenizer.
+        text: as it was typed.
+        part: whose attention is meant; None for the last that the model has.
+        bos: whether the token that says that a text begins stands before it; None for as its tokenizer does.
+        hide_sink: whether attention leaves out the first token, and divides the rest by its sum.
+    """
+
+    model: Source
+    text: str
+    part: Part | None = None
+    bos: bool | None = None
+    hide_sink: bool = False
+
+
+def _load(name: str) -> Any:
+    from tfcore.loading.checkpoints import load  # here, because it imports torch, which a name need not wait for
+
+    return load(name)
+
+
+_opener: list[Callable[[str], Any]] = [lru_cache(maxsize=2)(_load)]
+
+
+def opened(source: Source) -> Any:
     """A model and its tokenizer; nobody may change them.
 
     Raises:

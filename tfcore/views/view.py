@@ -9,27 +9,44 @@
     shown = cache_sizes(shape, 1_024)
     print(shown)              # its findings
     shown                     # in a notebook: the picture
+    shown.html(), shown.csv(), shown.json(), shown.text()
     program(shown)            # of tfcore.views.programs: what makes it again
 
 `view` notes the function and its arguments, a model by its name alone: nothing is kept alive by a view.
 """
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from html import escape
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
+import numpy as np
 from torch import nn
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement
+from tfcore.charts import scenes
 from tfcore.figures.theme import Figure, Theme, painted
+from tfcore.views.sources import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
 P = ParamSpec("P")
 
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{title}</title>
+<body style="font-family: sans-serif; max-width: 70rem; margin: 2rem auto">
+<h1>{title}</h1>
+{picture}
+<p>{caption}</p>
+</body>
+</html>
+"""
 SO_FAR = "so_far"  # of a view that a computation fills while it runs: what there is until now
 
 
@@ -44,6 +61,24 @@ class Made:
 
     function: Callable[..., "View"]
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A picture that a script of ours draws: what it draws, as JSON has it, and the script's name.
+
+    Args:
+        module: of tfcore/charts/scenes, without its ending; it exports `draw(element, data)`.
+        data: with role colours ("@query"), which the script resolves.
+        height: in pixels.
+    """
+
+    module: str
+    data: Mapping[str, Any]
+    height: int
+
+
+Chart: TypeAlias = Figure | Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +98,7 @@ class View:
         key: names the picture on its page, in links to it alone and in files; it stays as it is.
         title: of the picture, in a few words.
         result: the numbers.
-        chart: a figure with role colours, see `painted`, and with a height.
+        chart: a figure with role colours, see `painted`, and with a height; or a scene.
         findings: what is said of it, the most important first.
         note: how to read it: fixed words that follow the findings in the caption.
         metrics: numbers to stand beside it.
@@ -73,6 +108,7 @@ class View:
         cursor: whether the row and the column under the pointer are marked.
         formula: LaTeX.
         papers: Markdown, with arXiv id and equation.
+        terms: of the glossary.
         code: functions and classes that computed it.
         made: filled in by `view`.
     """
@@ -80,7 +116,7 @@ class View:
     key: str
     title: str
     result: Any
-    chart: Figure
+    chart: Chart
     findings: tuple[Finding, ...]
     note: str = ""
     metrics: tuple[Metric, ...] = ()
@@ -90,13 +126,14 @@ class View:
     cursor: bool = False
     formula: str = ""
     papers: str = ""
+    terms: tuple[str, ...] = ()
     code: tuple[Callable[..., Any] | type, ...] = ()
     made: Made | None = None
 
     @property
     def height(self) -> int:
         """Of the chart, in pixels."""
-        return int(self.chart.layout.height)
+        return int(self.chart.height if isinstance(self.chart, Scene) else self.chart.layout.height)
 
     @property
     def alt(self) -> str:
@@ -123,14 +160,89 @@ class View:
             raise ValueError(f"the view {self.key!r} has no table; its result has the numbers")
         return self.table()
 
+    def csv(self) -> str:
+        """The table, as `numbers` has it."""
+        return self.numbers().to_csv(index=False)
+
+    def text(self) -> str:
+        """All that is said of the picture, its traces and the head of its table, for people to read and compare."""
+        parts = [f"{self.title} [{self.key}]", str(self), self.note, *_traces(self.chart)]
+        if self.table is not None:
+            parts.append(self.numbers().head(3).to_string(index=False))
+        return "\n".join(filter(None, parts))
+
+    def json(self) -> str:
+        """All of it but the result and the code, as JSON; arrays of the chart as plotly writes them."""
+        chart = asdict(self.chart) if isinstance(self.chart, Scene) else json.loads(self.chart.to_json())
+        said = [{"sentence": str(one), "values": _values(one)} for one in self.findings]
+        made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
+        words = {name: getattr(self, name) for name in ("key", "title", "note", "formula", "papers", "terms")}
+        whole = {**words, "findings": said, "metrics": [asdict(one) for one in self.metrics], "made": made}
+        return json.dumps({**whole, "chart": chart}, default=_plain)
+
     def painted(self, theme: Theme = "light") -> Figure:
-        """The chart in the colours of a theme, for `show` and `write_html` of plotly."""
+        """The chart in the colours of a theme, for `show` and `write_html` of plotly.
+
+        Raises:
+            TypeError: it is a scene, which `html` writes.
+        """
+        if isinstance(self.chart, Scene):
+            raise TypeError(
+                f"the view {self.key!r} is a scene, no figure of plotly; its html() is a page that draws it"
+            )
         return painted(self.chart, theme)
+
+    def html(self, theme: Theme = "light") -> str:
+        """A page of its own with the picture, its title and what is said of it; it needs no network."""
+        if isinstance(self.chart, Scene):
+            picture = scenes.html(self.chart.module, self.chart.data, self.chart.height, theme)
+        else:
+            picture = self.painted(theme).to_html(full_html=False, include_plotlyjs=True)
+        return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption))
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
         """In a notebook: the picture, and for who cannot see it the findings."""
+        if isinstance(self.chart, Scene):
+            return {"text/html": scenes.frame(self.html(), self.height), "text/plain": str(self)}
         bundle: dict[str, Any] = self.painted()._repr_mimebundle_()
         return {**bundle, "text/plain": str(self)}
+
+
+def _traces(chart: Chart) -> list[str]:
+    """Each trace of a figure, in a line: its type, name, and how many marks it has."""
+    if isinstance(chart, Scene):
+        return [f"scene {chart.module}: {', '.join(chart.data)}"]
+    return [f"{one.type} {one.name or ''}: {_marks(one)}".replace(" :", ":") for one in chart.data]
+
+
+def _marks(trace: Any) -> str:
+    found = {name: trace[name] for name in ("x", "y", "z", "values") if name in trace and trace[name] is not None}
+    return ", ".join(f"{name} {np.shape(values)}{_range(values)}" for name, values in found.items())
+
+
+def _range(values: Any) -> str:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or not array.size or not np.isfinite(array).any():
+        return ""
+    return f" from {np.nanmin(array):.3g} to {np.nanmax(array):.3g}"
+
+
+def _values(finding: Finding) -> Mapping[str, Any]:
+    """What a finding states, by name."""
+    if isinstance(finding, Statement):
+        return {**finding.values}
+    return {one.name: getattr(finding, one.name) for one in fields(finding)}
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _plain(value: Any) -> Any:
+    """Records, arrays and what else JSON does not know."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def view(function: Callable[P, View]) -> Callable[P, View]:
@@ -148,4 +260,6 @@ def view(function: Callable[P, View]) -> Callable[P, View]:
 
 def _said(value: Any) -> Any:
     """An argument as it is noted: of a model in memory nothing."""
+    if isinstance(value, Reading):
+        return replace(value, model=_said(value.model))
     return None if isinstance(value, tuple) and any(isinstance(part, nn.Module) for part in value) else value

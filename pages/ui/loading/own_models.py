@@ -18,6 +18,7 @@ from pages.ui import fragments, sentences, streamlit_internals, text
 from pages.ui.loading import model_settings, run_models
 from pages.ui.loading.model_settings import Settings
 from pages.ui.work import jobs, progress
+from tfcore.views import kept
 
 MOST = 2  # models kept at a time
 LOOKS = jobs.Jobs(running=2, waiting=8, kept=64, seconds=60.0)
@@ -181,6 +182,7 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> None:
     own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
+        kept.SHELF.clear()
 
 
 def _stop_page(sentence: str) -> None:

@@ -13,7 +13,7 @@ def app():
     import streamlit as st
 
     from pages.ui import controls, fragments, notices, page
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     with notices.whole_run():
         page.begin(FACTS)
@@ -263,7 +263,7 @@ def renaming():
     import streamlit as st
 
     from pages.ui import controls, notices, page
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     page.begin(FACTS)
     n = controls.slider("N", "n", 1, 9, 1)
@@ -319,7 +319,7 @@ def of_all_kinds():
 
     from pages.ui import controls, links, notices, page
     from pages.ui.components import dragging
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     place, kind = st.session_state["at"]
     links.arrive(place)

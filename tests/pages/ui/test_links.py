@@ -45,7 +45,7 @@ def app():
     import streamlit as st
 
     from pages.ui import controls, notices, page
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     page.begin(FACTS)
     st.session_state["got"] = controls.text_area("Text", "text", "default", 20_000)

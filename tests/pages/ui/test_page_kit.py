@@ -9,7 +9,7 @@ from pages.ui import cache
 
 def app():
     from pages.ui import controls, page, text
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     page.begin(FACTS)
     controls.slider("Head", "head", 0, 7, 0)

@@ -14,7 +14,7 @@ def app():
 
     from pages.ui import controls, links, notices, page
     from pages.ui.server import view_menu
-    from tests.pages.plain_facts import FACTS
+    from tests.pages.ui.plain_facts import FACTS
 
     links.arrive("heads")
     with notices.whole_run():

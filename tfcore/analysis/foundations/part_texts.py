@@ -2,16 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
 from tfcore.analysis.one_text import encoded, given_ids
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import Part as Part
 from tfcore.tokenizers.tokenizer import Tokenizer
 
-Part = Literal["encoder", "decoder", "cross"]
 MOST_WEIGHTS = 71_000_000  # of all maps of a part together: 284 MB, for 512 tokens in 270 heads
 LONG = 512  # tokens that a model with more heads reads, where all maps have at most a third as many numbers as itself
 

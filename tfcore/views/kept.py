@@ -1,0 +1,163 @@
+"""Results of measurements, kept by what they are made from: the name of a model, a text, settings.
+
+    reading_of = kept(read_attention, entries=16)
+    reading_of("stories", "Once upon a time")      # runs the model
+    reading_of("stories", "Once upon a time")      # does not
+
+All results together have a bound in bytes, see `Shelf`. They are shared, so nobody may change one: NumPy refuses.
+"""
+
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from tfcore.views.sources import opened
+
+Result = TypeVar("Result", covariant=True)
+MOST = 256 << 20  # bytes of all results, where an application says nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    nbytes: int
+    forget: Callable[[], None]
+
+
+class Shelf:
+    """Results of some functions: where they take too much together, the one used longest ago is let go of.
+
+    Args:
+        most: bytes of all results. The one used last stays, however large it is.
+        factor: for the number of results that each function keeps.
+    """
+
+    def __init__(self, most: int, factor: float = 1.0) -> None:
+        self.resize(most, factor)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
+
+    def resize(self, most: int, factor: float = 1.0) -> None:
+        """Bounds for what is kept from now on."""
+        self._most, self._factor = most, factor
+
+    def used(self, function: str, given: Hashable, result: Any, forget: Callable[[], None], entries: int) -> None:
+        """Note that a result was asked for, and let go of what it leaves no room for.
+
+        Args:
+            function: its name.
+            given: its arguments.
+            forget: lets go of the result.
+            entries: results of this function that are kept, at most, before the factor.
+        """
+        entries = max(1, round(entries * self._factor))
+        with self._lock:
+            if (key := (function, given)) not in self._kept:
+                self._kept[key] = _Kept(nbytes(result), forget)
+            self._kept.move_to_end(key)
+            of_function = [one for one in self._kept if one[0] == function]
+            for one in of_function[: max(0, len(of_function) - entries)]:
+                self._kept.pop(one).forget()
+            while self.nbytes > self._most and len(self._kept) > 1:
+                self._kept.popitem(last=False)[1].forget()
+
+    def clear(self) -> None:
+        """Let go of all results, as where a name has come to mean another model."""
+        with self._lock:
+            while self._kept:
+                self._kept.popitem()[1].forget()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all results."""
+        return sum(one.nbytes for one in self._kept.values())
+
+
+SHELF = Shelf(MOST)
+
+
+class Kept(Protocol[Result]):
+    """A function whose results are kept; of a model it is given the name, or the model and its tokenizer."""
+
+    def __call__(self, *args: Any, **values: Any) -> Result: ...
+
+    def clear(self) -> None: ...
+
+
+def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
+    """A function that keeps its results.
+
+    Args:
+        function: of hashable values; or of `model, tokenizer, ...` or `model, ...`: then what is returned takes a
+            Source in their place. Results for a model that has no name are not kept.
+        entries: results that are kept, at most.
+    """
+    parameters = list(inspect.signature(function).parameters)
+    loaded = len([name for name in parameters[:2] if name in ("model", "tokenizer")])
+    name = f"{function.__module__}.{function.__qualname__}"
+    results: dict[Hashable, Any] = {}
+    making: dict[Hashable, threading.Lock] = {}
+
+    def made(*args: Any, **values: Any) -> Any:
+        found = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)
+        for array in _arrays(found):
+            array.setflags(write=False)
+        return found
+
+    @wraps(function)
+    def keeping(*args: Any, **values: Any) -> Any:
+        if loaded and not isinstance(args[0], str):
+            return made(*args, **values)
+        key = args, tuple(sorted(values.items()))
+        try:
+            with making.setdefault(key, threading.Lock()):  # who asks for the same waits, and need not compute it
+                if (found := results.get(key, making)) is making:
+                    found = results[key] = made(*args, **values)
+        finally:
+            making.pop(key, None)
+        SHELF.used(name, key, found, partial(results.pop, key, None), entries)
+        return found
+
+    result: Any = keeping
+    result.clear = results.clear
+    return result
+
+
+def nbytes(result: Any) -> int:
+    """The bytes of all arrays and tensors in a result, each memory counted once; models count nothing, as they are
+    kept elsewhere."""
+    found: dict[int, int] = {}
+    for part in _parts(result):
+        if isinstance(part, np.ndarray):
+            whole = part
+            while isinstance(whole.base, np.ndarray):
+                whole = whole.base
+            found[whole.ctypes.data] = whole.nbytes
+        else:
+            storage = part.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+    return sum(found.values())
+
+
+def _arrays(result: Any) -> Iterator[np.ndarray]:
+    return (part for part in _parts(result) if isinstance(part, np.ndarray))
+
+
+def _parts(thing: Any) -> Iterator[Any]:
+    """The arrays and tensors in a result."""
+    if isinstance(thing, np.ndarray) or hasattr(thing, "untyped_storage"):
+        yield thing
+    elif isinstance(thing, Mapping):
+        for part in thing.values():
+            yield from _parts(part)
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            yield from _parts(part)
+    elif is_dataclass(thing):
+        for one in fields(thing):
+            yield from _parts(getattr(thing, one.name))
