@@ -131,7 +131,7 @@ interface PartBox {
   label: string
   note: string
   role: string
-  url: string
+  about: string
   marked: boolean
   across: "" | "gives" | "takes"
 }
@@ -139,6 +139,7 @@ interface PartBox {
 interface PartsMapData {
   stacks: { title: string; groups: { title: string; rows: PartBox[][] }[] }[]
   label: string
+  urls?: Record<string, string> // by what parts are about
 }
 
 // ---- river.js: shares are of the state that is explained, which is 1 ----

@@ -5,9 +5,10 @@ import { at, load, place, window } from "./browser.js"
 
 const { draw } = await load("parts_map.js")
 
-const part = (label, more = {}) => ({ label, note: "", role: "query", url: `/${label}`, marked: false, across: "", ...more })
+const part = (label, more = {}) => ({ label, note: "", role: "query", about: label, marked: false, across: "", ...more })
 const DATA = {
   label: "a model",
+  urls: { memory: "/memory", q: "/q", k: "/k", "<b>": "/<b>" },
   stacks: [
     { title: "Encoder", groups: [{ title: "", rows: [[part("memory", { across: "gives" })]] }] },
     { title: "", groups: [{ title: "Block", rows: [[part("q", { note: "(2, 3)" }), part("k", { marked: true })], [part("<b>", { across: "takes" })]] }] },
@@ -76,7 +77,7 @@ test("where nobody is told of a click, there are no links", () => {
 
 test("another model is drawn anew; what is gone leaves nothing", () => {
   const { find, show, end, parentElement } = shown()
-  show({ label: "small", stacks: [DATA.stacks[1]] })
+  show({ ...DATA, label: "small", stacks: [DATA.stacks[1]] })
   assert.deepEqual(find("a").map(a => a.textContent), ["q(2, 3)", "k", "<b>"])
   assert.equal(find(".tf-across").length, 0)
   end()

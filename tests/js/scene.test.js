@@ -8,8 +8,8 @@ const { draw } = await load("parts_map.js")
 const { render, scenes } = await load("scene.js")
 scenes.set("parts_map", Promise.resolve({ draw }))
 
-const part = label => ({ label, note: "", role: "query", url: `/${label}`, marked: false, across: "" })
-const of = label => ({ label, stacks: [{ title: "", groups: [{ title: "", rows: [[part(label)]] }] }] })
+const part = label => ({ label, note: "", role: "query", about: label, marked: false, across: "" })
+const of = label => ({ label, urls: { [label]: `/${label}` }, stacks: [{ title: "", groups: [{ title: "", rows: [[part(label)]] }] }] })
 
 function shown(data = of("q")) {
   const page = place()

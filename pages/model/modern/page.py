@@ -4,11 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.modern import experiments as experiments
+from pages.model.modern.facts import FACTS
 from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
-from pages.ui import cache, controls, links, page, places
+from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
-from pages.ui.components.scene import scene
+from pages.ui.loading import model_map
 from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.model import modernising
@@ -40,18 +41,10 @@ def beside(found: list[Version], step: int) -> None:
                 continue
             st.markdown(f"**{title}:** {NAMES[at]}" if step else f"**{NAMES[at]}**")
             last = found[step - 1].config if at == step and step else None
-            shown = views.change(found[at].config, last, NAMES[at], title)
-            told = scene(shown.chart, key=shown.key, alt=shown.title)
-            if told is not None and isinstance(told.value, int) and (url := views.url_of(shown.result, told.value)):
-                links.go(places.place(url).file, {})
+            model_map.show(views.change(found[at].config, last, NAMES[at], title))
 
 
-page.begin(
-    "What has changed since 2017?",
-    "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
-    "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
-    "since.",
-)
+page.begin(FACTS)
 page.try_this(
     {
         "where it began": {"step": 0},

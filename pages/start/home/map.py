@@ -2,14 +2,11 @@
 
 import streamlit as st
 
-from pages.ui import frame, links, places
+from pages.ui.loading import model_map
 from tfcore.views.model import parts as views
 
 
 def show(name: str) -> None:
     """The map of a model."""
-    shown = views.parts(name)
-    told = frame.show(shown)
-    if told is not None and isinstance(told.value, int) and (url := views.url_of(shown.result, told.value)):
-        links.go(places.place(url).file, {"model": name} if url == "heads" else {})
+    model_map.show(views.parts(name), lambda key: {"model": name} if key == "heads" else {})
     st.caption("Every box leads to the page about it.")

@@ -1,5 +1,5 @@
-// A model drawn as boxes from its text to its prediction, by the browser's own layout; where somebody is told of clicks,
-// each box is a link.
+// A model drawn as boxes from its text to its prediction, by the browser's own layout. Each box that there is a page
+// about is a link, where somebody is told of clicks.
 
 /**
  * @typedef {object} View
@@ -50,7 +50,7 @@ function create(parent) {
 }
 
 /** @param {View} view @param {PartsMapData} data */
-function fill(view, { stacks, label }) {
+function fill(view, { stacks, label, urls }) {
   view.root.setAttribute("aria-label", label)
   view.root.replaceChildren()
   view.ends = {}
@@ -63,7 +63,7 @@ function fill(view, { stacks, label }) {
       if (group.title) html("div", "tf-group-title", frame, group.title)
       for (const row of group.rows) {
         const line = html("div", "tf-row", frame)
-        for (const part of row) box(view, line, part, count++)
+        for (const part of row) box(view, line, part, count++, urls?.[part.about])
       }
     }
   }
@@ -93,16 +93,19 @@ function join({ root, ends: { gives, takes } }) {
   root.append(made)
 }
 
-/** @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index */
-function box(view, line, { label, note, role, url, marked, across }, index) {
-  const tell = view.tell
+/**
+ * @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index
+ * @param {string} [url] of the page about it
+ */
+function box(view, line, { label, note, role, marked, across }, index, url) {
+  const tell = url === undefined ? undefined : view.tell
   const link = /** @type {HTMLAnchorElement} */ (html(tell ? "a" : "span", marked ? "tf-part-box tf-marked" : "tf-part-box", line))
   if (across) view.ends[across] = link
   link.style.setProperty("--own", `var(--role-${role})`)
   html("span", "tf-part-label", link, label)
   if (note) html("span", "tf-part-note", link, note)
   if (!tell) return
-  link.href = url
+  link.href = url ?? ""
   link.onclick = event => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return // a new window is the browser's
     event.preventDefault()

@@ -53,7 +53,6 @@ def boxes(found: Sequence[Stack], label: str) -> Scene:
     return Scene(module="parts_map", data={"stacks": [asdict(one) for one in found], "label": label}, height=ROW * rows)
 
 
-def url_of(found: Sequence[Stack], index: int) -> str | None:
-    """The address of the page about a part, by its place in reading order; None where there is none."""
-    urls = [part.url for stack in found for group in stack.groups for row in group.rows for part in row]
-    return urls[index] if 0 <= index < len(urls) else None
+def about(found: Sequence[Stack]) -> list[str]:
+    """Which page is about each part, in reading order."""
+    return [part.about for stack in found for group in stack.groups for row in group.rows for part in row]

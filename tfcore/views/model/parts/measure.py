@@ -25,7 +25,7 @@ class Part:
         label: what the part is called.
         note: a few words under it, such as its shape.
         role: its colour role.
-        url: address of the page about it.
+        about: which page is about it, for who has pages.
         marked: stands out.
         across: "gives" or "takes", of the two boxes between which an arrow leads from one stack to the other.
     """
@@ -33,7 +33,7 @@ class Part:
     label: str
     note: str
     role: str
-    url: str
+    about: str
     marked: bool = False
     across: Literal["", "gives", "takes"] = ""
 
@@ -59,7 +59,7 @@ def stacks(config: ModelConfig) -> list[Stack]:
     if config.architecture != "encoder-decoder":
         return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
     note = f"{config.d_model} values per token"
-    state = Group(rows=((Part("Encoder states", note, "residual", "architectures", across="gives"),),))
+    state = Group(rows=((Part("Encoder states", note, "residual", "encoder states", across="gives"),),))
     return [
         Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
         Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
@@ -82,7 +82,7 @@ def start(config: ModelConfig) -> Group:
         rows=(
             (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
             (
-                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "tokens"),
+                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
                 Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
             ),
         )
@@ -95,18 +95,18 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     attention = (
         Part("Attention", _attention_note(config), "query", "attention"),
         Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
-        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "masks"),
+        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
     )
     halves: list[tuple[Part, ...]] = [attention]
     if looks_across:
-        halves.append((Part("Cross-attention", "to the encoder states", "key", "architectures", across="takes"),))
+        halves.append((Part("Cross-attention", "to the encoder states", "key", "cross-attention", across="takes"),))
     if config.experts is not None:
         experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
-        halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))
+        halves.append((Part("Mixture of experts", experts, "feedforward", "experts"),))
     elif config.ff_size:
         biases = ", biases" if config.bias else ""
         note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
-        halves.append((Part("Feed-forward", note, "feedforward", "feedforward"),))
+        halves.append((Part("Feed-forward", note, "feedforward", "feed-forward"),))
     if config.parallel:
         halves = [tuple(one for half in halves for one in half)]
     rows = [row for half in halves for row in _sublayer(config, half)]
@@ -129,9 +129,9 @@ def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, 
 
     def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
         there = config.norm_placement in placements
-        return [(Part(NORMS[config.norm], where, "norm", "normalisation"),)] if there else []
+        return [(Part(NORMS[config.norm], where, "norm", "norm"),)] if there else []
 
-    add = (Part("+ input", "residual connection", "residual", "residuals"),)
+    add = (Part("+ input", "residual connection", "residual", "residual connection"),)
     first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
     return [*first, parts, *inside, add, *norm("of the sum", "post")]
 
@@ -140,9 +140,9 @@ def end(config: ModelConfig) -> Group:
     """From the last vectors to the prediction."""
     rows = []
     if config.norm_placement != "post":
-        rows.append((Part(NORMS[config.norm], "final norm", "norm", "normalisation"),))
+        rows.append((Part(NORMS[config.norm], "final norm", "norm", "norm"),))
     tied = "tied to the embedding" if config.tie_embeddings else "not tied"
-    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "stream"),))
-    url = "architectures" if config.architecture == "encoder" else "generation"
-    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", url),))
+    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "unembedding"),))
+    about = "masked tokens" if config.architecture == "encoder" else "next token"
+    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", about),))
     return Group(rows=tuple(rows))
