@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inference.quantisation import choices
+from pages.inference.quantisation.facts import FACTS
 from pages.ui import cache, controls, head_links, notices, page, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
@@ -444,23 +445,17 @@ def timed() -> None:
         )
 
 
-# key in the address: (name, what draws it); each is computed and sent only when it is looked at
-SECTIONS: dict[str, tuple[str, Callable[[], None]]] = {
-    "row": ("One row", one_row),
-    "errors": ("By layer", by_layer),
-    "outliers": ("Outliers", outliers),
-    "loss": ("Loss", loss),
-    "block": ("GGUF", gguf),
-    "cache": ("KV cache", cached),
-    "timed": ("Timed here", timed),
+# what draws each section, computed and sent only when it is looked at
+SECTIONS: dict[str, Callable[[], None]] = {
+    "row": one_row,
+    "errors": by_layer,
+    "outliers": outliers,
+    "loss": loss,
+    "block": gguf,
+    "cache": cached,
+    "timed": timed,
 }
 FIRST = choices.first_model()
 
-page.begin(
-    "What is lost with fewer bits?",
-    "Quantisation stores weights, activations and caches on a coarse grid: less memory, some error. Where the error "
-    "falls, and what it does to the loss, depends on **what shares a scale**.",
-    {"model": FIRST} if FIRST != models.DEFAULT else {},
-)
-look = controls.sections("Look at", "look", list(SECTIONS), "row", {key: name for key, (name, _) in SECTIONS.items()})
-SECTIONS[look][1]()
+page.begin(FACTS, always={"model": FIRST} if FIRST != models.DEFAULT else {})
+SECTIONS[controls.sections(FACTS.sections)]()

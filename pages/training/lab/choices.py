@@ -243,7 +243,7 @@ PICTURES: dict[str, tuple[str, Callable[[LabSpec, Seen | None, list[str]], None]
 def changes(spec: LabSpec | str, seen: Seen | None, mine: list[str]) -> None:
     """The section."""
     names = {key: name for key, (name, _) in PICTURES.items()}
-    chosen = controls.sections("What changes with the", "choice", list(PICTURES), "schedule", names)
+    chosen = controls.segmented("What changes with the", "choice", list(PICTURES), "schedule", names, named=False)
     if isinstance(spec, str):
         st.info("These settings cannot be trained, so there is nothing to show: the reason stands beside them.")
     else:
