@@ -20,8 +20,8 @@ from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_
 from tfcore.analysis.inside.logit_attribution import check_model
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
-from tfcore.analysis.one_text import piece_of
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

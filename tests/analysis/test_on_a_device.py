@@ -23,11 +23,11 @@ from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_a
 from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
 from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.analysis.inside.residual_stream import stages
-from tfcore.analysis.one_text import next_logits
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.loading.tuned_lenses import load_tuned_lens
+from tfcore.measures.one_text import next_logits
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 from tfcore.training.lora import add_lora_, merge_lora_

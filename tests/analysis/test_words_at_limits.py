@@ -29,13 +29,12 @@ from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
-from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
 from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.compression import FAR, LEAST, Familiarity, unigram
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
-from tfcore.analysis.training.entropy import cross_entropy, entropy, token_loss
+from tfcore.analysis.training.entropy import token_loss
 from tfcore.analysis.training.law_curves import DueToSizeAndData
 from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
@@ -43,6 +42,8 @@ from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+from tfcore.measures.information import cross_entropy, entropy
+from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

@@ -26,10 +26,10 @@ from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.logit_attribution import contributions
-from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.training.law_curves import law_curves
 from tfcore.analysis.training.preference import BETAS
 from tfcore.analysis.training.scaling_laws import LAWS, named_law
+from tfcore.measures.one_text import first_tokens
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences

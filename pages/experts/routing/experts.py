@@ -8,10 +8,10 @@ from pages.experts.routing import experiments, reading
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis import quantities
 from tfcore.analysis.experts import expert_scan
 from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order
 from tfcore.analysis.experts.routing_findings import expert_in_text, token_titles
+from tfcore.measures import quantities
 
 HEIGHT = 430
 BY: dict[Order, str] = {"share": "routing consistency", "work": "share of its load"}

@@ -23,7 +23,6 @@ from tfcore.analysis.foundations.part_texts import Part, text_ids
 from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
 from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
 from tfcore.analysis.foundations.score_writers import stream_pass
-from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.foundations.head_map import kind_map, value_map
 from tfcore.figures.foundations.head_portrait import TOKENS, first_drawn
 from tfcore.figures.foundations.head_portrait import portrait as draw_portrait
@@ -33,6 +32,7 @@ from tfcore.figures.foundations.score_parts import pairs_figure, score_matrix
 from tfcore.figures.shown import Shown
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -11,11 +11,12 @@ from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, large_models, live
-from tfcore.analysis.inference import cached_generation, fragmentation, kv_cache, serving
+from tfcore.analysis.inference import cached_generation, fragmentation, serving
 from tfcore.analysis.inference.cached_generation import BothWays, Exactness
 from tfcore.analysis.inference.paged_memory import Traffic
 from tfcore.analysis.inference.serving import Model, Service
-from tfcore.analysis.quantities import amount
+from tfcore.measures import kv_bytes
+from tfcore.measures.quantities import amount
 from tfcore.views.inference import kv_cache as views
 
 CHARACTERS = 1_000  # of a prompt
@@ -241,7 +242,7 @@ def choose_service(chosen: Model, users: int, tokens: int, gpus: int, memory: in
     parallel = controls.select(
         "Tensor parallelism",
         "parallel",
-        kv_cache.even_parts(gpus),
+        kv_bytes.even_parts(gpus),
         min(4, gpus),
         help="GPUs that share one copy of the weights",
     )
@@ -249,7 +250,7 @@ def choose_service(chosen: Model, users: int, tokens: int, gpus: int, memory: in
     kept = choices.choose_precision("Data type of the cache", "precision")
     filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
     in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
-    shape = kv_cache.shared(chosen.shape, sharing)
+    shape = kv_bytes.shared(chosen.shape, sharing)
     return Service(
         parameters=serving.regrouped(chosen.parameters, chosen.shape, shape, chosen.kv_head),
         kv_head=chosen.kv_head,

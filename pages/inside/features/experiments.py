@@ -16,13 +16,13 @@ from tfcore.analysis.inside.features.of_text import (
 )
 from tfcore.analysis.inside.features.one_feature import FeaturePromotion, feature_fires, feature_neighbours, token_words
 from tfcore.analysis.inside.interventions import compared_tokens, prediction_change
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.token_text import plotly_escape, shorten, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.dictionary_training import cosine_figure, quality_figure
 from tfcore.figures.inside.features import feature_map, histogram_figure, map_height, neighbours_figure
 from tfcore.figures.inside.interventions import before_after
 from tfcore.figures.shown import Shown
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.token_text import plotly_escape, shorten, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary

@@ -15,7 +15,7 @@ from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside.features import grown, quality
 from tfcore.analysis.inside.features.grown import DictionaryMoment
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries as growing
 from tfcore.training.dictionaries import InTraining
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, Grown, grow_dictionary

@@ -18,8 +18,8 @@ from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import induction_findings as findings
 from tfcore.analysis.inside import induction_heads as analysis
 from tfcore.analysis.inside.induction_heads import Copying, HeadKinds, Place, listed
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import tick_labels
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import tick_labels
 from tfcore.training.repeated_rows import training_note
 
 CHARACTERS = 2_000  # of a text

@@ -9,7 +9,7 @@ from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside import phase_change
 from tfcore.analysis.inside.phase_change import Moment
-from tfcore.analysis.quantities import counted
+from tfcore.measures.quantities import counted
 from tfcore.training.growing import GrowConfig, grow
 
 TRY = {

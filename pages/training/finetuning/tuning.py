@@ -11,7 +11,6 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.quantities import amount, whole
 from tfcore.analysis.training.fine_tuning import (
     METHODS,
     RANKS,
@@ -23,6 +22,7 @@ from tfcore.analysis.training.fine_tuning import (
     lora_parameters,
     tuning_cost,
 )
+from tfcore.measures.quantities import amount, whole
 from tfcore.training import finetuning
 from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
 

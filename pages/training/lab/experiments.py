@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from tfcore.analysis.token_text import plotly_escape, tick_labels
 from tfcore.analysis.training.training_choices import (
     DECAYED,
     MOVED,
@@ -47,6 +46,7 @@ from tfcore.figures.training.training_runs import (
     right_shares_figure,
     run_figure,
 )
+from tfcore.measures.token_text import plotly_escape, tick_labels
 from tfcore.training.lab.choices import DECAY, MOST_RATE, WARM
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 
-from tfcore.analysis.model.flop_count import RuleError, rule_errors
 from tfcore.analysis.training import over_training
 from tfcore.analysis.training.compute_budget import SIZES, budget_split, iso_flops, optima, optimum, rule_ratios, splits
 from tfcore.analysis.training.known_models import MODELS, ratio_range, size_range
@@ -18,6 +17,7 @@ from tfcore.figures.training.ladder import ladder_figure, residuals_figure
 from tfcore.figures.training.over_training import extra_loss_figure, lifetime_figure
 from tfcore.figures.training.scaling import iso_flops_figure, law_figure, ratios_figure
 from tfcore.figures.training.training_cost import days_figure, rule_figure
+from tfcore.measures.flop_count import RuleError, rule_errors
 from tfcore.presets import PRESETS
 from tfcore.training import ladder
 

@@ -30,9 +30,9 @@ from tfcore.analysis.foundations.attention_maps import (
 )
 from tfcore.analysis.foundations.heads import score_heads
 from tfcore.analysis.foundations.part_texts import longest_text, parts
-from tfcore.analysis.model.translation import source_ids, written
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import load
+from tfcore.measures.translation import source_ids, written
 
 
 @pytest.mark.parametrize("length", [1, 2, 13, 32])

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcore import presets
-from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
 from tfcore.analysis.inference.serving import (
     ENDLESS,
     Budget,
@@ -23,7 +22,8 @@ from tfcore.analysis.inference.serving import (
     remedy_names,
     user_bytes,
 )
-from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
+from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_shape, shared
+from tfcore.measures.parameter_count import built_parameters, kv_head_parameters, parameters
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 USER = 85_899_345_920

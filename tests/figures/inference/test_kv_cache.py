@@ -7,10 +7,10 @@ from tests.small import config
 from tfcore.analysis.inference.cached_generation import BothWays, cache_work
 from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
 from tfcore.analysis.inference.serving import Budget
-from tfcore.analysis.quantities import scale
 from tfcore.figures import theme
 from tfcore.figures.inference import cache_sizes, cache_steps, paged_memory
 from tfcore.figures.inference.cache_sizes import Size
+from tfcore.measures.quantities import scale
 
 WORK = cache_work(config(), 4, 12)
 STEPS = [BothWays(i, 0.01, 0.02 + i / 100, 1e-6, True) for i in range(7)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
 from tfcore.analysis.training.compute_budget import at_size, iso_flops, optimum, splits
 from tfcore.analysis.training.ladder_fit import LadderFit
@@ -16,6 +15,7 @@ from tfcore.figures.training import ladder as ladder_figures
 from tfcore.figures.training import over_training as over_figures
 from tfcore.figures.training import scaling
 from tfcore.figures.training import training_cost as cost_figures
+from tfcore.measures.flop_count import RuleError
 
 LAW = LAWS["refit"]
 CURVES = iso_flops(LAW, [5.76e23, 1e18, 1e24], np.logspace(6.5, 13.5, 40))

@@ -14,9 +14,9 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
 from tfcore.analysis.inference.cached_generation import cache_work
-from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
 from tfcore.analysis.inference.paged_memory import NEVER, TOKEN, Traffic, compare
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
+from tfcore.measures.parameter_count import parameters
 
 opened = partial(visits.opened, "inference/kv_cache/page.py")
 sized = partial(opened, part="Cache size")

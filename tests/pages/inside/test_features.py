@@ -14,7 +14,7 @@ from tests.pages.visits import run
 from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
 from tfcore.analysis.inside.interventions import effect
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import frozen_norm, unembedding
-from tfcore.analysis.one_text import one_text, piece_of
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text, piece_of
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.analysis.block import pitfall_tasks as tasks
-from tfcore.analysis.statistics import ratio
 from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
@@ -19,6 +18,7 @@ from tfcore.generation.generate import generate
 from tfcore.initialise import initialise
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.masks import bidirectional
+from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.norms import NoNorm, Norm
 

@@ -13,9 +13,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 FILE = "experts.safetensors"

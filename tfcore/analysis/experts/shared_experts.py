@@ -9,9 +9,9 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import next_losses, run_each
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 SHARED = "blocks.*.mlp.shared_out"

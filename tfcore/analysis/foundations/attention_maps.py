@@ -13,9 +13,9 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.analysis.foundations.heads import HeadScores, Place, score_cross, score_heads
 from tfcore.analysis.foundations.part_texts import Part, parts, text_ids
-from tfcore.analysis.largest import first_largest
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import shorten, visible
+from tfcore.measures.largest import first_largest
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.heads import HeadScores, score_cross, score_heads
-from tfcore.analysis.token_text import shorten, visible
+from tfcore.measures.token_text import shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 LETTERS = 12  # of a token in a sentence

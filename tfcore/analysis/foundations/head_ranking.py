@@ -16,8 +16,8 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.heads import HeadScores, Place, induction_scores, mean_scores
 from tfcore.analysis.foundations.part_texts import Part
-from tfcore.analysis.largest import first_largest
-from tfcore.analysis.token_text import shorten, visible
+from tfcore.measures.largest import first_largest
+from tfcore.measures.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.tokenizers.vocabulary import is_read

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
-from tfcore.analysis.one_text import encoded, given_ids
 from tfcore.config import ModelConfig
+from tfcore.measures.one_text import encoded, given_ids
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.translation import ends_with_separator, source_ids, written
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

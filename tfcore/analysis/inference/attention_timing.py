@@ -13,12 +13,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import counted, prefixed
 from tfcore.attention import attention_scores, attention_weights, weighted_values
 from tfcore.checks import check_whole
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
+from tfcore.measures.precision import stored_bytes
+from tfcore.measures.quantities import counted, prefixed
 
 try:  # torch's own record of every allocation of this thread; not a public name, so it may go
     from torch._C._profiler import _ExperimentalConfig

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, SHORT, STRANDED, TOKEN, MemoryRun, Policy
-from tfcore.analysis.quantities import counted
+from tfcore.measures.quantities import counted
 
 
 @dataclass(frozen=True, slots=True)

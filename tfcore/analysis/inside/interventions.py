@@ -19,11 +19,11 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

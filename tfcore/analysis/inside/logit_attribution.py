@@ -16,12 +16,12 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.linear import linear
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Output, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -13,11 +13,11 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import check_model, unembedding
 from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.token_text import label, visible
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.linear import linear
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantities import counted
+from tfcore.measures.token_text import label, visible
 from tfcore.model import Transformer
 
 KEPT = 5  # top predictions kept at each stage and position

@@ -13,7 +13,7 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.circuits import compositions, head_weights
 from tfcore.analysis.inside.induction_heads import STRONG, copying, random_rows, twice
-from tfcore.analysis.training.text_loss import position_losses
+from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 
 SHOWN = 24  # random tokens of one copy in the attention maps

@@ -15,11 +15,11 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import next_losses
 from tfcore.analysis.inside.quantities import logits_of
 from tfcore.analysis.inside.shared_layers import plain_run, runs_by_layer
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 Measure = Literal["norm", "cosine"]

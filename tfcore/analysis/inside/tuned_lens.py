@@ -13,9 +13,9 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_lens import EMBEDDED, lens_logits, stage_states
 from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.measures.quantities import counted
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 LISTED = 9  # stages up to which a sentence gives the divergence after each

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import cache_shape
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import blank
+from tfcore.measures.kv_bytes import cache_shape
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, transformer_base
 

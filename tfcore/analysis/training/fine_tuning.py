@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.memory_use import MOMENTS
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import amount, span, whole
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import GATED, ModelConfig
+from tfcore.measures.memory_use import MOMENTS
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.precision import stored_bytes
+from tfcore.measures.quantities import amount, span, whole
 
 Method = Literal["full", "last", "lora"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.training.entropy import entropy
 from tfcore.analysis.training.training_runs import Curves
+from tfcore.measures.information import entropy
 
 PLAIN = "sgd without momentum"
 SCHEDULES = {"cosine": "cosine", "inverse_sqrt": "inverse square root", "constant": "constant"}

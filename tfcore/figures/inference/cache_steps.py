@@ -9,10 +9,10 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork
-from tfcore.analysis.quantities import scale
 from tfcore.figures.block.normalisation import heading
 from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.theme import base_layout, build
+from tfcore.measures.quantities import scale
 
 WITHOUT, WITH = ("without", "@cat1", "diamond"), ("with the cache", "@cat3", "circle")
 NEIGHBOURS = 9  # of which the line through the measured times is the median

@@ -12,8 +12,8 @@ from tfcore.analysis.inference.quantisation.activations import ActivationScheme,
 from tfcore.analysis.inference.quantisation.cache_bits import Axis, CacheScheme, cache_edits
 from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
 from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
-from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.training import data
 from tfcore.training.ladder import add_row, read_table, rows_of

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
 from tfcore.analysis.inference.quantisation.cache_bits import (
     CacheScheme,
     ChannelSpread,
@@ -17,6 +16,7 @@ from tfcore.analysis.inference.quantisation.cache_bits import (
     rounded_cache_bytes,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 
 IDS = [3, 14, 15, 9, 2, 6, 5]
 TEXT = "Once upon a time there was a little dog named Max."

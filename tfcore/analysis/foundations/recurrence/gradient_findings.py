@@ -8,7 +8,7 @@ import numpy as np
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.gradients import Arriving
 from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, Kind
-from tfcore.analysis.quantities import compact, power
+from tfcore.measures.quantities import compact, power
 
 AGREED = 1e-12  # relative; what is less is rounding, and differs from machine to machine
 FROM = 1  # steps back: the last token itself is left out of rates

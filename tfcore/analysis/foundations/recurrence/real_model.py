@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.gradients import by_distance, embedding_gradients
-from tfcore.analysis.quantities import compact
+from tfcore.measures.quantities import compact
 from tfcore.model import Transformer
 
 SEQ = 64  # tokens of a window

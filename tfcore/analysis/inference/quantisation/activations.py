@@ -12,8 +12,8 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import quantise_absmax
 from tfcore.analysis.inference.quantisation.weights import percent
-from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import first_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,15 +10,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
 from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors, text_vectors
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
 from tfcore.analysis.inference.quantisation.weights import percent, relative_error
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.quantities import both
-from tfcore.analysis.statistics import ratio
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes, cache_shape
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.quantities import both
+from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -9,11 +9,11 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.capture import layer_of
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 

@@ -13,9 +13,9 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.feature_scan import FeatureScan, load_feature_scan
 from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_title
 from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, substitute
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 ROWS = 8  # texts of equal length that are read at once

@@ -6,8 +6,8 @@ import numpy as np
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.feature_scan import FeatureScan
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.token_text import visible
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 ONE_TOKEN = 0.9  # share of the firings of a feature that are on one token

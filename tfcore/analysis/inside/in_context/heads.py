@@ -16,7 +16,7 @@ from tfcore.analysis.inside.induction_heads import Place, copying_of_random_rows
 from tfcore.analysis.inside.interventions import Part, edits_for
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
-from tfcore.analysis.statistics import rank_correlation
+from tfcore.measures.statistics import rank_correlation
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.analysis.model.shapes import EXPERTS
 from tests.small import config
 from tests.valid import configs
-from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters, rule_of_thumb
+from tfcore.measures.parameter_count import built_parameters, kv_head_parameters, parameters, rule_of_thumb
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, gpt2_small
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.statistics import colour_end, correlation, ratio, t_quantile, wilson
+from tfcore.measures.statistics import colour_end, correlation, ratio, t_quantile, wilson
 
 
 def test_a_part_by_nothing_is_none_of_it():

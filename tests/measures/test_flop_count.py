@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from tests.analysis.model.shapes import BERT, EXPERTS, TWO
 from tests.small import config, ids
 from tfcore import presets
-from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost, visible_pairs
-from tfcore.analysis.model.parameter_count import layers
+from tfcore.measures.flop_count import flops, length_cost, sequence_cost, visible_pairs
+from tfcore.measures.parameter_count import layers
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import gpt2_small, llama_7b

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.model.masked_tokens import SHARE, fill_masked, filled, guesses, mask_id, with_blanks
-from tfcore.analysis.model.translation import source_ids
+from tfcore.measures.masked_tokens import SHARE, fill_masked, filled, guesses, mask_id, with_blanks
+from tfcore.measures.translation import source_ids
 from tfcore.model import Output
 from tfcore.tokenizers.tokenizer import BPETokenizer
 

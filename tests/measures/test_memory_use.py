@@ -5,9 +5,9 @@ import torch
 
 from tests.analysis.model.shapes import BERT, CLASSIC, EXPERTS, TWO
 from tests.small import config, ids
-from tfcore.analysis.model.memory_use import memory
-from tfcore.analysis.model.parameter_count import layers, parameters
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures.memory_use import memory
+from tfcore.measures.parameter_count import layers, parameters
 from tfcore.model import Transformer
 
 EXPLICIT = ("*attn.pattern",)  # captured, so that attention is not fused

@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.text_pieces import cut_text
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.statistics import ratio
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
+from tfcore.measures.one_text import one_text
+from tfcore.measures.statistics import ratio
+from tfcore.measures.token_pieces import cut_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 

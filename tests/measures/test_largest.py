@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tfcore.analysis.foundations.attention_maps import strongest_key
 from tfcore.analysis.foundations.attention_steps import closest_tokens
 from tfcore.analysis.foundations.head_ranking import strongest_look, strongest_pair
-from tfcore.analysis.largest import first_largest
+from tfcore.measures.largest import first_largest
 
 NEXT = float(np.nextafter(np.float32(0.8), np.float32(1)))
 

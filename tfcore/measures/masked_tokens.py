@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.statistics import ratio
+from tfcore.measures.one_text import one_text
+from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 

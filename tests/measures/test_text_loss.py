@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.training.text_loss import bits_per_byte, every_next, first_explained, next_tokens, surprisal, top
+from tfcore.measures.text_loss import bits_per_byte, every_next, first_explained, next_tokens, surprisal, top
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.quantities import (
+from tfcore.measures.quantities import (
     amount,
     both,
     compact,

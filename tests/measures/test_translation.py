@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
 from tests import small
-from tfcore.analysis.model.translation import (
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.measures.translation import (
     Linked,
     alignment_accuracy,
     chrf,
@@ -19,7 +20,6 @@ from tfcore.analysis.model.translation import (
     translate,
     writing,
 )
-from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 WORDS = st.lists(st.sampled_from(["le", "chat", "est", "assis", "l'été", "où ?", "a", "ça !"]), max_size=8)

@@ -1,9 +1,8 @@
 """How many parameters a model has, and where: arithmetic from its config, and the model itself to compare with."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import GATED, ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.model import Transformer
@@ -54,34 +53,6 @@ class Layer:
         return 1 + self.cross + (self.mixture or self.plain)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedSizes(Finding):
-    """The sizes of BERT's published classes: which heads one counts is what they differ in.
-
-    Args:
-        masked: with the head that predicts masked tokens and without the pooler: `transformers.BertForMaskedLM`.
-        mlm_head: parameters of that head.
-        base: with the pooler and without any head: `transformers.BertModel`.
-        pooler: parameters of the pooler, d^2 + d.
-        checkpoint: with the pooler and both heads, that for next-sentence prediction too (2 d + 2, it reads the
-            pooler): `transformers.BertForPreTraining`, which is what was published.
-    """
-
-    masked: int
-    mlm_head: int
-    base: int
-    pooler: int
-    checkpoint: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"BertForMaskedLM: {self.masked:,}, {self.mlm_head:,} of them the masked language model's head. BertModel: "
-            f"{self.base:,}, without heads, {self.pooler:,} of them the pooler. The published checkpoint, with the "
-            f"head for next-sentence prediction too: {self.checkpoint:,}."
-        )
-
-
 def parameters(config: ModelConfig) -> ParameterCount:
     """Count the parameters of a config's model.
 
@@ -130,16 +101,6 @@ def layers(config: ModelConfig) -> list[Layer]:
 def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     """Weights of a feed-forward layer or expert: up and down, and the gate's where there is one."""
     return (3 if config.activation in GATED else 2) * config.d_model * d_ff
-
-
-def published_sizes(config: ModelConfig) -> PublishedSizes | None:
-    """The sizes quoted of such an encoder (arXiv:1810.04805, section 3.1); None of other models."""
-    if config.head != "mlm":
-        return None
-    masked, d = parameters(replace(config, pooler=False)), config.d_model
-    head, pooler, next_sentence = masked.by_component["mlm head"], d * d + d, 2 * d + 2
-    base = masked.total - head + pooler
-    return PublishedSizes(masked.total, head, base, pooler, base + head + next_sentence)
 
 
 def rule_of_thumb(config: ModelConfig) -> int:

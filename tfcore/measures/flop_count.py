@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.model.parameter_count import EMBEDDINGS, Layer, feed_forward_weights, layers, parameters
-from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
+from tfcore.measures.parameter_count import EMBEDDINGS, Layer, feed_forward_weights, layers, parameters
+from tfcore.measures.precision import stored_bytes
 from tfcore.presets import gpt2_small
 
 Pairs = Literal["all", "visible"]

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
-from tfcore.analysis.model.flop_count import lengths
-from tfcore.analysis.model.parameter_count import Layer, layers, parameters
-from tfcore.analysis.precision import Dtype, stored_bytes
 from tfcore.config import GATED, ModelConfig
+from tfcore.measures.flop_count import lengths
+from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.parameter_count import Layer, layers, parameters
+from tfcore.measures.precision import Dtype, stored_bytes
 
 Optimizer = Literal["adamw", "momentum", "sgd"]
 Kernel = Literal["fused", "explicit"]

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tfcore.analysis.token_text import plotly_escape, shorten, visible, visible_character
+from tfcore.measures.token_text import plotly_escape, shorten, visible, visible_character
 
 
 @pytest.mark.parametrize(

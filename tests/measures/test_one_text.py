@@ -6,9 +6,9 @@ from streamlit.testing.v1 import AppTest
 import tfcore
 from tests.small import model as small
 from tfcore.analysis.foundations.part_texts import text_ids
-from tfcore.analysis.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families.settings import Settings
+from tfcore.measures.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 
