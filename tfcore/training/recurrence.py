@@ -15,7 +15,7 @@ from tfcore.analysis.foundations.recurrence.gradients import ROWS as GRADIENT_RO
 from tfcore.analysis.foundations.recurrence.gradients import Arriving, arriving
 from tfcore.analysis.foundations.recurrence.networks import KINDS, Network, NetworkConfig, logits_of, network
 from tfcore.analysis.foundations.recurrence.recall import TOKENS, recall_rows
-from tfcore.analysis.inference.attention_timing import on_cpu
+from tfcore.measures.timing import on_cpu
 from tfcore.training.data import IGNORE
 from tfcore.training.lab.recipes import own_text
 from tfcore.training.lab.spec import LabSpec

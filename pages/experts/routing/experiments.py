@@ -6,8 +6,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore import load
-from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order, count_text, preferred, specialisation
 from tfcore.analysis.experts.expert_sizes import ExpertSizes, LayerOfExperts, active_parameters
+from tfcore.analysis.experts.expert_tokens import ExpertTokens, Order, count_text, preferred, specialisation
 from tfcore.analysis.experts.routing_findings import (
     equal_tokens,
     first_experts,
@@ -29,6 +29,7 @@ from tfcore.figures.experts.routing import load_figure, overview_figure, preferr
 from tfcore.figures.experts.routing_rules import loss_changes_figure, sweep_figure
 from tfcore.figures.experts.shared_experts import missed_figure, share_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.expert_scan import ExpertScan
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer

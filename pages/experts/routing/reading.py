@@ -9,11 +9,11 @@ from pages.ui import cache, controls, fragments, notices, text
 from pages.ui.loading import models
 from pages.ui.reading import say_nothing_read, text_box
 from tfcore import shipped
-from tfcore.analysis.experts.expert_scan import ExpertScan, load_scan
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
 from tfcore.measures import one_text
+from tfcore.measures.expert_scan import ExpertScan, load_scan
 from tfcore.measures.one_text import FirstTokens
 
 PAPERS = (

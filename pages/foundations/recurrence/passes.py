@@ -14,7 +14,7 @@ from pages.ui.work import jobs, live
 from tfcore.analysis.foundations.recurrence import networks, passes
 from tfcore.analysis.foundations.recurrence.networks import KINDS
 from tfcore.analysis.foundations.recurrence.passes import PassConfig, Passes
-from tfcore.analysis.inference.attention_timing import on_cpu
+from tfcore.measures.timing import on_cpu
 
 HEIGHT = 400
 RUNS = {"kept": "kept", "now": "here, now"}

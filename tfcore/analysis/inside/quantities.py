@@ -12,7 +12,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import first_tokens, next_logits, one_text
 from tfcore.measures.statistics import colour_end
 from tfcore.measures.token_text import visible

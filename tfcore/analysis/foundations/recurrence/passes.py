@@ -11,8 +11,8 @@ import torch
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, Kind, NetworkConfig, logits_of, network
-from tfcore.analysis.inference.attention_timing import milliseconds, on_cpu
 from tfcore.checks import check_whole
+from tfcore.measures.timing import milliseconds, on_cpu
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 VOCABULARY = 28

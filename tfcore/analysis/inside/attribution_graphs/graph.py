@@ -17,10 +17,10 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import next_logits, one_text
 from tfcore.model import NO_LOGITS, Transformer
 

@@ -10,26 +10,22 @@ from safetensors.numpy import load_file
 
 from tests import small
 from tfcore import shipped
-from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import (
-    PADDING,
+from tfcore.analysis.experts.expert_tokens import (
     ExpertTokens,
     Preferred,
     Specialisation,
     TokenDecides,
     count_text,
     excerpt_title,
-    load_scan,
     preferred,
-    routing_accuracy,
-    save_scan,
-    scan,
     scanned_share,
     specialisation,
     token_decides,
 )
 from tfcore.analysis.experts.text_routing import route
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
+from tfcore.measures import expert_scan
+from tfcore.measures.expert_scan import PADDING, load_scan, routing_accuracy, save_scan, scan
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training import measures
 from tfcore.training.recipes import RECIPES, experts

@@ -8,13 +8,13 @@ import torch
 
 from tests.cards import STORIES, measured
 from tests.small import ids, model
-from tfcore.analysis.block.neuron_scan import SETTLED, cut_documents
-from tfcore.analysis.inside.features.feature_scan import TEXTS, load_feature_scan, save_feature_scan, scan_features
-from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.loading.transcoders import Transcoders, load_transcoders
+from tfcore.measures.dictionaries.feature_scan import TEXTS, load_feature_scan, save_feature_scan, scan_features
+from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
+from tfcore.measures.neuron_scan import SETTLED, cut_documents
 
 SHAPE = {"d_model": 24, "n_features": 50, "top_k": 5}
 
@@ -122,7 +122,7 @@ def test_the_scan_finds_what_a_plain_search_finds(scanned):
 
 def test_a_kept_scan_comes_back(scanned, tmp_path, monkeypatch):
     _, found = scanned
-    monkeypatch.setattr("tfcore.analysis.inside.features.feature_scan.PRETRAINED", tmp_path)
+    monkeypatch.setattr("tfcore.measures.dictionaries.feature_scan.PRETRAINED", tmp_path)
     save_feature_scan(tmp_path / "small" / "transcoders", found, "ours")
     again = load_feature_scan("small")
     np.testing.assert_array_equal(again.window, found.window)

@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 SCAN_FILE = "neurons.safetensors"
@@ -142,3 +143,44 @@ def load_neuron_scan(name: str) -> NeuronScan:
         raise CheckpointError(
             f"{path} cannot be read: {error}; `python -m tfcore.training neurons` makes it"
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A text in which a neuron has one of its largest activations.
+
+    Args:
+        ids: its tokens.
+        peak: where the neuron is most active.
+        values: the neuron's activation at every token, computed now.
+        stored: the activation at the peak as the scan found it.
+    """
+
+    ids: tuple[int, ...]
+    peak: int
+    values: Float[ndarray, " seq"]
+    stored: float
+
+    @property
+    def largest(self) -> str:
+        """The activation at the peak, in words."""
+        return activation_words(self.values)[self.peak]
+
+
+def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side: int) -> list[Snippet]:
+    """The texts the scan kept for a neuron, the strongest first, each read again by the model."""
+    rows = [scan.ids(int(window)) for window in scan.window[layer, neuron, side]]
+    longest = max(len(ids) for ids in rows)
+    # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
+    batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
+    values = neuron_activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
+    place = scan.position[layer, neuron, side], scan.value[layer, neuron, side]
+    return [
+        Snippet(tuple(ids), int(peak), own[: len(ids)], float(stored))
+        for ids, own, peak, stored in zip(rows, values, *place, strict=True)
+    ]
+
+
+def activation_words(values: Float[ndarray, " seq"]) -> list[str]:
+    """As in "activation 2.31", for each token."""
+    return [f"activation {value:.2f}" for value in values]
