@@ -17,7 +17,7 @@ from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
-from tfcore.analysis.foundations.recurrence.passes import ParallelGain
+from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem

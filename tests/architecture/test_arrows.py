@@ -38,25 +38,14 @@ WORDS = ("tfcore.measures.quantities", "tfcore.measures.token_text")  # how a va
 
 
 STILL_IN_ANALYSIS = {
-    "tfcore.analysis.block.pitfall_tasks",
     "tfcore.analysis.foundations.attention_maps",
     "tfcore.analysis.foundations.head_ranking",
     "tfcore.analysis.foundations.heads",
-    "tfcore.analysis.foundations.recurrence.alignment",
-    "tfcore.analysis.foundations.recurrence.comparison",
-    "tfcore.analysis.foundations.recurrence.gradients",
-    "tfcore.analysis.foundations.recurrence.networks",
-    "tfcore.analysis.foundations.recurrence.passes",
-    "tfcore.analysis.foundations.recurrence.real_model",
-    "tfcore.analysis.foundations.recurrence.recall",
     "tfcore.analysis.inference.quantisation.activations",
     "tfcore.analysis.inference.quantisation.cache_bits",
     "tfcore.analysis.inference.quantisation.formats",
     "tfcore.analysis.inference.quantisation.matrices",
     "tfcore.analysis.inside.phase_change",
-    "tfcore.analysis.model.modernising",
-    "tfcore.analysis.training.fine_tuning",
-    "tfcore.analysis.training.preference",
     "tfcore.analysis.training.training_choices",
     "tfcore.analysis.training.training_runs",
 }  # what trainings need, until it has moved

@@ -27,13 +27,13 @@ from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.logit_attribution import contributions
 from tfcore.analysis.training.law_curves import law_curves
-from tfcore.analysis.training.preference import BETAS
 from tfcore.measures import lenses
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.scaling_laws import LAWS, named_law
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
+from tfcore.training.preference_runs import BETAS
 
 
 @pytest.fixture(scope="module")

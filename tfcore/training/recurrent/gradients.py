@@ -8,17 +8,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.recurrence.networks import (
-    KINDS,
-    Kind,
-    Network,
-    NetworkConfig,
-    RecurrentNetwork,
-    logits_of,
-    network,
-)
-from tfcore.analysis.foundations.recurrence.recall import SHORTEST, VOCABULARY, recall_rows
 from tfcore.checks import check_number, check_whole
+from tfcore.training.recurrent.networks import KINDS, Kind, Network, NetworkConfig, RecurrentNetwork, logits_of, network
+from tfcore.training.recurrent.recall import SHORTEST, VOCABULARY, recall_rows
 
 ROWS = 8  # over which norms are averaged
 

@@ -11,10 +11,8 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.gradients import by_distance, embedding_gradients
-from tfcore.measures.quantities import compact
 from tfcore.model import Transformer
+from tfcore.training.recurrent.gradients import by_distance, embedding_gradients
 
 SEQ = 64  # tokens of a window
 STRIDE = 8  # from one window to the next
@@ -38,31 +36,6 @@ class RealGradient:
     measured: Float[ndarray, " distance"]
 
 
-@dataclass(frozen=True, slots=True)
-class RealReach(Finding):
-    """The norms between the nearest and the farthest token.
-
-    Args:
-        name, layers: of the model.
-        distance: of the farthest token.
-        near, far: medians over the nearer half of the distances from 1 on, and over the farther half.
-    """
-
-    name: str
-    layers: int
-    distance: int
-    near: float
-    far: float
-
-    @property
-    def sentence(self) -> str:
-        near, far, half = compact(self.near, 2), compact(self.far, 2), self.distance // 2
-        return (
-            f"In {self.name}, a trained Transformer of {self.layers} layers, the median norm is {near} up to {half} "
-            f"tokens back and {far} from there to {self.distance}."
-        )
-
-
 def windows_of(ids: Sequence[int]) -> torch.Tensor:
     """(row, SEQ + 1): windows of a text, each with the token that follows it."""
     return torch.tensor([ids[start : start + SEQ + 1] for start in range(0, len(ids) - SEQ, STRIDE)])
@@ -73,13 +46,6 @@ def real_gradient(name: str, model: Transformer, ids: Sequence[int]) -> RealGrad
     rows = windows_of(ids).to(model.device)
     gradient = embedding_gradients(model.requires_grad_(False).eval(), rows[:, :-1], rows[:, -1])
     return RealGradient(name, model.config.n_layers, len(rows), by_distance(gradient))
-
-
-def real_reach(found: RealGradient) -> RealReach:
-    """Medians of both halves."""
-    last = len(found.measured) - 1
-    near, far = found.measured[1 : last // 2 + 1], found.measured[last // 2 + 1 :]
-    return RealReach(found.name, found.layers, last, float(np.median(near)), float(np.median(far)))
 
 
 @cache

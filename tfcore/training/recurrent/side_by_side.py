@@ -10,17 +10,17 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, ComparisonConfig, Look, TaskName
-from tfcore.analysis.foundations.recurrence.gradients import ROWS as GRADIENT_ROWS
-from tfcore.analysis.foundations.recurrence.gradients import Arriving, arriving
-from tfcore.analysis.foundations.recurrence.networks import KINDS, Network, NetworkConfig, logits_of, network
-from tfcore.analysis.foundations.recurrence.recall import TOKENS, recall_rows
 from tfcore.measures.timing import on_cpu
 from tfcore.training.data import IGNORE
 from tfcore.training.lab.recipes import own_text
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import HELD_SEED, task
 from tfcore.training.optim import adamw, rate
+from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, TaskName
+from tfcore.training.recurrent.gradients import ROWS as GRADIENT_ROWS
+from tfcore.training.recurrent.gradients import Arriving, arriving
+from tfcore.training.recurrent.networks import KINDS, Network, NetworkConfig, logits_of, network
+from tfcore.training.recurrent.recall import TOKENS, recall_rows
 
 BETAS = (0.9, 0.98)
 WARMUP = 20  # steps

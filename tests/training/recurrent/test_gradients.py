@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.foundations.recurrence import gradient_findings, gradients, networks, recall
-from tfcore.analysis.foundations.recurrence.gradients import Arriving, GradientConfig
-from tfcore.analysis.foundations.recurrence.networks import KINDS, NetworkConfig
+from tfcore.analysis.foundations.recurrence import gradient_findings, network_findings
+from tfcore.training.recurrent import gradients, networks, recall
+from tfcore.training.recurrent.gradients import Arriving, GradientConfig
+from tfcore.training.recurrent.networks import KINDS, NetworkConfig
 
 SMALL = NetworkConfig(vocab_size=recall.VOCABULARY, d_model=8, n_layers=1, n_heads=2, forget_bias=2.0, seed=3)
 SEQ = 9
@@ -110,7 +111,7 @@ def test_rows_ask_for_the_marked_letter():
 
 def test_networks_are_of_equal_size():
     for vocab_size in (28, 33, 97):
-        found = networks.equal_sizes(NetworkConfig(vocab_size=vocab_size))
+        found = network_findings.equal_sizes(NetworkConfig(vocab_size=vocab_size))
         assert found.spread < 0.02
         counted = [
             sum(p.numel() for p in networks.network(NetworkConfig(vocab_size=vocab_size), kind).parameters())

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from tfcore.analysis.foundations.recurrence import comparison, comparison_findings
-from tfcore.analysis.foundations.recurrence.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
-from tfcore.analysis.foundations.recurrence.networks import KINDS
-from tfcore.training.recurrence import material
+from tfcore.analysis.foundations.recurrence import comparison_findings
+from tfcore.training.recurrent import comparison
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
+from tfcore.training.recurrent.networks import KINDS
+from tfcore.training.recurrent.side_by_side import material
 
 
 def look(step, *accuracy):

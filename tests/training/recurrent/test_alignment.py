@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.foundations.recurrence import alignment, alignment_findings
-from tfcore.analysis.foundations.recurrence.alignment import (
-    LENGTHS,
-    AlignmentConfig,
-    AlignmentLook,
-    EncoderDecoder,
-    Side,
-)
+from tfcore.analysis.foundations.recurrence import alignment_findings
+from tfcore.training.recurrent import alignment
+from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentLook, EncoderDecoder, Side
 
 
 def test_additive_attention_is_its_formula():

@@ -8,19 +8,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.foundations.recurrence.comparison import TASKS, ComparisonConfig, from_json
-from tfcore.analysis.foundations.recurrence.networks import KINDS, NetworkConfig, logits_of, network
-from tfcore.training import recurrence
 from tfcore.training.data import IGNORE
 from tfcore.training.recipes.recurrence import RecurrenceRecipe, of_recurrence
 from tfcore.training.recipes.recurrence import recurrence as make
+from tfcore.training.recurrent import side_by_side
+from tfcore.training.recurrent.comparison import TASKS, ComparisonConfig, from_json
+from tfcore.training.recurrent.networks import KINDS, NetworkConfig, logits_of, network
 
 SHORT = ComparisonConfig(task="copy", length=4, steps=4, rows=8)
 
 
 @pytest.fixture(scope="module")
 def found():
-    return [one for one in recurrence.compare(SHORT) if one is not None]
+    return [one for one in side_by_side.compare(SHORT) if one is not None]
 
 
 def test_every_network_has_every_look(found):
@@ -36,7 +36,7 @@ def test_every_network_has_every_look(found):
 
 
 def test_the_first_loss_is_that_of_the_initial_weights(found):
-    rows = recurrence.material(SHORT)
+    rows = side_by_side.material(SHORT)
     for i, kind in enumerate(KINDS):
         model, batch = network(NetworkConfig(vocab_size=len(rows.names)), kind), rows.batch(0)
         counts = batch.targets != IGNORE
@@ -60,12 +60,12 @@ def test_the_recipe_makes_what_is_not_there_yet(tmp_path):
 
 
 def test_training_it_twice_gives_the_same(found):
-    assert recurrence.compared(SHORT).last.held_out == found[-1].last.held_out
+    assert side_by_side.compared(SHORT).last.held_out == found[-1].last.held_out
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_places_say_where_an_answer_stands(task):
-    rows = recurrence.material(ComparisonConfig(task=task, length=8, rows=4))
+    rows = side_by_side.material(ComparisonConfig(task=task, length=8, rows=4))
     held = rows.held_out
     counts = held.targets != IGNORE
     places = sorted(set(held.places[counts].tolist()))
@@ -84,12 +84,12 @@ def test_places_say_where_an_answer_stands(task):
 def test_a_network_learns():
     """A few letters are copied by the Transformer after few steps."""
     config = ComparisonConfig(task="copy", length=4, steps=40, lr=1e-2)
-    rows = recurrence.material(config)
-    trainee = recurrence.Trainee(network(NetworkConfig(vocab_size=len(rows.names)), "transformer"), config)
+    rows = side_by_side.material(config)
+    trainee = side_by_side.Trainee(network(NetworkConfig(vocab_size=len(rows.names)), "transformer"), config)
     for step in range(config.steps):
         trainee.step(rows.batch(step), step)
     with torch.no_grad():
-        assert float(recurrence.cross_entropy(trainee.model.eval(), rows.held_out)) < 0.3
+        assert float(side_by_side.cross_entropy(trainee.model.eval(), rows.held_out)) < 0.3
     assert len(trainee.losses) == config.steps
     assert trainee.mean_loss() > 0.3
     assert not trainee.losses

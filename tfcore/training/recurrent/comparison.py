@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tfcore.analysis.foundations.recurrence.gradients import Arriving
 from tfcore.checks import check_choice, check_number, check_whole
+from tfcore.training.recurrent.gradients import Arriving
 
 TaskName = Literal["copy", "recall", "addition", "characters"]
 TASKS: tuple[TaskName, ...] = get_args(TaskName)

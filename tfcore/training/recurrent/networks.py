@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfcore.analysis.finding import Finding
 from tfcore.checks import check_number, check_whole
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
@@ -139,37 +138,6 @@ def _recurrent_parameters(kind: Kind, vocab_size: int, width: int) -> int:
     """Embedding, both matrices and both biases of each gate, and the linear layer with its bias."""
     gates = 4 if kind == "lstm" else 1
     return vocab_size * width + gates * (2 * width * width + 2 * width) + vocab_size * width + vocab_size
-
-
-@dataclass(frozen=True, slots=True)
-class EqualSizes(Finding):
-    """How large the networks are.
-
-    Args:
-        parameters, widths: of each, in the order of KINDS.
-    """
-
-    parameters: tuple[int, ...]
-    widths: tuple[int, ...]
-
-    @property
-    def spread(self) -> float:
-        """By how much the largest exceeds the smallest, as a share."""
-        return max(self.parameters) / min(self.parameters) - 1
-
-    @property
-    def sentence(self) -> str:
-        said = [
-            f"{IN_SENTENCE[kind]} {count:,} (width {width})"
-            for kind, count, width in zip(KINDS, self.parameters, self.widths, strict=True)
-        ]
-        return f"Parameters: {', '.join(said)}; they differ by {self.spread:.1%} at most."
-
-
-def equal_sizes(config: NetworkConfig) -> EqualSizes:
-    """The three networks of a config."""
-    found = sizes(config)
-    return EqualSizes(tuple(found[kind][1] for kind in KINDS), tuple(found[kind][0] for kind in KINDS))
 
 
 def network(config: NetworkConfig, kind: Kind) -> Network:
