@@ -10,8 +10,8 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
 from tfcore.linear import linear
+from tfcore.measures.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
 from tfcore.measures.quantities import counted
 from tfcore.measures.timing import milliseconds
 

@@ -10,9 +10,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
-from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
 from tfcore.measures.precision import stored_bytes
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
+from tfcore.measures.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
 from tfcore.measures.quantities import amount, short
 from tfcore.model import Transformer
 

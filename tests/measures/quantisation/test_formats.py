@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.inference.quantisation.formats import (
+from tfcore.measures.quantisation.formats import (
     BITS,
     Scheme,
     bits_per_value,

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.config import GATED, ModelConfig
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.model import Transformer
 
 KINDS = ("q", "k", "v", "out", "gate", "up", "down")
