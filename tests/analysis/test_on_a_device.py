@@ -13,7 +13,6 @@ from torch import Tensor
 
 from tests.nightly import often
 from tests.pretend_device import NAME
-from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
 from tfcore.analysis.inside.features.feature_edits import held_feature
 from tfcore.analysis.inside.features.of_text import feature_activations
@@ -25,6 +24,7 @@ from tfcore.loading.tuned_lenses import load_tuned_lens
 from tfcore.measures.dictionaries.feature_scan import scan_features
 from tfcore.measures.dictionaries.growth import grown_features
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.lenses import stages
 from tfcore.measures.neuron_scan import scan_neurons
 from tfcore.measures.one_text import next_logits

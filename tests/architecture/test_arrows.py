@@ -38,10 +38,6 @@ WORDS = ("tfcore.measures.quantities", "tfcore.measures.token_text")  # how a va
 
 
 STILL_IN_ANALYSIS = {
-    "tfcore.analysis.foundations.attention_maps",
-    "tfcore.analysis.foundations.head_ranking",
-    "tfcore.analysis.foundations.heads",
-    "tfcore.analysis.inside.phase_change",
     "tfcore.analysis.training.training_choices",
     "tfcore.analysis.training.training_runs",
 }  # what trainings need, until it has moved
@@ -183,8 +179,8 @@ def test_figures_take_result_types_alone():
 
 
 def test_a_figure_that_measures_is_found():
-    source = "from tfcore.analysis.foundations.heads import score_heads"
-    assert results_only(source) == ["tfcore.analysis.foundations.heads.score_heads"]
+    source = "from tfcore.measures.heads.kinds import score_heads"
+    assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
     assert results_only("import tfcore.analysis.foundations.heads") == ["tfcore.analysis.foundations.heads."]
-    assert results_only("from tfcore.analysis.foundations.heads import HeadScores, KINDS") == []
+    assert results_only("from tfcore.measures.heads.kinds import HeadScores, KINDS") == []
     assert results_only("from tfcore.measures.quantities import amount") == []

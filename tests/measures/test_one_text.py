@@ -5,9 +5,9 @@ from streamlit.testing.v1 import AppTest
 
 import tfcore
 from tests.small import model as small
-from tfcore.analysis.foundations.part_texts import text_ids
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families.settings import Settings
+from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 

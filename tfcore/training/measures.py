@@ -9,12 +9,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.foundations.attention_maps import attention_maps
-from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.measures.expert_scan import ExpertLoad, load_over_texts, routing_accuracy
 from tfcore.measures.expert_scan import load_scan as load_expert_scan
+from tfcore.measures.heads.kinds import THRESHOLD, repeated_tokens
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.masked_tokens import filled
 from tfcore.measures.neuron_scan import load_neuron_scan, snippets
 from tfcore.measures.text_loss import bits_per_byte

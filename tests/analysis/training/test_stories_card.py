@@ -3,9 +3,9 @@
 import pytest
 
 from tests.cards import STORIES, measured
-from tfcore.analysis.foundations.heads import repeated_tokens_measure
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.measures.expert_scan import load_over_texts
+from tfcore.measures.heads.kinds import repeated_tokens_measure
 from tfcore.measures.text_loss import bits_per_byte
 
 

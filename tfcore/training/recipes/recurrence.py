@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tfcore.analysis.foundations.head_ranking import TEXTS
+from tfcore.measures.heads.kinds import TEXTS
 from tfcore.training.loop import Progress
 from tfcore.training.recipes.neurons import with_tokenizer
 from tfcore.training.recurrent import alignment

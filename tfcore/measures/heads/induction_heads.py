@@ -11,10 +11,10 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.heads import mean_weight, targets
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.measures.heads.kinds import mean_weight, targets
 from tfcore.model import Transformer
 
 Place = tuple[int, int]  # layer, head
@@ -33,7 +33,7 @@ class Copying:
     Args:
         ids: the first row.
         patterns: attention weights on the first row.
-        scores: kind -> mean weight over the rows, see tfcore.analysis.foundations.heads.HeadScores.
+        scores: kind -> mean weight over the rows, see tfcore.measures.heads.kinds.HeadScores.
         losses: nats, of the token after each position, mean over the rows.
         new, repeated: which of these tokens come for the first time, and which can be predicted from the text before.
             Where a text is repeated as a whole, the step from one copy to the next is neither.

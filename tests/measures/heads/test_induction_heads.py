@@ -9,9 +9,11 @@ from tests import small
 from tests.analysis.foundations.test_heads import wired
 from tests.nightly import nightly
 from tests.real import real
-from tfcore.analysis.foundations import heads
-from tfcore.analysis.inside import induction_heads as module
-from tfcore.analysis.inside.induction_heads import (
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+from tfcore.measures.heads import induction_heads as module
+from tfcore.measures.heads import kinds
+from tfcore.measures.heads.induction_heads import (
     ROWS,
     ROWS_OF_LARGE,
     Copying,
@@ -28,8 +30,6 @@ from tfcore.analysis.inside.induction_heads import (
     rows_for,
     twice,
 )
-from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import load
 
 
 def subject(**values):
@@ -68,7 +68,7 @@ def test_scores_are_the_detectors_per_query_that_has_something_to_find(kind, hav
 def test_scores_are_those_of_the_standard_test_of_heads():
     model = subject()
     rows = random_rows(61, 9, 4, 5)
-    found, standard = copying(model, twice(rows), 9), heads.repeated_tokens(model, 5, 9, 4, distinct=True)
+    found, standard = copying(model, twice(rows), 9), kinds.repeated_tokens(model, 5, 9, 4, distinct=True)
     first = copying(model, twice(rows[:1]), 9)
     assert found.ids.tolist() == first.ids.tolist() == rows[0].tolist() * 2
     np.testing.assert_allclose(found.patterns, first.patterns, atol=1e-6)
