@@ -97,6 +97,7 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
+    "tfcore.analysis.inside.interventions": {"tfcore.measures.text_loss": "next_losses"},
     "tfcore.analysis.inside.logit_attribution": {"tfcore.measures.lenses": "unembedding check_model"},
     "tfcore.analysis.inside.logit_lens": {"tfcore.measures.lenses": "lens_logits stage_states"},
     "tfcore.analysis.inside.phase_change": {

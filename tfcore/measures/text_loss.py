@@ -44,6 +44,12 @@ def surprisal(model: Transformer, ids: Sequence[int], most: int | None = None) -
     return torch.cat(losses) if losses else torch.zeros(0)
 
 
+def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> Float[Tensor, "row next"]:
+    """Cross-entropy of each next token of a text, in nats."""
+    targets = torch.tensor(list(ids[1:]), dtype=torch.int64, device=logits.device)
+    return F.cross_entropy(logits[:, :-1].mT, targets.expand(len(logits), -1), reduction="none")
+
+
 def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]) -> float:
     """Total surprisal of documents, each read by itself from the separator on, in bits over their UTF-8 bytes.
 

@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.interventions import next_losses
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import blank
 from tfcore.measures.one_text import FirstTokens, one_text
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.part_configs import Routing
 from tfcore.routing import expert_capacity
