@@ -7,9 +7,9 @@ import streamlit as st
 from pages.ui import controls
 from pages.ui.loading import models
 from tfcore import available
-from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per
-from tfcore.analysis.inference.quantisation.matrices import no_matrices
 from tfcore.config import ModelConfig
+from tfcore.measures.quantisation.formats import BITS, Format, Per
+from tfcore.measures.quantisation.matrices import no_matrices
 from tfcore.views.inference import quantisation as views
 from tfcore.views.inference.quantisation.measure.losses import Part
 

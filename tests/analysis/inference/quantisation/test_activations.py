@@ -6,18 +6,20 @@ import torch
 
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import (
-    INPUTS,
     WAYS,
     ActivationScan,
-    ActivationScheme,
-    activation_edits,
     matrix_inputs,
-    outlier_channels,
-    rounded_activations,
     scan_inputs,
     token_error,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.measures.quantisation.rounded_activations import (
+    INPUTS,
+    ActivationScheme,
+    activation_edits,
+    outlier_channels,
+    rounded_activations,
+)
 from tfcore.views.inference.quantisation import say
 
 IDS = [3, 14, 15, 9, 2, 6]

@@ -7,16 +7,11 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
 from tfcore.analysis.inference.online_softmax import text_vectors
-from tfcore.analysis.inference.quantisation.cache_bits import (
-    CacheScheme,
-    cache_edits,
-    cache_effect,
-    rounded_cache,
-    rounded_cache_bytes,
-)
+from tfcore.analysis.inference.quantisation.cache_bits import cache_effect, rounded_cache_bytes
 from tfcore.loading.checkpoints import load
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes
+from tfcore.measures.quantisation.rounded_cache import CacheScheme, cache_edits, rounded_cache
 from tfcore.views.inference.quantisation import say
 
 IDS = [3, 14, 15, 9, 2, 6, 5]

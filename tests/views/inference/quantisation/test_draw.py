@@ -5,10 +5,11 @@ import pytest
 
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import WAYS, ActivationScan
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, CacheScheme
-from tfcore.analysis.inference.quantisation.formats import Scheme
+from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.figures import theme
 from tfcore.figures.tokens import LINE
+from tfcore.measures.quantisation.formats import Scheme
+from tfcore.measures.quantisation.rounded_cache import CacheScheme
 from tfcore.views.inference.quantisation.draw import cache as quantised_cache
 from tfcore.views.inference.quantisation.draw import losses
 from tfcore.views.inference.quantisation.draw import weights as figures

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tfcore.analysis.inference.quantisation.cache_bits import CacheScheme
-from tfcore.analysis.inference.quantisation.formats import Scheme
 from tfcore.loading.checkpoints import load
+from tfcore.measures.quantisation.formats import Scheme
+from tfcore.measures.quantisation.rounded_cache import CacheScheme
 from tfcore.views.inference import quantisation as views
 from tfcore.views.inference.quantisation.measure.losses import HOW
 from tfcore.views.inference.quantisation.measure.written import WAYS

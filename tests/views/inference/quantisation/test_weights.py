@@ -7,15 +7,8 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, rounded
-from tfcore.analysis.inference.quantisation.matrices import (
-    kinds_of,
-    matrices,
-    matrix_of,
-    model_bits,
-    no_matrices,
-    quantised_copy,
-)
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
+from tfcore.measures.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits, no_matrices, quantised_copy
 from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.measure.weights import (
     MatrixErrors,

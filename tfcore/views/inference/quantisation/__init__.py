@@ -8,17 +8,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference import kv_cache
-from tfcore.analysis.inference.attention_timing import on_cpu
 from tfcore.analysis.inference.online_softmax import TextVectors, text_vectors
-from tfcore.analysis.inference.quantisation import activations, cache_bits, formats
+from tfcore.analysis.inference.quantisation import activations, cache_bits
 from tfcore.analysis.inference.quantisation.activations import ActivationScan
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, CacheScheme
-from tfcore.analysis.inference.quantisation.formats import Format, Scheme
-from tfcore.analysis.inference.quantisation.matrices import matrices, quantised_copy
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.statistics import relative_error
-from tfcore.analysis.token_text import tick_labels
+from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
+from tfcore.measures import kv_bytes
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.quantisation import formats, rounded_activations, rounded_cache
+from tfcore.measures.quantisation.formats import Format, Scheme
+from tfcore.measures.quantisation.matrices import matrices, quantised_copy
+from tfcore.measures.quantisation.rounded_cache import CacheScheme
+from tfcore.measures.statistics import relative_error
+from tfcore.measures.timing import on_cpu
+from tfcore.measures.token_text import tick_labels
 from tfcore.training import ladder
 from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.draw.cache import channels_map, moved_figure
@@ -199,7 +201,7 @@ def channels(reading: Reading, kind: str, layer: int, first: bool = True) -> Vie
         papers="LLM.int8(), outlier features and mixed-precision decomposition: arXiv:2208.07339, section 3.2 and "
         "equation 8. The pictures round activations alone, the last numbers below them weights too (W8A8).",
         terms=("quantisation", "outlier channel"),
-        code=(activations.rounded_activations, activations.outlier_channels, activations.scan_inputs),
+        code=(rounded_activations.rounded_activations, rounded_activations.outlier_channels, activations.scan_inputs),
     )
 
 
@@ -341,7 +343,12 @@ def keys(reading: Reading, layer: int, head: int, scheme: CacheScheme, what: str
         "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 later "
         "tokens.",
         terms=("KV cache", "quantisation"),
-        code=(cache_bits.rounded_cache, cache_bits.cache_effect, cache_bits.rounded_cache_bytes, kv_cache.cache_bytes),
+        code=(
+            rounded_cache.rounded_cache,
+            cache_bits.cache_effect,
+            cache_bits.rounded_cache_bytes,
+            kv_bytes.cache_bytes,
+        ),
     )
 
 
