@@ -13,13 +13,13 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference.quantisation.activations import BITS as ACTIVATION_BITS
 from tfcore.measures.quantisation.formats import Format, Scheme
 from tfcore.measures.quantisation.matrices import KINDS, kinds_of
 from tfcore.measures.quantisation.rounded_activations import INPUTS
 from tfcore.measures.quantisation.rounded_cache import Axis, CacheScheme
 from tfcore.views.inference import quantisation as views
 from tfcore.views.inference.quantisation.measure import gguf_block, speed
+from tfcore.views.inference.quantisation.measure.activations import BITS as ACTIVATION_BITS
 from tfcore.views.inference.quantisation.measure.losses import PARTS, Part, types_of
 from tfcore.views.sources import Reading
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from tests.small import model
-from tfcore.analysis.inference.quantisation.activations import WAYS, ActivationScan
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.figures import theme
 from tfcore.figures.tokens import LINE
 from tfcore.measures.quantisation.formats import Scheme
@@ -13,6 +11,8 @@ from tfcore.measures.quantisation.rounded_cache import CacheScheme
 from tfcore.views.inference.quantisation.draw import cache as quantised_cache
 from tfcore.views.inference.quantisation.draw import losses
 from tfcore.views.inference.quantisation.draw import weights as figures
+from tfcore.views.inference.quantisation.measure.activations import WAYS, ActivationScan
+from tfcore.views.inference.quantisation.measure.cache import CacheEffect
 from tfcore.views.inference.quantisation.measure.gguf_block import block_of_weights
 from tfcore.views.inference.quantisation.measure.losses import LossPoint, LossTable
 from tfcore.views.inference.quantisation.measure.speed import SpeedPoint

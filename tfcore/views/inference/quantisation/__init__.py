@@ -9,9 +9,6 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.online_softmax import TextVectors, text_vectors
-from tfcore.analysis.inference.quantisation import activations, cache_bits
-from tfcore.analysis.inference.quantisation.activations import ActivationScan
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.measures import kv_bytes
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.quantisation import formats, rounded_activations, rounded_cache
@@ -33,7 +30,9 @@ from tfcore.views.inference.quantisation.draw.weights import (
     errors_figure,
     row_figure,
 )
-from tfcore.views.inference.quantisation.measure import gguf_block, speed, weights, written
+from tfcore.views.inference.quantisation.measure import activations, cache, gguf_block, speed, weights, written
+from tfcore.views.inference.quantisation.measure.activations import ActivationScan
+from tfcore.views.inference.quantisation.measure.cache import CacheEffect
 from tfcore.views.inference.quantisation.measure.losses import HOW, LossTable, Part, fewest_bits, loss_table, types_of
 from tfcore.views.inference.quantisation.measure.speed import SpeedPoint
 from tfcore.views.inference.quantisation.measure.weights import SAMPLED
@@ -304,7 +303,7 @@ vectors_of = kept(_vectors, entries=16)
 
 
 def _effect(reading: Reading, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
-    return cache_bits.cache_effect(vectors_of(reading), layer, head, scheme)
+    return cache.cache_effect(vectors_of(reading), layer, head, scheme)
 
 
 effect_of = kept(_effect, entries=32)
@@ -343,12 +342,7 @@ def keys(reading: Reading, layer: int, head: int, scheme: CacheScheme, what: str
         "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 later "
         "tokens.",
         terms=("KV cache", "quantisation"),
-        code=(
-            rounded_cache.rounded_cache,
-            cache_bits.cache_effect,
-            cache_bits.rounded_cache_bytes,
-            kv_bytes.cache_bytes,
-        ),
+        code=(rounded_cache.rounded_cache, cache.cache_effect, cache.rounded_cache_bytes, kv_bytes.cache_bytes),
     )
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.figures.theme import base_layout, build
 from tfcore.figures.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
+from tfcore.views.inference.quantisation.measure.cache import CacheEffect
 
 TOP, BOTTOM = 12, 44  # pixels around the map of channels
 MOST_KEYS = 12  # labels under the map of weights, which is about 170 pixels wide beside the other

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.quantisation.activations import OUTLIER_TEXT, ActivationScan
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantisation.rounded_activations import OUTLIER
+from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
 from tfcore.views.inference.quantisation.measure.gguf_block import BLOCK, OpenedBlock
 from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, RowOnGrid
 

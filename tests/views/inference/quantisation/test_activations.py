@@ -5,13 +5,6 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.inference.quantisation.activations import (
-    WAYS,
-    ActivationScan,
-    matrix_inputs,
-    scan_inputs,
-    token_error,
-)
 from tfcore.loading.checkpoints import load
 from tfcore.measures.quantisation.rounded_activations import (
     INPUTS,
@@ -21,6 +14,13 @@ from tfcore.measures.quantisation.rounded_activations import (
     rounded_activations,
 )
 from tfcore.views.inference.quantisation import say
+from tfcore.views.inference.quantisation.measure.activations import (
+    WAYS,
+    ActivationScan,
+    matrix_inputs,
+    scan_inputs,
+    token_error,
+)
 
 IDS = [3, 14, 15, 9, 2, 6]
 
