@@ -13,7 +13,7 @@ Everything has its place, in whatever order it is said. The drawer follows from 
 formulas, code and papers, and a program that makes each of them again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -47,12 +47,15 @@ class Panel:
         with self.tries:
             page.try_this(examples)
 
-    def show(self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> None:
-        """A view with its caption, and its metrics below it.
+    def show(
+        self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "", same: Hashable = None
+    ) -> None:
+        """A view with its caption, and below it what was found, and its metrics.
 
         Args:
             on_click: see figure.
             hint: what a click does, in words that follow the caption: it does so here alone.
+            same: see figure.
         """
         self.views[view.key] = view
         figure(
@@ -66,7 +69,10 @@ class Panel:
             at=view.at,
             cursor=view.cursor,
             on_click=on_click,
+            same=same,
         )
+        if view.found:
+            st.markdown(f"**Found.** {' '.join(map(str, view.found))}")
         if view.metrics:
             for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
                 place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
