@@ -42,7 +42,7 @@ from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHack
 from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
-from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
