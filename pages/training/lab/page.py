@@ -9,16 +9,18 @@ import streamlit as st
 
 from pages.training.lab import run
 from pages.training.lab.settings import NAMES, choose, values
-from pages.ui import controls, head_links, page
+from pages.ui import cache, controls, head_links, page
 from pages.ui.frame import Panel, panel
 from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
+from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.training.lab import words
 from tfcore.training.lab.choices import DECAY, WARM
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 from tfcore.views.training import lab as views
 from tfcore.views.training.lab.say import choices as say
+from tfcore.views.view import View
 
 EVERY = 0.5  # seconds between two looks at a run
 COMPARED = 3  # runs that differ in dropout, the last ones
@@ -44,13 +46,13 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
             return
         if waiting:
             st.rerun()  # the whole page: there is something to say now
-        spec, curves, look, same = found.spec, found.curves, found.look, (found.name, found.step)
-        p.show(views.course(spec, so_far=curves), same=same)
+        same = found.name, found.step
+        course, maps, *others = pictures(*same, found.spec, found.curves, found.look)
+        p.show(course, same=same)
         st.caption(run.whose(found, now))
-        p.show(views.maps(spec, so_far=look), hint=head_links.IN_TRAINING, same=same)
-        p.show(views.answer(spec, so_far=look), same=same)
-        p.show(views.places(spec, so_far=look), same=same)
-        p.show(views.dials(spec, so_far=curves), same=same)
+        p.show(maps, hint=head_links.IN_TRAINING, same=same)
+        for view in others:
+            p.show(view, same=same)
 
     with panel(None) as p:
         with p.picture:
@@ -70,6 +72,18 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
             "0.9²⁰ = 12 %. That is why the free-running curve falls with the position, and why the last few per cent "
             "of accuracy matter so much in generation.",
         )
+
+
+@cache.shared(max_entries=16)
+def pictures(run_name: str, step: int, _spec: LabSpec, _curves: Curves, _look: Look) -> list[View]:  # noqa: ARG001
+    """The pictures of a run at a step, made once for all who look at it."""
+    return [
+        views.course(_spec, so_far=_curves),
+        views.maps(_spec, so_far=_look),
+        views.answer(_spec, so_far=_look),
+        views.places(_spec, so_far=_look),
+        views.dials(_spec, so_far=_curves),
+    ]
 
 
 # ---- hyperparameters ----

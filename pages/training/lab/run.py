@@ -1,5 +1,5 @@
-"""The lab: which run a visitor looks at, its way into the link, the bar that starts, pauses, steps and stops it, and the
-way of its model to the other pages."""
+"""What a run of the lab needs: which one a visitor looks at, its way into the link, the bar that starts, pauses, steps
+and stops it, and the way of its model to the other pages."""
 
 import re
 from collections.abc import Callable
