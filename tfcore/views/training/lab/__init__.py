@@ -4,7 +4,7 @@ A view of a run takes its settings, and trains by itself to the end unless it is
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tfcore.analysis.finding import state
-from tfcore.analysis.token_text import plotly_escape, shorten, tick_labels
+from tfcore.analysis.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.analysis.training.training_choices import SCHEDULES
 from tfcore.analysis.training.training_runs import Curves, Look, free_running, look
 from tfcore.training.lab import choices
@@ -152,8 +152,8 @@ def maps(spec: LabSpec, *, so_far: Look | None = None) -> View:
     """
     now = whole_run(spec).look if so_far is None else so_far
     layers, heads, n, _ = now.patterns.shape
-    labels, every = tick_labels(token_names(spec), SHOWN), tokens_a_cell(now)
-    row = " ".join(labels[int(i)] for i in now.ids[: now.start])[:BEGINNING]
+    every = tokens_a_cell(now)
+    row = " ".join(_words(spec, now.ids[: now.start]))[:BEGINNING]
     cells = f"; each cell is the largest weight of {every} x {every} tokens" if every > 1 else ""
     return View(
         key="maps",
@@ -170,27 +170,33 @@ def maps(spec: LabSpec, *, so_far: Look | None = None) -> View:
 @view
 def answer(spec: LabSpec, *, so_far: Look | None = None) -> View:
     """The end of that held-out row, under teacher forcing and free-running. See maps."""
-    now, names = whole_run(spec).look if so_far is None else so_far, token_names(spec)
+    now = whole_run(spec).look if so_far is None else so_far
     right = right_tokens(now)
     return View(
         key="answer",
         title="The model's answer",
         result=now,
-        chart=answer_figure(now, tick_labels(names, SHOWN), height=170),
+        chart=answer_figure(now, tick_labels(token_names(spec), SHOWN), height=170),
         min_width=min(560, 150 + 26 * len(now.wanted)),
         findings=(state("answer", "The end of that row. {right}", right=right),),
         described=state("answer", "The model's answer. {right}", right=right),
         note="Teacher forcing: every earlier token is the true one. Free-running: the model reads its own output, so "
         "one mistake may spoil the rest.",
-        table=lambda: _answer_table(now, tick_labels(names, SHOWN)),
+        table=lambda: _answer_table(spec, now),
     )
 
 
-def _answer_table(now: Look, labels: Sequence[str]) -> pd.DataFrame:
+def _answer_table(spec: LabSpec, now: Look) -> pd.DataFrame:
     """The three rows of tokens, and how sure the model was of the right one."""
     rows = {"right": now.wanted, "teacher forcing": now.forced, "free-running": now.free}
-    tokens = {name: [labels[int(i)] for i in ids] for name, ids in rows.items()}
+    tokens = {name: _words(spec, ids) for name, ids in rows.items()}
     return pd.DataFrame({**tokens, "probability of the right one": now.sure})
+
+
+def _words(spec: LabSpec, ids: Iterable[int]) -> list[str]:
+    """Tokens as they are said, and not as plotly is given them."""
+    names = token_names(spec)
+    return [shorten(visible(names[int(i)]), SHOWN) for i in ids]
 
 
 @view
