@@ -2,6 +2,7 @@
 analysis <- figures <- pages/ui <- pages. Each rule has a case that shows it can fail."""
 
 import ast
+import sys
 from fnmatch import fnmatchcase
 
 import pytest
@@ -27,10 +28,11 @@ LEVELS = [
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
     ("pages.*.experiments",),
+    ("pages.facts", "pages.*.facts"),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-PARTS, FIGURES, VIEWS, PACKAGE, EXPERIMENTS, UI, PAGES = 1, 7, 8, 9, 10, 11, 12
+PARTS, FIGURES, VIEWS, PACKAGE, EXPERIMENTS, FACTS, UI, PAGES = 1, 7, 8, 9, 10, 11, 12, 13
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
 WORDS = ("tfcore.analysis.quantities", "tfcore.analysis.token_text")  # how a value is written; they measure nothing
@@ -68,9 +70,13 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     folder, own_folder = target.rpartition(".")[0], module.rpartition(".")[0]
     if own == EXPERIMENTS and top_of(target) == "pages":
         return [f"{module} imports {target}: an experiment needs nothing but tfcore"]
+    if own == FACTS and target != "pages.facts":
+        return [f"{module} imports {target}: facts need nothing"]
     if own == PAGES and folder in (own_folder, own_folder.rpartition(".")[0]) and folder.count(".") > 0:
         return []  # a part of the same page, or what the pages of a chapter share
     other = level(target)
+    if other == FACTS and target != "pages.facts":
+        return [f"{module} imports {target}: the facts of other pages are found by pages.facts"]
     same = other == own and own not in (3, PAGES)
     if own == FIGURES and other not in (0, 5, FIGURES):
         return [f"{module} imports {target}: figures take configs and results only"]
@@ -104,6 +110,8 @@ def top_of(module: str) -> str:
 def library(module: str, own: int, top: str) -> list[str]:
     if top == "streamlit" and own < UI:
         return [f"{module} imports streamlit: only pages do"]
+    if own == FACTS and top not in sys.stdlib_module_names:
+        return [f"{module} imports {top}: facts need nothing"]
     if top == "plotly" and own not in (FIGURES, UI) and half_of(module)[1] != "draw":
         return [f"{module} imports plotly: only figures do"]
     if own in (FIGURES, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
@@ -145,6 +153,14 @@ WRONG = {
         "pages.foundations.heads.experiments",
         "from pages.foundations.masks.experiments import words",
     ),
+    "facts that know a library": ("pages.foundations.heads.facts", "import numpy"),
+    "facts that know tfcore": ("pages.foundations.heads.facts", "from tfcore.presets import PRESETS"),
+    "facts that know their page": ("pages.foundations.heads.facts", "from pages.foundations.heads import page"),
+    "a page that knows the facts of another": (
+        "pages.foundations.heads.page",
+        "from pages.foundations.masks.facts import FACTS",
+    ),
+    "ui that knows the facts of a page": ("pages.ui.page", "from pages.foundations.masks.facts import FACTS"),
     "a page with plotly": ("pages.foundations.heads.page", "import plotly.graph_objects as go"),
     "a page with tensors": ("pages.foundations.heads.page", "import torch"),
     "a page that knows the server": ("pages.foundations.heads.page", "import app"),

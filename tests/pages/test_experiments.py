@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pages.facts import pages
 from pages.foundations.tokens import experiments as tokens
 from pages.ui import frame, page
 from pages.ui.components import figure as drawing
@@ -25,7 +26,6 @@ from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, ROUNDED, VISI
 from tests.pages.figures import array, figures
 from tests.pages.on_device import apart, ran
 from tests.pages.recorded import ask_for_tables, compare, record
-from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, said
 from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
@@ -262,11 +262,10 @@ def check_notebook(
     assert code.endswith(end)
 
 
-def test_every_page_has_its_experiments():
-    """Each page is visited or has a reason; each experiment belongs to a page, and nothing is listed that is gone."""
-    pages = {file for file, *_ in listed()}
+def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
+    files = {page.file for page in pages().values()}
     visited = {file for file, _ in VISITS.values()}
-    assert visited | WITHOUT.keys() == pages
+    assert visited | WITHOUT.keys() == files
     assert not visited & WITHOUT.keys()
 
 

@@ -27,7 +27,7 @@ PATHS = [
     path
     for folder in ("tfcore/analysis", "tfcore/measures", "tfcore/views", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("__init__.py", "__main__.py", "draw.py")
+    if path.name not in ("__init__.py", "__main__.py", "draw.py", "facts.py")
     and path.parent.name != "draw"
     and ROOT / "pages" / "ui" not in path.parents
 ]

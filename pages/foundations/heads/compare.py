@@ -62,7 +62,7 @@ def side_by_side(choice: Choice) -> None:
     left, right = st.columns(2, gap="medium")
     one, two = st.columns(2, gap="medium")
     with one:
-        against = controls.sections("Compare with", "with", list(WITH), "head", WITH)
+        against = controls.segmented("Compare with", "with", list(WITH), "head", WITH, named=False)
     first_layer, first_head = first_view(choice)[:2]
     with one if against == "text" else choice.more:  # else the other head is the one to choose
         layer = controls.place("Layer", "layer", n_layers, first_layer)

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.cuts import cuts
 from pages.foundations.heads.every_head import every_head
+from pages.foundations.heads.facts import FACTS
 from pages.foundations.heads.reading import (
     CHARACTERS,
     DEFAULT_MODEL,
@@ -48,14 +49,9 @@ SINK = (
     "without the tokens that a tokenizer puts around a text, such as [CLS] and [SEP], the other weights of each row "
     "are divided by their sum."
 )
-SECTIONS = {"heads": "every head", "why": "why it looks there", "compare": "side by side", "cuts": "how heads are cut"}
 SHOW = {"heads": every_head, "why": why, "compare": side_by_side, "cuts": cuts}
 
-page.begin(
-    "What does each head attend to?",
-    "Each attention head of a trained model has attention weights of its own: one may attend to the previous token, "
-    "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
-)
+page.begin(FACTS)
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
     name = models.choose(default=DEFAULT_MODEL)
@@ -76,10 +72,10 @@ tries = st.container()
 parts = model_parts(name)
 hide_sink, log, bos, more = False, False, None, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
+    section = controls.sections(FACTS.sections)
     *_, part = parts
     if "cross" in parts:
-        part = controls.sections("Attention of", "part", parts, part, PARTS)
+        part = controls.segmented("Attention of", "part", parts, part, PARTS, named=False)
     if section != "cuts":
         more = page.more_settings()
         with more:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 
 from pages.inference.kv_cache import choices
+from pages.inference.kv_cache.facts import FACTS
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.frame import panel
 from pages.ui.loading import model_settings, models
@@ -332,12 +333,6 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "fit": does_it_fit,
     "paged": paged_cache,
 }
-NAMES = {"with": "With and without", "large": "Cache size", "fit": "Does it fit?", "paged": "Paged cache"}
 
-page.begin(
-    "Why cache keys and values?",
-    "In a causal decoder the keys and values of earlier tokens never change, so generation **caches them**. Each new "
-    "token then costs one row of attention, not a pass over the whole sequence; the price is memory, for every token "
-    "of every user.",
-)
-SECTIONS[controls.sections("Look at", "part", list(SECTIONS), "with", NAMES)]()
+page.begin(FACTS)
+SECTIONS[controls.sections(FACTS.sections)]()

@@ -6,6 +6,7 @@ import streamlit as st
 from pages.model.parameters import experiments as experiments
 from pages.model.parameters.choice import OWN, by_sliders
 from pages.model.parameters.costs import built, compared, every_preset
+from pages.model.parameters.facts import FACTS
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -43,11 +44,7 @@ def metric(label: str, value: str, note: str) -> None:
     st.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-page.begin(
-    "Where are the parameters?",
-    "In the matrices: two thirds of a block with d_ff = 4 d are feed-forward, one third attention, and the narrower a "
-    "model, the larger the share of its embedding table. Count any model, exactly, without building it.",
-)
+page.begin(FACTS)
 names = all_names()
 page.try_this(
     {

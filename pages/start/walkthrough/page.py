@@ -7,6 +7,7 @@ import streamlit as st
 from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
+from pages.start.walkthrough.facts import FACTS
 from pages.start.walkthrough.words import SAID, words
 from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
@@ -183,11 +184,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     )
 
 
-page.begin(
-    "What is a Transformer?",
-    "A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by stage, "
-    "from its characters to the prediction.",
-)
+page.begin(FACTS)
 st.html(panel.STACKED)
 box, choice = st.columns([3, 2])
 with choice:

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.training.lab import run
+from pages.training.lab.facts import FACTS
 from pages.training.lab.settings import NAMES, choose, values
 from pages.ui import cache, controls, head_links, page
 from pages.ui.frame import Panel, panel
@@ -217,7 +218,7 @@ CHOICES: dict[str, tuple[str, Callable[[Panel, LabSpec, Seen | None], None]]] = 
 def changes(now: LabSpec | str, seen: Seen | None) -> None:
     """What each choice in training changes, one small live picture each."""
     names = {key: name for key, (name, _) in CHOICES.items()}
-    chosen = controls.sections("What changes with the", "choice", list(CHOICES), "schedule", names)
+    chosen = controls.segmented("What changes with the", "choice", list(CHOICES), "schedule", names, named=False)
     if isinstance(now, str):
         st.info("These settings cannot be trained, so there is nothing to show: the reason stands beside them.")
         return
@@ -296,17 +297,12 @@ TRY = {
     "too high a learning rate": asked(replace(recipe("copy"), lr=0.1)),
 }
 SECTIONS = {"train": training, "changes": changes, "compare": compare}
-TITLES = {"train": "the training", "changes": "hyperparameters", "compare": "runs compared"}
 
-page.begin(
-    "Train a model, here and now",
-    "A small Transformer starts from random weights and learns a task from examples: watch its loss, attention and "
-    "answers.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 top = st.container(horizontal=True, horizontal_alignment="distribute")
 with top:
-    section = controls.sections("See", "show", list(SECTIONS), "train", TITLES)
+    section = controls.sections(FACTS.sections)
 left, right = st.columns([1, 2], gap="large")
 with left:
     chosen = choose()

@@ -9,8 +9,9 @@ from pages.ui import cache
 
 def app():
     from pages.ui import controls, page, text
+    from tests.pages.ui.plain_facts import FACTS
 
-    page.begin("What is it?", "It is this.")
+    page.begin(FACTS)
     controls.slider("Head", "head", 0, 7, 0)
     page.try_this({"three": {"head": 3}, "$x$ :red[y]": {"head": 4}})
     page.what_to_see("A stripe.")

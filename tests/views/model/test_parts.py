@@ -1,15 +1,13 @@
-"""The parts a model has, in the order it has them, each with a page that exists."""
+"""The parts a model has, in the order it has them."""
 
 from dataclasses import replace
 
 import pytest
 
-from pages.ui.loading import model_map
-from tests.pages.test_router import listed
 from tfcore.config import ModelConfig
-from tfcore.loading.checkpoints import load, shipped
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
+from tfcore.views.model.parts import measure as model_map
 
 SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, n_heads=2, max_seq_len=8)
 
@@ -20,15 +18,6 @@ def boxes(config):
         [tuple(part.label for part in row) for group in stack.groups for row in group.rows]
         for stack in model_map.stacks(config)
     ]
-
-
-@pytest.mark.parametrize("name", shipped())
-def test_every_part_of_a_shipped_model_has_its_page(name):
-    config = load(name, device="cpu")[0].config
-    urls = {
-        part.url for stack in model_map.stacks(config) for group in stack.groups for row in group.rows for part in row
-    }
-    assert urls <= {url for *_, url in listed()}
 
 
 @pytest.mark.parametrize("name", PRESETS)

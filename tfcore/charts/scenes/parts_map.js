@@ -1,31 +1,24 @@
-// The browser's half of parts_map.py: boxes that are links, drawn by the browser's own layout.
-import { palette } from "./figure.js"
-import { styled } from "./styles.js"
-
+// A model drawn as boxes from its text to its prediction, by the browser's own layout. Each box that there is a page
+// about is a link, where somebody is told of clicks.
 
 /**
  * @typedef {object} View
  * @property {HTMLElement} root
  * @property {{ gives?: HTMLElement, takes?: HTMLElement }} ends of the arrow from stack to stack
  * @property {ResizeObserver} observer
- * @property {Send} send
- * @property {string} [stamp] what was drawn
+ * @property {Send} [tell]
  */
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
-await styled("parts_map.css")
 
-/** @param {Component<PartsMapData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement)
-  const { roles } = palette(view.root)
-  for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
-  view.send = setTriggerValue
-  const stamp = JSON.stringify(data)
-  if (stamp !== view.stamp) draw(view, data), join(view)
-  view.stamp = stamp
+/** @param {HTMLElement} element @param {PartsMapData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element)
+  view.tell = tell
+  fill(view, data)
+  join(view)
   return () => {
-    views.delete(parentElement)
+    views.delete(element)
     view.observer.disconnect()
     view.root.remove()
   }
@@ -57,7 +50,7 @@ function create(parent) {
 }
 
 /** @param {View} view @param {PartsMapData} data */
-function draw(view, { stacks, label }) {
+function fill(view, { stacks, label, urls }) {
   view.root.setAttribute("aria-label", label)
   view.root.replaceChildren()
   view.ends = {}
@@ -70,7 +63,7 @@ function draw(view, { stacks, label }) {
       if (group.title) html("div", "tf-group-title", frame, group.title)
       for (const row of group.rows) {
         const line = html("div", "tf-row", frame)
-        for (const part of row) box(view, line, part, count++)
+        for (const part of row) box(view, line, part, count++, urls?.[part.about])
       }
     }
   }
@@ -100,17 +93,22 @@ function join({ root, ends: { gives, takes } }) {
   root.append(made)
 }
 
-/** @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index */
-function box(view, line, { label, note, role, url, marked, across }, index) {
-  const link = html("a", marked ? "tf-part-box tf-marked" : "tf-part-box", line)
+/**
+ * @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index
+ * @param {string} [url] of the page about it
+ */
+function box(view, line, { label, note, role, marked, across }, index, url) {
+  const tell = url === undefined ? undefined : view.tell
+  const link = /** @type {HTMLAnchorElement} */ (html(tell ? "a" : "span", marked ? "tf-part-box tf-marked" : "tf-part-box", line))
   if (across) view.ends[across] = link
-  link.href = url
   link.style.setProperty("--own", `var(--role-${role})`)
   html("span", "tf-part-label", link, label)
   if (note) html("span", "tf-part-note", link, note)
+  if (!tell) return
+  link.href = url ?? ""
   link.onclick = event => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return // a new window is the browser's
     event.preventDefault()
-    view.send("to", index)
+    tell("part", index)
   }
 }
