@@ -11,7 +11,7 @@ from pages.facts import pages
 from pages.ui.work import jobs
 from tests.nightly import nightly, often
 from tests.pages.visits import address, opened, run, said
-from tfcore.analysis import one_text
+from tfcore.measures import one_text
 
 pytestmark = pytest.mark.usefixtures("short", "patience")
 

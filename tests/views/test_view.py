@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from tests import small
 from tfcore.analysis.finding import state
-from tfcore.analysis.inference.kv_cache import CacheShape
 from tfcore.charts import scenes
+from tfcore.measures.kv_bytes import CacheShape
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache

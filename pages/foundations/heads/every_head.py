@@ -22,11 +22,12 @@ from tfcore.analysis.foundations.attention_maps import (
 )
 from tfcore.analysis.foundations.attention_sink import without_keys
 from tfcore.analysis.foundations.head_ranking import rank_heads, standard_kinds
-from tfcore.analysis.foundations.heads import head_kind, head_table, score_columns, score_heads
+from tfcore.analysis.foundations.heads import head_kind, head_table, score_columns
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.foundations import heads as figures
 from tfcore.figures.foundations.head_portrait import HEIGHT, TOKENS, first_drawn, portrait_place, portrait_width
 from tfcore.figures.shown import Shown
+from tfcore.measures.heads.kinds import score_heads
 
 ALL = -1  # of the ranges of tokens: the whole text
 KEYS = 256  # columns of one token's row; more tokens share them

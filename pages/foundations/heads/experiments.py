@@ -18,12 +18,10 @@ from tfcore.analysis.foundations.attention_maps import (
 from tfcore.analysis.foundations.attention_sink import rollout_on_first
 from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
-from tfcore.analysis.foundations.heads import HeadScores, head_kind, heads_of_models, same_kind
-from tfcore.analysis.foundations.part_texts import Part, text_ids
+from tfcore.analysis.foundations.heads import head_kind, heads_of_models, same_kind
 from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
 from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
 from tfcore.analysis.foundations.score_writers import stream_pass
-from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.foundations.head_map import kind_map, value_map
 from tfcore.figures.foundations.head_portrait import TOKENS, first_drawn
 from tfcore.figures.foundations.head_portrait import portrait as draw_portrait
@@ -33,6 +31,9 @@ from tfcore.figures.foundations.score_parts import pairs_figure, score_matrix
 from tfcore.figures.shown import Shown
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.heads.kinds import HeadScores
+from tfcore.measures.heads.part_texts import Part, text_ids
+from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,9 +10,10 @@ from pages.ui import controls
 from pages.ui.components.figure import Event, figure
 from tfcore.analysis.foundations.attention_maps import hidden_sink
 from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking, rank_heads, strongest_pair
-from tfcore.analysis.foundations.heads import Place, head_kinds, head_table, order
+from tfcore.analysis.foundations.heads import head_kinds, head_table, order
 from tfcore.figures.foundations import head_map
 from tfcore.figures.foundations import heads as figures
+from tfcore.measures.heads.kinds import Place
 
 TILES = 36  # at most
 TILE = 48  # cells along a side of a tile

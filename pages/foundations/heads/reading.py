@@ -14,9 +14,9 @@ from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
 from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, read_attention, some_heads, without_sink
 from tfcore.analysis.foundations.head_ranking import Look, striking_head, strongest_look
-from tfcore.analysis.foundations.heads import HeadScores, Place
-from tfcore.analysis.foundations.part_texts import Part, longest_text, parts
-from tfcore.analysis.one_text import IDS, given_ids
+from tfcore.measures.heads.kinds import HeadScores, Place
+from tfcore.measures.heads.part_texts import Part, longest_text, parts
+from tfcore.measures.one_text import IDS, given_ids
 
 DEFAULT_MODEL = "stories"
 CHARACTERS = 3_000  # more than 512 tokens of English

@@ -10,11 +10,11 @@ from pages.ui import cache, controls, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.foundations.score_findings import parts_table
 from tfcore.analysis.foundations.score_parts import ScoreParts, Source, score_parts, seen_keys, strongest_key
 from tfcore.analysis.foundations.score_writers import StreamPass, stream_pass, written
 from tfcore.figures.foundations.score_parts import HEIGHT, PAIRS_WIDTH, WIDTH
+from tfcore.measures.heads.part_texts import Part
 
 STRONGEST = -1  # in place of a key: the one that the query attends to most
 NOTHING = -1  # in place of the other key

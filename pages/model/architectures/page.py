@@ -9,9 +9,10 @@ from pages.model.architectures.tasks import SHOW
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.model.architectures import seen
-from tfcore.analysis.model.parameter_count import parameters, published_sizes
+from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.model import architectures as figures
+from tfcore.measures.parameter_count import parameters
 from tfcore.presets import PRESETS
 
 WIDTHS = [4, 4, 5]

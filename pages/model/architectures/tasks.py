@@ -10,10 +10,10 @@ from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.model import architectures
 from tfcore.analysis.model.architectures import Prediction, Translated
-from tfcore.analysis.model.masked_tokens import fill_masked, guesses
-from tfcore.analysis.model.translation import writing
 from tfcore.figures.shown import Shown
 from tfcore.generation.generate import generate
+from tfcore.measures.masked_tokens import fill_masked, guesses
+from tfcore.measures.translation import writing
 
 CHARACTERS = 400  # of a text
 BLANK = "___"

@@ -13,7 +13,8 @@ from pages.ui.loading import model_map
 from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.model import modernising
-from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
+from tfcore.analysis.model.modernising import Speed, Version
+from tfcore.training.modernisation import SWITCHES
 from tfcore.views.model import parts as views
 
 NAMES = list(SWITCHES)

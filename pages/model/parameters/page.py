@@ -14,12 +14,13 @@ from pages.ui.loading.presets import all_names, known
 from pages.ui.program import made
 from tfcore.analysis.model import costs
 from tfcore.analysis.model.costs import BuiltAgain, ModelCosts, cost_row, parameters_found
-from tfcore.analysis.model.parameter_count import parameters, published_sizes, rule_of_thumb
-from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import short, whole
+from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import ModelConfig
 from tfcore.figures.model import parameters as figures
 from tfcore.figures.model.parameters import View
+from tfcore.measures.parameter_count import parameters, rule_of_thumb
+from tfcore.measures.precision import Dtype
+from tfcore.measures.quantities import short, whole
 
 VIEWS: dict[View, str] = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}

@@ -18,10 +18,10 @@ from pages.ui.program import made
 from pages.ui.work import jobs
 from tfcore import available
 from tfcore.analysis.model import costs, first_words
-from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import gigabytes, whole
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
+from tfcore.measures.precision import Dtype
+from tfcore.measures.quantities import gigabytes, whole
 
 HEIGHT = 390
 FIRST = 1.5  # seconds until the hub's answer is awaited beside the page

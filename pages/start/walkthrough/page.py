@@ -17,11 +17,11 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
-from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.start.walk_tensors import OF_A_HEAD
 from tfcore.analysis.start.walkthrough import WalkStage, first_head, walk_stages, walk_text
 from tfcore.config import ModelConfig
 from tfcore.figures.start.walkthrough import stage_height
+from tfcore.measures.masked_tokens import mask_of
 
 CHARACTERS = 2_000
 TOKENS = 32

@@ -14,9 +14,9 @@ from pages.ui import cache, controls, head_links, page
 from pages.ui.frame import Panel, panel
 from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
-from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.training.lab import words
 from tfcore.training.lab.choices import DECAY, WARM
+from tfcore.training.lab.curves import Curves, Look
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 from tfcore.views.training import lab as views

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from tests.analysis.foundations.test_heads import random_patterns
 from tests.small import model
 from tfcore import load
-from tfcore.analysis.foundations.attention_maps import (
-    attention_maps,
-    hidden_sink,
-    read_attention,
-    rollout,
-    without_sink,
-)
+from tfcore.analysis.foundations.attention_maps import hidden_sink, read_attention, rollout, without_sink
 from tfcore.analysis.foundations.attention_sink import (
     HiddenSink,
     RolloutOnFirst,
@@ -26,7 +20,8 @@ from tfcore.analysis.foundations.attention_sink import (
     weight_on,
     without_keys,
 )
-from tfcore.analysis.foundations.heads import score_cross, score_heads
+from tfcore.measures.heads.kinds import score_cross, score_heads
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 

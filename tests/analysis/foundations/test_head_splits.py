@@ -22,7 +22,7 @@ from tfcore.analysis.foundations.head_splits import (
     trained_sharing,
     with_kv_heads,
 )
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.parameter_count import parameters
 
 IDS = ids(1, 13)[0].tolist()
 

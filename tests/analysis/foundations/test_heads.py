@@ -9,28 +9,30 @@ import torch
 
 from tests.small import config, difference, ids, model
 from tfcore.analysis.foundations import heads
-from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import (
-    CROSS_KINDS,
-    KINDS,
-    NEAR,
-    THRESHOLD,
     HeadKind,
-    HeadScores,
     head_kind,
     head_kinds,
     head_table,
     heads_of_models,
-    induction_scores,
-    mean_scores,
     order,
-    repeated_tokens,
-    repeated_tokens_measure,
     same_kind,
     score_columns,
+)
+from tfcore.measures.heads.kinds import (
+    CROSS_KINDS,
+    KINDS,
+    NEAR,
+    THRESHOLD,
+    HeadScores,
+    induction_scores,
+    mean_scores,
+    repeated_tokens,
+    repeated_tokens_measure,
     score_cross,
     score_heads,
 )
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.model import Transformer
 
 

@@ -12,8 +12,9 @@ from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import attention_maps, overlap, read_attention
+from tfcore.analysis.foundations.attention_maps import overlap, read_attention
 from tfcore.analysis.foundations.heads import head_kind
+from tfcore.measures.heads.maps import attention_maps
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 

@@ -12,8 +12,8 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import shipped
-from tfcore.analysis.model.translation import source_ids, translate, written
-from tfcore.analysis.one_text import one_text
+from tfcore.measures.one_text import one_text
+from tfcore.measures.translation import source_ids, translate, written
 
 opened = partial(visits.opened, "model/architectures/page.py")
 SENTENCE = "I know him very well."

@@ -36,7 +36,7 @@ def test_a_page_has_its_rhythm():
     assert "no Python source" in test.code[1].value
     assert [one.label for one in test.expander] == ["Answer", "How it is computed"]
     assert [one.label for one in test.tabs] == ["Formula", "Code", "Papers"]
-    assert "tfcore.analysis.token_text.visible" in test.caption[-2].value
+    assert "tfcore.measures.token_text.visible" in test.caption[-2].value
 
 
 def test_try_this_sets_the_control():

@@ -5,9 +5,9 @@ import json
 import numpy as np
 
 from pages.ui.components.figure import _json
-from tfcore.analysis.training.training_choices import Norms, Rates, Updates
-from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.figures import theme
+from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.draw import choices, runs
 from tfcore.views.training.lab.measure import smoothing
 

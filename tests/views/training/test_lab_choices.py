@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.views.training.test_lab_runs import curves
-from tfcore.analysis.training.training_choices import Norms, Rates, Updates
+from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.measure import smoothing, smoothing_target
 from tfcore.views.training.lab.say.choices import (
     clipped_steps,

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.training.training_runs import Curves, Look, by_place, look
+from tfcore.training.lab.curves import Curves, Look, by_place, look
 from tfcore.views.training.lab.say.runs import (
     Generalisation,
     generalisation,

@@ -10,13 +10,13 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.one_text import one_text
+from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 
 MOST_HEADS = 16  # that a width is split into

@@ -12,7 +12,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.score_parts import ScoreParts, Source
 from tfcore.analysis.foundations.score_writers import Writer
-from tfcore.analysis.token_text import shorten, visible
+from tfcore.measures.token_text import shorten, visible
 
 LETTERS = 12  # of a token in a sentence
 PAIRS = 10  # that are named

@@ -15,7 +15,6 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.foundations.score_writers import (
     Side,
     StreamPass,
@@ -26,6 +25,7 @@ from tfcore.analysis.foundations.score_writers import (
     written,
 )
 from tfcore.attention import attention_scores, attention_weights
+from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from tfcore.analysis.finding import state
-from tfcore.analysis.token_text import plotly_escape, shorten, tick_labels, visible
-from tfcore.analysis.training.training_choices import SCHEDULES
-from tfcore.analysis.training.training_runs import Curves, Look, free_running, look
+from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.training.lab import choices
 from tfcore.training.lab.choices import DECAY, DECAYING, MOST_RATE, WARM
+from tfcore.training.lab.curves import Curves, Look, free_running, look
+from tfcore.training.lab.options import SCHEDULES
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import PROBED_ROWS, Slice, one_step, train_slice, trained

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.training.entropy import entropy
+from tfcore.measures.information import entropy
 
 
 @dataclass(frozen=True, slots=True)

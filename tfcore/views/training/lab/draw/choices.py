@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.training.training_choices import Norms, Rates, Updates
-from tfcore.analysis.training.training_runs import Curves
 from tfcore.figures import theme
+from tfcore.training.lab.curves import Curves
+from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.measure import Smoothing
 
 HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2", "sgd without momentum": "@cat3", "none": "@muted"}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcore.analysis.finding import Finding, Statement, state
-from tfcore.analysis.training.training_choices import OPTIMISERS, PLAIN, SCHEDULES, Norms, Rates, Updates
-from tfcore.analysis.training.training_runs import Curves
+from tfcore.training.lab.curves import Curves
+from tfcore.training.lab.options import OPTIMISERS, PLAIN, SCHEDULES, Norms, Rates, Updates
 from tfcore.views.training.lab.measure import Smoothing
 
 MOVED = OPTIMISERS | {PLAIN: "SGD, no momentum"}  # the kinds of Updates
