@@ -38,12 +38,12 @@ from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
-from tfcore.analysis.training.training_runs import RISEN, LowestLoss
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
 from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

@@ -1,4 +1,4 @@
-"""A small training: its curves, the model at one moment with its answers, and the sentences that state them."""
+"""What is said of a small training and of several beside each other."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.training.lab.curves import Curves, Look
 
 LEARNED = 0.95  # accuracy from which on a task counts as learned
@@ -16,45 +16,19 @@ RISEN = 0.05  # nats above its lowest value from which on a held-out loss counts
 LATE = 50  # steps between memorising and generalising from which on it counts as grokking
 
 
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class LastCheck(Finding):
-    """A run at its last check.
-
-    Args:
-        step: after which it was checked.
-        held_loss, held_accuracy: on held-out rows; losses in nats.
-        train_loss, train_accuracy: on rows just trained on.
-        vocab: number of tokens: a uniform guess costs its logarithm.
-    """
-
-    step: int
-    held_loss: float
-    held_accuracy: float
-    train_loss: float
-    train_accuracy: float
-    vocab: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Step {self.step:,}: held-out loss {self.held_loss:.3f} nats and accuracy {self.held_accuracy:.0%}, on "
-            f"rows trained on {self.train_loss:.3f} and {self.train_accuracy:.0%}. A uniform guess costs "
-            f"ln {self.vocab} = {math.log(self.vocab):.2f}."
-        )
-
-
-def last_check(curves: Curves, vocab: int) -> LastCheck:
-    """The last check of a run over a vocabulary of this size."""
-    return LastCheck(
-        int(curves.at[-1]),
-        float(curves.held_loss[-1]),
-        float(curves.held_accuracy[-1]),
-        float(curves.train_loss[-1]),
-        float(curves.train_accuracy[-1]),
-        vocab,
+def last_check(curves: Curves, vocab: int) -> Statement:
+    """The last check of a run over a vocabulary of this size; losses in nats."""
+    return state(
+        "last check",
+        "Step {step:,}: held-out loss {held_loss:.3f} nats and accuracy {held_accuracy:.0%}, on rows trained on "
+        "{train_loss:.3f} and {train_accuracy:.0%}. A uniform guess costs ln {vocab} = {uniform:.2f}.",
+        step=int(curves.at[-1]),
+        held_loss=float(curves.held_loss[-1]),
+        held_accuracy=float(curves.held_accuracy[-1]),
+        train_loss=float(curves.train_loss[-1]),
+        train_accuracy=float(curves.train_accuracy[-1]),
+        vocab=vocab,
+        uniform=math.log(vocab),
     )
 
 
@@ -138,92 +112,50 @@ def stage(curves: Curves, task: str) -> LowestLoss | Generalisation:
     return lowest_loss(curves) if task == "characters" else generalisation(curves)
 
 
-@dataclass(frozen=True, slots=True)
-class HeadMaps(Finding):
-    """The attention maps of a model at one moment of its training."""
-
-    heads: int
-    step: int
-    tokens: int
-
-    @property
-    def sentence(self) -> str:
-        return f"Attention of {self.heads} heads at step {self.step:,}, on a held-out row of {self.tokens} tokens."
-
-
-def head_maps(look: Look) -> HeadMaps:
-    """The maps of a look: heads of all layers, and tokens along a side."""
+def head_maps(look: Look) -> Statement:
+    """How many heads there are in all layers, and tokens along a side of each map."""
     layers, heads, tokens, _ = look.patterns.shape
-    return HeadMaps(layers * heads, look.step, tokens)
+    return state(
+        "head maps",
+        "Attention of {heads} heads at step {step:,}, on a held-out row of {tokens} tokens.",
+        heads=layers * heads,
+        step=look.step,
+        tokens=tokens,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RightTokens(Finding):
-    """Right tokens of one answer.
-
-    Args:
-        tokens: of the answer.
-        forced, free: right ones under teacher forcing, and free-running.
-    """
-
-    tokens: int
-    forced: int
-    free: int
-
-    @property
-    def sentence(self) -> str:
-        return f"Of {self.tokens} tokens {self.forced} are right with teacher forcing and {self.free} free-running."
+def right_tokens(look: Look) -> Statement:
+    """The right tokens of one answer, under teacher forcing and free-running."""
+    return state(
+        "right tokens",
+        "Of {tokens} tokens {forced} are right with teacher forcing and {free} free-running.",
+        tokens=len(look.wanted),
+        forced=int((look.forced == look.wanted).sum()),
+        free=int((look.free == look.wanted).sum()),
+    )
 
 
-def right_tokens(look: Look) -> RightTokens:
-    """The right tokens of a look's answer."""
-    return RightTokens(len(look.wanted), int((look.forced == look.wanted).sum()), int((look.free == look.wanted).sum()))
+def right_shares(look: Look) -> Statement:
+    """The mean share of right tokens over all rows and places, under teacher forcing and free-running."""
+    return state(
+        "right shares",
+        "{forced:.0%} right with teacher forcing, {free:.0%} free-running.",
+        forced=float(look.by_place_forced.mean()),
+        free=float(look.by_place_free.mean()),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RightShares(Finding):
-    """Mean share of right tokens over all rows and places, under teacher forcing and free-running."""
-
-    forced: float
-    free: float
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.forced:.0%} right with teacher forcing, {self.free:.0%} free-running."
-
-
-def right_shares(look: Look) -> RightShares:
-    """The mean shares of a look."""
-    return RightShares(float(look.by_place_forced.mean()), float(look.by_place_free.mean()))
-
-
-@dataclass(frozen=True, slots=True)
-class GradientState(Finding):
-    """The last step of a run.
-
-    Args:
-        norm: of its gradient, before clipping.
-        clipped: share of all steps that were clipped, from 0 to 1.
-        lr: its learning rate.
-    """
-
-    norm: float
-    clipped: float
-    lr: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Gradient norm {self.norm:.2f}, clipped in {self.clipped:.0%} of the steps; learning rate {self.lr:.1e}."
-        )
-
-
-def gradient_state(curves: Curves, clip: float) -> GradientState:
-    """The last step of a run with this bound (0 is off); zeros where there is none yet."""
-    if not len(curves.step):
-        return GradientState(0.0, 0.0, 0.0)
-    clipped = float((curves.norm > clip).mean()) if clip else 0.0
-    return GradientState(float(curves.norm[-1]), clipped, float(curves.lr[-1]))
+def last_gradient(curves: Curves, clip: float) -> Statement:
+    """The gradient of the last step before clipping, and the share of all steps that this bound (0 is off) cut; zeros
+    where there is no step yet."""
+    there = len(curves.step) > 0
+    return state(
+        "last gradient",
+        "Gradient norm {norm:.2f}, clipped in {clipped:.0%} of the steps; learning rate {lr:.1e}.",
+        norm=float(curves.norm[-1]) if there else 0.0,
+        clipped=float((curves.norm > clip).mean()) if there and clip else 0.0,
+        lr=float(curves.lr[-1]) if there else 0.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.analysis.training.test_training_runs import curves
-from tfcore.analysis.training.training_choices import (
+from tests.views.training.test_lab_runs import curves
+from tfcore.training.lab.options import Norms, Rates, Updates
+from tfcore.views.training.lab.measure import smoothing, smoothing_target
+from tfcore.views.training.lab.say.choices import (
     clipped_steps,
+    lowest_point,
     norms_kept,
     other_bound,
     overfit_gaps,
     rate_shares,
     smoothed_target,
-    smoothing,
-    smoothing_target,
     update_spreads,
 )
-from tfcore.training.lab.options import Norms, Rates, Updates
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4])
@@ -119,10 +119,10 @@ def test_another_bound_is_half_of_the_own_one_or_the_median():
 
 def test_what_is_said_of_smoothing():
     found = smoothed_target(smoothing(0.1, 20))
-    assert (found.epsilon, found.vocab) == (0.1, 20)
-    assert (found.target, found.other, found.best) == pytest.approx((0.905, 0.005, 0.905))
-    assert found.floor == pytest.approx(-0.905 * np.log(0.905) - 19 * 0.005 * np.log(0.005))
-    assert found.lowest == "With smoothing 0.1 the curve is lowest at 0.905."
+    floor = pytest.approx(-0.905 * np.log(0.905) - 19 * 0.005 * np.log(0.005))
+    target = {"target": pytest.approx(0.905), "other": pytest.approx(0.005), "floor": floor}
+    assert found.values == {"epsilon": 0.1, "vocab": 20, **target}
+    assert str(lowest_point(smoothing(0.1, 20))) == "With smoothing 0.1 the curve is lowest at 0.905."
     assert str(found) == (
         "With smoothing 0.1 over 20 tokens the target is 0.905 for the right one and 0.0050 for each other; the loss "
         "cannot fall below 0.594 nats."

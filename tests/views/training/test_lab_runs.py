@@ -7,19 +7,19 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.training.training_runs import (
+from tfcore.training.lab.curves import Curves, Look, by_place, look
+from tfcore.views.training.lab.say.runs import (
     Generalisation,
     generalisation,
-    gradient_state,
     head_maps,
     last_check,
+    last_gradient,
     lowest_loss,
     right_shares,
     right_tokens,
     run_ends,
     stage,
 )
-from tfcore.training.lab.curves import Curves, Look, by_place, look
 
 
 def curves(train_accuracy=(0, 0, 0), held_accuracy=(0, 0, 0), train_loss=(3, 2, 1), held_loss=(3, 2.5, 2), norm=(1, 2)):
@@ -55,8 +55,8 @@ def test_a_look_is_what_the_model_says_place_by_place():
 
 def test_the_last_check_is_the_last_one():
     found = last_check(curves((0, 0.25, 0.75), (0.1, 0.2, 0.5), (3, 2, 1.5), (4, 3, 2.25)), 64)
-    assert (found.step, found.held_loss, found.held_accuracy) == (200, 2.25, 0.5)
-    assert (found.train_loss, found.train_accuracy) == (1.5, 0.75)
+    held, train = {"held_loss": 2.25, "held_accuracy": 0.5}, {"train_loss": 1.5, "train_accuracy": 0.75}
+    assert found.values == {"step": 200, **held, **train, "vocab": 64, "uniform": pytest.approx(4.1589, abs=1e-4)}
     assert str(found) == (
         "Step 200: held-out loss 2.250 nats and accuracy 50%, on rows trained on 1.500 and 75%. A uniform guess costs "
         "ln 64 = 4.16."
@@ -118,20 +118,20 @@ def test_the_answers_of_a_look():
     found = right_tokens(look)
     forced = sum(int(a == b) for a, b in zip(look.forced, look.ids[2:], strict=True))
     free = sum(int(a == b) for a, b in zip(look.free, look.ids[2:], strict=True))
-    assert (found.tokens, found.forced, found.free) == (4, forced, free) == (4, 3, 1)
+    assert found.values == {"tokens": 4, "forced": forced, "free": free} == {"tokens": 4, "forced": 3, "free": 1}
     assert str(found) == "Of 4 tokens 3 are right with teacher forcing and 1 free-running."
-    assert (right_shares(look).forced, right_shares(look).free) == (0.5, 0.25)
+    assert right_shares(look).values == {"forced": 0.5, "free": 0.25}
     assert str(right_shares(look)) == "50% right with teacher forcing, 25% free-running."
     assert str(head_maps(look)) == "Attention of 6 heads at step 1,200, on a held-out row of 5 tokens."
 
 
 def test_the_last_step_of_a_run():
     run = curves(norm=(0.5, 3.0, 1.0, 2.0))
-    found = gradient_state(run, 1.0)
-    assert (found.norm, found.clipped) == (2.0, 0.5)  # 1.0 itself is left as it is
+    found = last_gradient(run, 1.0)
+    assert found.values == {"norm": 2.0, "clipped": 0.5, "lr": pytest.approx(0.004)}  # 1.0 itself is left as it is
     assert str(found) == "Gradient norm 2.00, clipped in 50% of the steps; learning rate 4.0e-03."
-    assert gradient_state(run, 0.0).clipped == 0
-    assert gradient_state(curves(norm=()), 1.0) == type(found)(0.0, 0.0, 0.0)
+    assert last_gradient(run, 0.0).values["clipped"] == 0
+    assert last_gradient(curves(norm=()), 1.0).values == {"norm": 0.0, "clipped": 0.0, "lr": 0.0}
 
 
 def test_where_runs_end():

@@ -1,66 +1,17 @@
-"""What schedule, optimiser, weight decay, clipping and label smoothing change in a training: results and findings."""
+"""What is said of each choice in a training: schedule, optimiser, weight decay, clipping, smoothing and dropout."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.measures.information import entropy
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.options import OPTIMISERS, PLAIN, SCHEDULES, Norms, Rates, Updates
+from tfcore.views.training.lab.measure import Smoothing
 
 MOVED = OPTIMISERS | {PLAIN: "SGD, no momentum"}  # the kinds of Updates
 DECAYED = {"adamw": "AdamW", "adam": "Adam + L2", "none": "no decay"}  # the kinds of Norms
-
-
-@dataclass(frozen=True, slots=True)
-class Smoothing:
-    """The loss under label smoothing.
-
-    Args:
-        epsilon, vocab: share of the target that is spread evenly, over how many tokens.
-        target, other: probability asked for of the right token, and of each other one.
-        probability: given to the right token, the rest shared alike by the others.
-        plain, loss: without smoothing, and with it, nats.
-        best, floor: the probability at which the loss is lowest, and that loss.
-    """
-
-    epsilon: float
-    vocab: int
-    target: float
-    other: float
-    probability: Float[ndarray, " point"]
-    plain: Float[ndarray, " point"]
-    loss: Float[ndarray, " point"]
-    best: float
-    floor: float
-
-
-def smoothing_target(epsilon: float, vocab: int) -> Float[ndarray, " vocab"]:
-    """The target distribution where token 0 is right: q = (1 - epsilon) * [1, 0, 0, ...] + epsilon / vocab.
-
-    Source: arXiv:1512.00567, section 7, with the uniform distribution.
-    """
-    target = np.full(vocab, epsilon / vocab)
-    target[0] += 1 - epsilon
-    return target
-
-
-def smoothing(epsilon: float, vocab: int) -> Smoothing:
-    """The cross-entropy with that target, for answers that share out the rest alike; its floor is the entropy of q."""
-    q = smoothing_target(epsilon, vocab)
-    p = np.append(np.linspace(0.005, 0.99, 160), 1 - np.geomspace(9e-3, 1e-5, 60))
-    wrong = (1 - p) / (vocab - 1)
-    loss = -q[0] * np.log(p) - (1 - q[0]) * np.log(wrong)
-    right, other = q[:2].tolist()
-    return Smoothing(epsilon, vocab, right, other, p, -np.log(p), loss, right, entropy(q) * math.log(2))
-
-
-# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,33 +210,24 @@ def other_bound(curves: Curves, bound: float) -> OtherBound:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SmoothedTarget(Finding):
-    """What label smoothing asks for; see Smoothing."""
-
-    epsilon: float
-    vocab: int
-    target: float
-    other: float
-    floor: float
-    best: float
-
-    @property
-    def lowest(self) -> str:
-        """Where the loss is lowest."""
-        return f"With smoothing {self.epsilon:g} the curve is lowest at {self.best:.3f}."
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"With smoothing {self.epsilon:g} over {self.vocab} tokens the target is {self.target:.3f} for the right "
-            f"one and {self.other:.4f} for each other; the loss cannot fall below {self.floor:.3f} nats."
-        )
+def smoothed_target(found: Smoothing) -> Statement:
+    """What label smoothing asks for, and the lowest loss."""
+    return state(
+        "smoothed target",
+        "With smoothing {epsilon:g} over {vocab} tokens the target is {target:.3f} for the right one and {other:.4f} "
+        "for each other; the loss cannot fall below {floor:.3f} nats.",
+        epsilon=found.epsilon,
+        vocab=found.vocab,
+        target=found.target,
+        other=found.other,
+        floor=found.floor,
+    )
 
 
-def smoothed_target(found: Smoothing) -> SmoothedTarget:
-    """The target of a smoothed loss, and the lowest loss."""
-    return SmoothedTarget(found.epsilon, found.vocab, found.target, found.other, found.floor, found.best)
+def lowest_point(found: Smoothing) -> Statement:
+    """The probability of the right token at which the loss is lowest."""
+    template = "With smoothing {epsilon:g} the curve is lowest at {best:.3f}."
+    return state("lowest point", template, epsilon=found.epsilon, best=found.best)
 
 
 @dataclass(frozen=True, slots=True)

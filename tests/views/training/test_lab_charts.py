@@ -5,11 +5,11 @@ import json
 import numpy as np
 
 from pages.ui.components.figure import _json
-from tfcore.analysis.training.training_choices import smoothing
 from tfcore.figures import theme
-from tfcore.figures.training import training_choices, training_runs
 from tfcore.training.lab.curves import Curves, Look
 from tfcore.training.lab.options import Norms, Rates, Updates
+from tfcore.views.training.lab.draw import choices, runs
+from tfcore.views.training.lab.measure import smoothing
 
 
 def curves(steps=1_000, checks=40):
@@ -34,37 +34,35 @@ def size(figure, height=300):
 
 def test_all_are_valid():
     c, rates = curves(), Rates(np.arange(3, dtype=np.int32), dict.fromkeys(("a", "b", "c"), np.ones(3)))
-    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in training_choices.SIGNS]
-    names = {kind: kind for kind in (*"abc", *training_choices.HUES)}
+    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in choices.SIGNS]
+    names = {kind: kind for kind in (*"abc", *choices.HUES)}
     for figure in (
-        training_runs.run_figure(c, 1_000, 3.2, 300),
-        training_runs.dials_figure(c, 1_000, 1.0, 200),
-        training_runs.dials_figure(c, 1_000, 0.0, 200),
-        training_runs.head_maps_figure(a_look(), 300),
-        training_runs.right_shares_figure(a_look(), 200),
-        training_runs.answer_figure(a_look(), list("abcde"), 160),
-        training_runs.compare_figure([("one", c), ("two", c)], True, 300),
-        training_runs.compare_figure([("one", c)], False, 300),
-        training_choices.rates_figure(rates, names, "b", 300),
-        training_choices.updates_figure(one, names, 300),
-        training_choices.weight_norms_figure([Norms("none", np.ones(3), np.ones(3))], {"none": "no"}, 300),
-        training_choices.clipping_figure(c, 0.5, 300),
-        training_choices.smoothing_figure(smoothing(0.1, 20), 300),
-        training_choices.gap_figure([("dropout 0", c)], 300),
+        runs.run_figure(c, 1_000, 3.2, 300),
+        runs.dials_figure(c, 1_000, 1.0, 200),
+        runs.dials_figure(c, 1_000, 0.0, 200),
+        runs.head_maps_figure(a_look(), 300),
+        runs.right_shares_figure(a_look(), 200),
+        runs.answer_figure(a_look(), list("abcde"), 160),
+        runs.compare_figure([("one", c), ("two", c)], True, 300),
+        runs.compare_figure([("one", c)], False, 300),
+        choices.rates_figure(rates, names, "b", 300),
+        choices.updates_figure(one, names, 300),
+        choices.weight_norms_figure([Norms("none", np.ones(3), np.ones(3))], {"none": "no"}, 300),
+        choices.clipping_figure(c, 0.5, 300),
+        choices.smoothing_figure(smoothing(0.1, 20), 300),
+        choices.gap_figure([("dropout 0", c)], 300),
     ):
         theme.check(figure)
 
 
 def test_a_long_run_is_thinned_but_ends_where_it_ends():
     long = curves(20_000, 400)
-    x, y = training_runs.thinned(long.step, long.loss)
-    assert len(x) <= training_runs.MOST + 1
+    x, y = runs.thinned(long.step, long.loss)
+    assert len(x) <= runs.MOST + 1
     assert (x[-1], y[-1]) == (20_000, long.loss[-1])
-    together = size(training_runs.run_figure(long, 20_000, 3.2, 300)) + size(
-        training_runs.dials_figure(long, 20_000, 1.0, 200)
-    )
-    together += size(training_runs.head_maps_figure(a_look(64, 4, 8), 700)) + size(
-        training_runs.answer_figure(a_look(64), list("abcde"), 160)
+    together = size(runs.run_figure(long, 20_000, 3.2, 300)) + size(runs.dials_figure(long, 20_000, 1.0, 200))
+    together += size(runs.head_maps_figure(a_look(64, 4, 8), 700)) + size(
+        runs.answer_figure(a_look(64), list("abcde"), 160)
     )
     assert together < 150_000
 
@@ -73,12 +71,12 @@ def test_a_loss_without_bounds_keeps_the_axis():
     wild = curves()
     wild.held_loss[3] = np.inf
     wild.train_loss[5] = 1e9
-    assert training_runs.loss_axis_end(wild, 3.0) <= 6.8 * 3
-    json.dumps(training_runs.loss_axis_end(wild, 3.0), allow_nan=False)
+    assert runs.loss_axis_end(wild, 3.0) <= 6.8 * 3
+    json.dumps(runs.loss_axis_end(wild, 3.0), allow_nan=False)
 
 
 def test_wrong_tokens_are_coloured_as_wrong():
-    heat, words = training_runs.answer_figure(a_look(), list("abcde"), 160).data
+    heat, words = runs.answer_figure(a_look(), list("abcde"), 160).data
     assert heat["z"][1].tolist() == [1] * 6
     assert heat["z"][2].tolist() == [1, 0, 1, 1, 1, 1]
     assert words["text"][:6] == words["text"][6:12]
@@ -88,7 +86,7 @@ def test_wrong_tokens_are_coloured_as_wrong():
 def test_large_maps_keep_their_strongest_weights():
     maps = np.zeros((1, 5, 5), np.float32)
     maps[0, 4, 1] = 0.9
-    small = training_runs.largest_weights(maps, 2)
+    small = runs.largest_weights(maps, 2)
     assert small.shape == (1, 3, 3)
     assert small[0, 2, 0] == np.float32(0.9)
     assert small.sum() == np.float32(0.9)
