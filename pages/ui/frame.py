@@ -47,11 +47,12 @@ class Panel:
         with self.tries:
             page.try_this(examples)
 
-    def show(self, view: View, on_click: Callable[[Event], None] | None = None) -> None:
+    def show(self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> None:
         """A view with its caption, and its metrics below it.
 
         Args:
             on_click: see figure.
+            hint: what a click does, in words that follow the caption: it does so here alone.
         """
         self.views[view.key] = view
         figure(
@@ -59,7 +60,7 @@ class Panel:
             key=view.key,
             alt=view.alt,
             height=view.height,
-            caption=view.caption,
+            caption=f"{view.caption} {hint}".strip(),
             table=view.table,
             min_width=view.min_width,
             at=view.at,
@@ -110,15 +111,16 @@ def _drawer(views: Mapping[str, View]) -> None:
     papers = list(dict.fromkeys(view.papers for view in shown if view.papers))
     terms = list(dict.fromkeys(one for view in shown for one in view.terms))
     code = list(dict.fromkeys(one for view in shown for one in view.code))
-    saved = [_downloads(view, page.THIS if len(shown) == 1 else view.title) for view in shown]
+    saved = [_downloads(views, view.key, page.THIS if len(shown) == 1 else view.title) for view in shown]
     page.drawer(programs.name_of(shown[0]), formula, code, saved, "\n\n".join(papers), terms)
 
 
-def _downloads(view: View, what: str) -> page.Downloads:
+def _downloads(views: Mapping[str, View], key: str, what: str) -> page.Downloads:
     forms = {"py": programs.script, "ipynb": programs.notebook}
-    written = {ending: partial(_written, write, view) for ending, write in forms.items()}
-    return page.Downloads(what, programs.name_of(view), written)
+    written = {ending: partial(_written, write, views, key) for ending, write in forms.items()}
+    return page.Downloads(what, programs.name_of(views[key]), written)
 
 
-def _written(write: Callable[[programs.Program], str], view: View) -> bytes:
-    return write(programs.program(view)).encode()
+def _written(write: Callable[[programs.Program], str], views: Mapping[str, View], key: str) -> bytes:
+    """The program of what is shown when it is asked for: a part of the section may have run again by itself."""
+    return write(programs.program(views[key])).encode()

@@ -16,6 +16,7 @@ from tests import small
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import kept, sources
 from tfcore.views.kept import Shelf, nbytes
+from tfcore.views.sources import Reading
 
 MEGABYTE = 1 << 20
 
@@ -52,10 +53,11 @@ def test_what_was_used_longest_ago_goes_when_there_is_no_room():
     assert gone == []
     use("f", "c", 5)
     assert (gone, shelf.nbytes) == (["b"], 9 * MEGABYTE)
-    use("h", "larger than all", 30)
-    assert (gone, shelf.nbytes) == (["b", "a", "c"], 30 * MEGABYTE)
-    use("h", "d", 1)
-    assert (gone[3:], shelf.nbytes) == (["larger than all"], MEGABYTE)
+    use("h", "larger than all", 30)  # what is made of it next would push it out
+    use("h", "d", 2)
+    assert (gone, shelf.nbytes) == (["b", "a"], 37 * MEGABYTE)
+    use("f", "too large as well", 11)
+    assert (gone[2:], shelf.nbytes) == (["larger than all"], 18 * MEGABYTE)
 
 
 def test_a_function_keeps_only_so_many():
@@ -88,8 +90,9 @@ def test_results_that_visitors_share_are_let_go_of_by_their_size(monkeypatch):
     gc.collect()
     assert sorted(alive) == [1, 2]
     large(5, megabytes=11)
+    large(6, megabytes=12)
     gc.collect()
-    assert sorted(alive) == [5]
+    assert sorted(alive) == [1, 2, 6]
 
 
 def test_a_measurement_of_a_model_is_made_once_for_its_name(monkeypatch):
@@ -116,6 +119,21 @@ def test_a_measurement_of_a_model_is_made_once_for_its_name(monkeypatch):
     kept.SHELF.clear()
     found("mine", "abc", factor=2)
     assert asked[6:] == ["abc"]
+
+
+def test_a_text_as_it_is_read_is_kept_by_the_name_of_its_model(monkeypatch):
+    loaded, asked = (small.model(), CharacterTokenizer("abc ")), list[str]()
+    monkeypatch.setattr(sources, "_opener", [lambda _: loaded])
+
+    def characters(reading: Reading, factor: int) -> Any:
+        asked.append(reading.text)
+        return factor * len(sources.opened(reading.model)[1].encode(reading.text))
+
+    found = kept.kept(characters, entries=2)
+    assert [found(Reading("mine", "abc"), 2) for _ in range(2)] == [6, 6]
+    assert asked == ["abc"]
+    assert [found(Reading(loaded, "ab"), 2) for _ in range(2)] == [4, 4]
+    assert asked == ["abc", "ab", "ab"]
 
 
 def test_of_a_model_alone_and_of_values_alone(monkeypatch):

@@ -2,8 +2,10 @@
 
 import ast
 import gc
+import json
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -20,7 +22,7 @@ from tfcore.analysis.inference.serving import Model
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache
-from tfcore.views.sources import Source, opened
+from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 
 
@@ -41,6 +43,9 @@ def length(model: Source, text: str, factor: float = 1.0, *, so_far: Sequence[in
 
 def model_in_memory():
     return small.model(), CharacterTokenizer("abc ")
+
+
+MODELS = ("stories", "./my folder", model_in_memory())
 
 
 def test_it_knows_the_function_and_the_arguments_that_were_given():
@@ -71,6 +76,30 @@ def test_records_are_noted_whatever_their_fields_are_called():
     assert shown.made is not None
     assert shown.made.arguments["models"] == models
     assert shown.height == 560
+
+
+def test_what_a_picture_shows_by_itself_is_said_to_who_cannot_see_it():
+    seen = replace(length("stories", "ab"), described=state("seen", "A bar of {n}.", n=2))
+    assert (seen.alt, seen.caption) == ("A bar of 2.", "The text has 2 characters. A bar.")
+    assert str(seen) == "The text has 2 characters.\nCharacters: 2; all"
+    assert [one["sentence"] for one in json.loads(seen.json())["findings"]] == [seen.alt, "The text has 2 characters."]
+    alone = replace(seen, findings=())
+    assert (alone.alt, alone.caption, str(alone)) == ("A bar of 2.", "A bar.", "A bar of 2.\nCharacters: 2; all")
+    assert [one.text().count("A bar of 2.") for one in (seen, alone)] == [1, 1]
+    with pytest.raises(ValueError, match="nothing is said of the view 'length'"):
+        replace(alone, described=None)
+
+
+def test_a_text_as_it_is_read_says_where_its_model_has_to_be_put():
+    @view
+    def read(reading: Reading) -> View:
+        return length(reading.model, reading.text)
+
+    named, own, nameless = (programs.script(programs.program(read(Reading(model, "ab")))) for model in MODELS)
+    assert '    reading=Reading(model="stories", text="ab"),\n' in named
+    assert '        model="./my folder",  # a model of your own: put the path of its folder here\n' in own
+    assert "        model=None,  # supply your own: the model" in nameless
+    assert "from tfcore.views.sources import Reading\n" in nameless
 
 
 def test_without_a_table_it_says_where_the_numbers_are():

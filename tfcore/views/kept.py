@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfcore.views.sources import opened
+from tfcore.views.sources import Reading, opened
 
 Result = TypeVar("Result", covariant=True)
 MOST = 256 << 20  # bytes of all results, where an application says nothing else
@@ -33,7 +33,8 @@ class Shelf:
     """Results of some functions: where they take too much together, the one used longest ago is let go of.
 
     Args:
-        most: bytes of all results. The one used last stays, however large it is.
+        most: bytes of all results but those that take more alone. Of these the one used last stays besides: what is
+            made of it step by step would else push it out, and each step would make it anew.
         factor: for the number of results that each function keeps.
     """
 
@@ -63,8 +64,12 @@ class Shelf:
             of_function = [one for one in self._kept if one[0] == function]
             for one in of_function[: max(0, len(of_function) - entries)]:
                 self._kept.pop(one).forget()
-            while self.nbytes > self._most and len(self._kept) > 1:
-                self._kept.popitem(last=False)[1].forget()
+            large = [one for one, result in self._kept.items() if result.nbytes > self._most]
+            for one in large[:-1]:
+                self._kept.pop(one).forget()
+            small = [one for one in self._kept if one not in large]
+            while sum(self._kept[one].nbytes for one in small) > self._most:
+                self._kept.pop(small.pop(0)).forget()
 
     def clear(self) -> None:
         """Let go of all results, as where a name has come to mean another model."""
@@ -93,8 +98,9 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     """A function that keeps its results.
 
     Args:
-        function: of hashable values; or of `model, tokenizer, ...` or `model, ...`: then what is returned takes a
-            Source in their place. Results for a model that has no name are not kept.
+        function: of hashable values, a Reading the first of them if it takes one; or of `model, tokenizer, ...` or
+            `model, ...`: then what is returned takes a Source in their place. Results for a model that has no name are
+            not kept.
         entries: results that are kept, at most.
     """
     parameters = list(inspect.signature(function).parameters)
@@ -102,6 +108,10 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     name = f"{function.__module__}.{function.__qualname__}"
     results: dict[Hashable, Any] = {}
     making: dict[Hashable, threading.Lock] = {}
+
+    def is_nameless(first: Any) -> bool:
+        source = first.model if isinstance(first, Reading) else first
+        return (loaded > 0 or source is not first) and not isinstance(source, str)
 
     def made(*args: Any, **values: Any) -> Any:
         found = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)
@@ -111,7 +121,7 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
 
     @wraps(function)
     def keeping(*args: Any, **values: Any) -> Any:
-        if loaded and not isinstance(args[0], str):
+        if args and is_nameless(args[0]):
             return made(*args, **values)
         key = args, tuple(sorted(values.items()))
         try:

@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
+SUPPLY = "  # supply your own: the model and the tokenizer that tfcore.load returns"
 LINE = 120  # columns of a line
 WIDTH = 100  # columns of a literal in it
 OWN = {
@@ -38,7 +39,7 @@ def literal(value: object) -> str:
     if isinstance(value, dict):
         return in_brackets("{", [f"{literal(key)}: {literal(part)}" for key, part in value.items()], "}")
     if is_dataclass(value) and not isinstance(value, type):
-        return in_brackets(f"{type(value).__name__}(", [f"{k}={literal(v)}" for k, v in _told(value).items()], ")")
+        return _record(value)
     raise TypeError(f"{type(value).__name__} cannot be written as a literal; give the experiment what it is made from")
 
 
@@ -74,6 +75,16 @@ def in_brackets(left: str, parts: list[str], right: str, comma: bool = False) ->
     return left + "\n" + textwrap.indent("".join(f"{part},\n" for part in parts), "    ") + right
 
 
+def _record(record: Any) -> str:
+    """A record with the fields that are not at their default; one a line where one of them has a note."""
+    told, name = _told(record), f"{type(record).__name__}("
+    parts = [f"{key}={literal(value)}" for key, value in told.items()]
+    notes = [note(key, value) for key, value in told.items()]
+    if not any(notes):
+        return in_brackets(name, parts, ")")
+    return "\n".join([name, *(f"    {part},{noted}" for part, noted in zip(parts, notes, strict=True)), ")"])
+
+
 def _told(record: Any) -> dict[str, Any]:
     """Fields of a record that are not at their default."""
     told = {}
@@ -95,6 +106,8 @@ def records(value: Any) -> list[Any]:
 
 def note(name: str, value: object) -> str:
     """A comment behind a value that has to be replaced elsewhere; empty behind others."""
+    if name == "model" and value is None:
+        return SUPPLY
     is_own = name in ("model_name", "model") and str(value).startswith(("./", "run:"))
     return OWN[name] if name == "path" or is_own else ""
 

@@ -14,7 +14,6 @@ HOW = """\
 A view of "Inside the Transformer", with the controls as they were when it was saved. It needs tfcore: after
 `pip install .` in the root of the repository it runs from any folder."""
 IN_JUPYTER = "A notebook needs two packages more where its kernel runs: `pip install ipykernel nbformat`."
-SUPPLY = "None,  # supply your own: the model and the tokenizer that tfcore.load returns"
 
 
 class Program(NamedTuple):
@@ -60,8 +59,6 @@ def name_of(view: View) -> str:
 
 def _argument(name: str, value: Any) -> str:
     """An argument behind its `=`, with the comma and what there is to say of it."""
-    if name == "model" and value is None:
-        return SUPPLY
     code = (assigned(name, value) if isinstance(value, str) else literal(value)).replace("\n", "\n    ")
     return f"{code},{note(name, value)}"
 

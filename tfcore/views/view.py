@@ -100,7 +100,8 @@ class View:
         result: the numbers.
         chart: a figure with role colours, see `painted`, and with a height; or a scene.
         findings: what is said of it, the most important first.
-        note: how to read it: fixed words that follow the findings in the caption.
+        described: what the picture itself shows to who can see it; its alternative text in place of the first finding.
+        note: how to read it: words that follow the findings in the caption.
         metrics: numbers to stand beside it.
         table: makes the numbers behind the chart as a table.
         min_width: in pixels; on a narrower screen it scrolls sideways.
@@ -117,7 +118,8 @@ class View:
     title: str
     result: Any
     chart: Chart
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
+    described: Finding | None = None
     note: str = ""
     metrics: tuple[Metric, ...] = ()
     table: "Callable[[], pd.DataFrame] | None" = field(default=None, repr=False)
@@ -130,6 +132,10 @@ class View:
     code: tuple[Callable[..., Any] | type, ...] = ()
     made: Made | None = None
 
+    def __post_init__(self) -> None:
+        if not self.findings and self.described is None:
+            raise ValueError(f"nothing is said of the view {self.key!r}; give it findings, or describe it")
+
     @property
     def height(self) -> int:
         """Of the chart, in pixels."""
@@ -137,8 +143,8 @@ class View:
 
     @property
     def alt(self) -> str:
-        """The main finding, for who cannot see the picture."""
-        return str(self.findings[0])
+        """What the picture shows, or the main finding, for who cannot see it."""
+        return str(self.described or self.findings[0])
 
     @property
     def caption(self) -> str:
@@ -146,9 +152,9 @@ class View:
         return " ".join(filter(None, [*map(str, self.findings), self.note]))
 
     def __str__(self) -> str:
-        """The findings and the metrics, one a line."""
+        """The findings, or where there are none what the picture shows, and the metrics, one a line."""
         beside = [f"{one.label}: {one.value}; {one.note}" for one in self.metrics]
-        return "\n".join([*map(str, self.findings), *beside])
+        return "\n".join([*map(str, self.findings or (self.described,)), *beside])
 
     def numbers(self) -> "pd.DataFrame":
         """The table.
@@ -166,7 +172,8 @@ class View:
 
     def text(self) -> str:
         """All that is said of the picture, its traces and the head of its table, for people to read and compare."""
-        parts = [f"{self.title} [{self.key}]", str(self), self.note, *_traces(self.chart)]
+        described = str(self.described) if self.described and self.findings else ""
+        parts = [f"{self.title} [{self.key}]", described, str(self), self.note, *_traces(self.chart)]
         if self.table is not None:
             parts.append(self.numbers().head(3).to_string(index=False))
         return "\n".join(filter(None, parts))
@@ -174,7 +181,7 @@ class View:
     def json(self) -> str:
         """All of it but the result and the code, as JSON; arrays of the chart as plotly writes them."""
         chart = asdict(self.chart) if isinstance(self.chart, Scene) else json.loads(self.chart.to_json())
-        said = [{"sentence": str(one), "values": _values(one)} for one in self.findings]
+        said = [{"sentence": str(one), "values": _values(one)} for one in filter(None, (self.described, *self.findings))]
         made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
         words = {name: getattr(self, name) for name in ("key", "title", "note", "formula", "papers", "terms")}
         whole = {**words, "findings": said, "metrics": [asdict(one) for one in self.metrics], "made": made}
