@@ -8,7 +8,6 @@ import streamlit as st
 from pages.ui import cache, controls, keys, text
 from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
-from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
 from tfcore.analysis.foundations.part_texts import Part
@@ -23,6 +22,7 @@ from tfcore.analysis.inside.quantities import Quantity
 from tfcore.analysis.one_text import piece_of
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
+from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 TOKENS = 40

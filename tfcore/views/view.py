@@ -181,7 +181,8 @@ class View:
     def json(self) -> str:
         """All of it but the result and the code, as JSON; arrays of the chart as plotly writes them."""
         chart = asdict(self.chart) if isinstance(self.chart, Scene) else json.loads(self.chart.to_json())
-        said = [{"sentence": str(one), "values": _values(one)} for one in filter(None, (self.described, *self.findings))]
+        findings = filter(None, (self.described, *self.findings))
+        said = [{"sentence": str(one), "values": _values(one)} for one in findings]
         made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
         words = {name: getattr(self, name) for name in ("key", "title", "note", "formula", "papers", "terms")}
         whole = {**words, "findings": said, "metrics": [asdict(one) for one in self.metrics], "made": made}

@@ -15,8 +15,8 @@ from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.reference.questions.problem import HeadsMeasured, NextTokens, Score, drawn_of_100
 from tfcore.analysis.training.text_loss import next_tokens
-from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.tiles import tiles
 
 TEXTS = (
     "Once upon a time there was a little dog named Max. Max had a red ball.",

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.inside.phase_change import Moment
 from tfcore.figures import theme
-from tfcore.figures.foundations.heads import tiles
+from tfcore.figures.tiles import tiles
 
 FIRST, SECOND = "@muted", "@ink"
 LEFT = 0.8  # step 0 on a logarithmic axis, as a share of the first step after it

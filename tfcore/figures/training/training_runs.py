@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.figures import theme
-from tfcore.figures.foundations.heads import tiles
+from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import label_room
 
 MOST = 300  # points of a curve that travel

@@ -5,7 +5,7 @@ import pytest
 
 from tfcore.analysis.foundations.heads import CROSS_KINDS, KINDS
 from tfcore.figures import theme
-from tfcore.figures.foundations import head_map
+from tfcore.views.foundations.heads.draw import head_map
 
 KIND_MAP = np.array([["self", "broad", "induction"], ["broad", "broad", "local"]], dtype=object)
 SCORES = np.arange(6, dtype=np.float64).reshape(2, 3) / 10

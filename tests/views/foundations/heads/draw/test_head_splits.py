@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV
 from tfcore.figures import theme
-from tfcore.figures.foundations import head_splits as figures
+from tfcore.views.foundations.heads.draw import head_splits as figures
+from tfcore.views.foundations.heads.measure.head_splits import HeadSplit, SharedKV
 
 
 def shared(kv_heads):

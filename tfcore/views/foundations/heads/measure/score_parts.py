@@ -16,19 +16,23 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.foundations.part_texts import Part
-from tfcore.analysis.foundations.score_writers import (
+from tfcore.attention import attention_scores, attention_weights
+from tfcore.model import Transformer
+from tfcore.norms import Norm, norm_scale
+from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned
+from tfcore.views.foundations.heads.measure.attention import attention, part_of
+from tfcore.views.foundations.heads.measure.score_writers import (
     Side,
     StreamPass,
     Writer,
     attention_of,
     frozen,
     projections,
+    stream_pass,
     written,
 )
-from tfcore.attention import attention_scores, attention_weights
-from tfcore.model import Transformer
-from tfcore.norms import Norm, norm_scale
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned
+from tfcore.views.kept import kept
+from tfcore.views.sources import Reading, opened
 
 FOLLOWED = 2  # heads of each side whose own attention is said
 
@@ -173,6 +177,39 @@ def recorded_scores(
     visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
     visible = visible if window is None else visible & (back.abs() < window)
     return scores + _position_bias(model, part, head, query, keys), visible
+
+
+# ---- kept, for a text as it is read ----
+
+
+def _run(reading: Reading) -> StreamPass:
+    model, tokenizer = opened(reading.model)
+    run = stream_pass(model, tokenizer, reading.text, part_of(reading), bos=reading.bos)
+    if run is None:
+        raise ValueError("the tokenizer of this model makes no token of this text; type something else")
+    return run
+
+
+def _parts(reading: Reading, layer: int, head: int, query: int, key: int, against: int | None) -> ScoreParts:
+    return score_parts(opened(reading.model)[0], run_of(reading), layer, head, query, key, against)
+
+
+run_of = kept(_run, entries=4)
+parts_of_score = kept(_parts, entries=16)
+
+
+def keys_seen(reading: Reading, layer: int, head: int, query: int) -> list[int]:
+    """The keys that a query may see."""
+    return seen_keys(opened(reading.model)[0], run_of(reading), layer, head, query)
+
+
+def key_to_ask_about(reading: Reading, layer: int, head: int, query: int) -> int:
+    """The key that a query attends to most, sinks apart."""
+    sink = attention(reading).sink.tolist()
+    return strongest_key(opened(reading.model)[0], run_of(reading), layer, head, query, sink)
+
+
+# ---- what a score is made of ----
 
 
 def _sources(

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.score_findings import LargestPairs, ScoreTable
 from tfcore.figures import theme
+from tfcore.views.foundations.heads.measure.score_table import LargestPairs, ScoreTable
 
 HEIGHT = 470  # pixels, of the matrix
 WIDTH = 620  # pixels, from which on it is legible

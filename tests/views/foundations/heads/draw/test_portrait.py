@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.figures.foundations.head_portrait import FAINT, OTHERS, TOKENS, first_drawn, portrait, portrait_place
-from tfcore.figures.foundations.head_portrait import portrait_width as width_of
+from tfcore.views.foundations.heads.draw.portrait import FAINT, OTHERS, TOKENS, first_drawn, portrait, portrait_place
+from tfcore.views.foundations.heads.draw.portrait import portrait_width as width_of
 
 WORDS = ["The", "animal", "was", "tired", "it"]
 PATTERN = np.array(

@@ -6,7 +6,8 @@ import torch
 
 from tests.small import config, difference, ids, model
 from tfcore.analysis.foundations import head_splits
-from tfcore.analysis.foundations.head_splits import (
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.views.foundations.heads.measure.head_splits import (
     HeadSplit,
     SharedKV,
     SplitMaps,
@@ -22,7 +23,6 @@ from tfcore.analysis.foundations.head_splits import (
     trained_sharing,
     with_kv_heads,
 )
-from tfcore.analysis.model.parameter_count import parameters
 
 IDS = ids(1, 13)[0].tolist()
 

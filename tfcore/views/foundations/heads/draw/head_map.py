@@ -9,27 +9,15 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.figures.theme import base_layout, build
+from tfcore.analysis.foundations.heads import Place
+from tfcore.figures.theme import HEAD_KINDS, base_layout, build
 
-Place = tuple[int, int]  # layer, head
 ROW = 22  # pixels of a layer; fewer where there are many
 MOST = 440  # pixels of all layers
 LEGEND = 20  # pixels of one kind in the legend
 ACROSS = 9  # heads that are numbered
 DOWN = 32  # layers that are numbered
 BAR = 36  # pixels of the colour bar and its numbers
-# Categories of the theme by kind, so that a kind has one colour in every model.
-COLOURS = {
-    "previous token": 0,
-    "next token": 7,
-    "first token": 5,
-    "self": 2,
-    "duplicate": 4,
-    "induction": 1,
-    "same place": 0,
-    "last token": 2,
-}
-QUIET = {"local": "@head6/0.45", "broad": "@muted/0.22"}  # kinds of heads that do nothing definite
 
 
 def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Place) -> go.Figure:
@@ -43,13 +31,12 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
     A click carries x, the head, and y, the layer.
     """
     counted = Counter(str(kind) for kind in kinds.ravel())
-    known = [*COLOURS, *QUIET]
-    names = sorted(counted, key=known.index)
+    names = sorted(counted, key=list(HEAD_KINDS).index)
     n = len(names)
     cells = np.zeros(kinds.shape, dtype=np.uint8)
     for i, name in enumerate(names):
         cells[kinds == name] = i
-    stops = [[edge / n, kind_colour(name)] for i, name in enumerate(names) for edge in (i, i + 1)]
+    stops = [[edge / n, HEAD_KINDS[name]] for i, name in enumerate(names) for edge in (i, i + 1)]
     words = [
         [f"{kinds[p]} {scores[p]:.2f}" for p in ((layer, head) for head in range(kinds.shape[1]))]
         for layer in range(kinds.shape[0])
@@ -62,7 +49,7 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
             "x": [None],
             "y": [None],
             "name": f"{name} ({counted[name]})",
-            "marker": {"symbol": "square", "size": 11, "color": kind_colour(name)},
+            "marker": {"symbol": "square", "size": 11, "color": HEAD_KINDS[name]},
             "hoverinfo": "skip",
         }
         for name in names
@@ -104,11 +91,6 @@ def value_map_height(values: ndarray) -> int:
 
 def _rows(layers: int) -> int:
     return min(layers * ROW, MOST)
-
-
-def kind_colour(kind: str) -> str:
-    """The role of the theme for a kind of head."""
-    return QUIET.get(kind) or f"@cat{COLOURS[kind]}"
 
 
 def _cells(z: ndarray, words: Sequence[Sequence[str]], zmin: float, zmax: float, colours: Any) -> dict[str, Any]:

@@ -12,7 +12,13 @@ import tfcore
 from tests import small
 from tests.nightly import nightly
 from tests.real import real
-from tfcore.analysis.foundations.score_findings import (
+from tfcore.model import Transformer
+from tfcore.norms import rms_norm
+from tfcore.part_configs import ExpertsConfig
+from tfcore.positions import rope_angles, rotate
+from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.foundations.heads.measure.score_parts import score_parts, seen_keys, strongest_key
+from tfcore.views.foundations.heads.measure.score_table import (
     ScoreSum,
     largest_pairs,
     parts_table,
@@ -20,13 +26,7 @@ from tfcore.analysis.foundations.score_findings import (
     score_table,
     strongest_writers,
 )
-from tfcore.analysis.foundations.score_parts import score_parts, seen_keys, strongest_key
-from tfcore.analysis.foundations.score_writers import Writer, stream_pass
-from tfcore.model import Transformer
-from tfcore.norms import rms_norm
-from tfcore.part_configs import ExpertsConfig
-from tfcore.positions import rope_angles, rotate
-from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.foundations.heads.measure.score_writers import Writer, stream_pass
 
 NAMES = [f"w{i}" for i in range(small.config().vocab_size)]
 TEXT = " ".join(NAMES[i] for i in (3, 1, 4, 1, 5, 9, 2, 6))

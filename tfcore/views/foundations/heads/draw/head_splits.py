@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV
-from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.theme import base_layout, build
+from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import ticks
+from tfcore.views.foundations.heads.measure.head_splits import HeadSplit, SharedKV
 
 LIMIT = 4.0  # of the colour scale of q, k and v
 PARTS = (("queries", "@query"), ("keys", "@key"), ("values", "@value"))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.analysis.foundations.score_findings import LargestPairs, ScoreTable
 from tfcore.figures import theme
-from tfcore.figures.foundations.score_parts import pairs_figure, score_matrix
+from tfcore.views.foundations.heads.draw.score_parts import pairs_figure, score_matrix
+from tfcore.views.foundations.heads.measure.score_table import LargestPairs, ScoreTable
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -0.75]])
 TABLE = ScoreTable(("embedding", "head 0.1"), ("embedding", "head 0.1", "biases"), (("", ""), ("", "", "")), VALUES)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.part_texts import TextIds, text_ids
 from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
@@ -18,7 +18,10 @@ from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.kept import kept
 
+TOKENS = 48  # of a text that are looked at
 MOST_HEADS = 16  # that a width is split into
 MOST_DRAWN = 32  # maps of one picture, eight in a row
 LARGEST_SHARED = 30_000_000  # parameters of a model that is copied for every number of KV heads
@@ -58,49 +61,7 @@ class HeadSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitMaps(Finding):
-    """The attention of one layer split into a number of heads.
-
-    Args:
-        layer: of the model.
-        n_heads, d_head: of the split.
-        trained_heads: how many heads the model was trained with.
-        largest: mean largest weight of a query token.
-    """
-
-    layer: int
-    n_heads: int
-    d_head: int
-    trained_heads: int
-    largest: float
-
-    @property
-    def drawn(self) -> int:
-        """How many of the heads a picture shows, which is no higher than a window then."""
-        return min(self.n_heads, MOST_DRAWN)
-
-    @property
-    def trained(self) -> str:
-        if self.n_heads == self.trained_heads:
-            return "as it was trained"
-        return f"it was trained with {self.trained_heads}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"softmax(q kᵀ / √{self.d_head}) of layer {self.layer}, cut into {self.n_heads}: {self.trained}. The same "
-            f"queries and keys every time; the largest weight of a query token is {self.largest:.2f} on average."
-            + (f" Drawn: the first {self.drawn}." if self.drawn < self.n_heads else "")
-        )
-
-
-def split_maps(split: HeadSplit) -> SplitMaps:
-    """What the maps of a split show."""
-    return SplitMaps(split.layer, split.n_heads, split.d_head, split.trained_heads, split.largest)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitSizes(Finding):
+class SplitSizes:
     """What a number of heads costs.
 
     Args:
@@ -115,21 +76,6 @@ class SplitSizes(Finding):
     parameters: int
     tokens: int
     weights: int
-
-    @property
-    def parameter_count(self) -> str:
-        return f"{self.parameters:,}"
-
-    @property
-    def weight_count(self) -> str:
-        return f"{self.weights:,}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.n_heads} heads of {self.d_head} dimensions: {self.parameter_count} parameters in W_Q, W_K, W_V, "
-            f"and {self.weight_count} attention weights per layer for {self.tokens} tokens."
-        )
 
 
 def split_sizes(config: ModelConfig, n_heads: int, tokens: int) -> SplitSizes:
@@ -254,56 +200,32 @@ def _grouped(rows: Tensor, groups: int, d_head: int) -> Tensor:
     return rows.unflatten(0, (groups, -1, d_head)).mean(1).flatten(0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class SharingLoss(Finding):
-    """The loss with the model's own KV heads and with the fewest, merged without further training, nats per token."""
-
-    own: float
-    fewest: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The loss goes from {self.own:.2f} to {self.fewest:.2f} nats per token when KV heads are merged without "
-            "further training."
-        )
+# ---- of a text, kept ----
 
 
-def sharing_loss(variants: Sequence[SharedKV]) -> SharingLoss:
-    """What merging all KV heads into one does to the loss."""
-    own, fewest = (end(variants, key=lambda variant: variant.kv_heads) for end in (max, min))
-    return SharingLoss(own.loss, fewest.loss)
+def _split(model: Transformer, tokenizer: Tokenizer, text: str, layer: int, n_heads: int) -> HeadSplit:
+    return resplit(model, _first_ids(model, tokenizer, text), layer, n_heads)
 
 
-@dataclass(frozen=True, slots=True)
-class SharingVariants(Finding):
-    """How many KV heads the query heads of each variant share: (kind, KV heads)."""
-
-    n_heads: int
-    variants: tuple[tuple[str, int], ...]
-
-    @property
-    def sentence(self) -> str:
-        each = "; ".join(f"{kind}: {kv_heads} for {self.n_heads}" for kind, kv_heads in self.variants)
-        return f"Which query heads share KV heads: {each}."
+def _shared(model: Transformer, tokenizer: Tokenizer, text: str) -> list[SharedKV]:
+    return share_kv_heads(model, _first_ids(model, tokenizer, text))
 
 
-def sharing_variants(variants: Sequence[SharedKV]) -> SharingVariants:
-    """Name the variants."""
-    return SharingVariants(variants[0].n_heads, tuple((v.kind, v.kv_heads) for v in variants))
+def _tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> list[str]:
+    return _first(model, tokenizer, text).queries
 
 
-def sharing_refusal(config: ModelConfig) -> str | None:
-    """Why sharing is not shown for a model; None where it is."""
-    if config.head == "none":
-        return "This model predicts no tokens, so there is no loss that sharing could change: shown for stories alone."
-    if (count := parameters(config).total) > LARGEST_SHARED:
-        return f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here."
-    return None
+def _first_ids(model: Transformer, tokenizer: Tokenizer, text: str) -> list[int]:
+    return _first(model, tokenizer, text).ids
 
 
-def trained_sharing(config: ModelConfig) -> str:
-    """How many query heads of a model read each of its KV heads."""
-    if (each := config.n_heads // config.kv_heads) == 1:
-        return f"In this model each of the {config.n_heads} query heads has a KV head of its own."
-    return f"In this model {config.n_heads} query heads read {config.kv_heads} KV heads, {each} each."
+def _first(model: Transformer, tokenizer: Tokenizer, text: str) -> TextIds:
+    read = text_ids(model, tokenizer, text, "decoder", most=TOKENS)
+    if read is None:
+        raise ValueError("the tokenizer of this model makes no token of this text; type something else")
+    return read
+
+
+split_of_text = kept(_split, entries=24)
+shared_on_text = kept(_shared, entries=8)
+tokens_of_text = kept(_tokens, entries=24)

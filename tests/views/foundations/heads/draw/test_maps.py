@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.foundations import heads as figures
+from tfcore.views.foundations.heads.draw import maps as figures
 
 LAYERS, HEADS = 2, 3
 PLACES = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
