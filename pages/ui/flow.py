@@ -22,8 +22,8 @@ from tfcore.analysis.inside.quantities import Quantity
 from tfcore.analysis.one_text import piece_of
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
-from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.heads.measure.attention import kinds_of
 
 TOKENS = 40
 NEXT = 7  # next tokens at the mouth

@@ -39,7 +39,7 @@ def test_every_cell_has_the_colour_of_its_kind():
 
 def test_every_known_kind_has_a_colour_of_its_own():
     for kinds in (KINDS, CROSS_KINDS):
-        colours = [head_map.kind_colour(kind) for kind in kinds]
+        colours = [theme.HEAD_KINDS[kind] for kind in kinds]
         assert len(set(colours)) == len(kinds)
 
 

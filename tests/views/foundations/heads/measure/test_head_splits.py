@@ -5,23 +5,24 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
-from tfcore.analysis.foundations import head_splits
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.measure.head_splits import (
     HeadSplit,
     SharedKV,
-    SplitMaps,
-    SplitSizes,
     divisors,
     resplit,
     share_kv_heads,
+    split_sizes,
+    with_kv_heads,
+)
+from tfcore.views.foundations.heads.say import (
+    SplitMaps,
     sharing_loss,
     sharing_refusal,
     sharing_variants,
     split_maps,
-    split_sizes,
     trained_sharing,
-    with_kv_heads,
 )
 
 IDS = ids(1, 13)[0].tolist()
@@ -116,10 +117,6 @@ def test_a_split_costs_no_parameters_but_weights(kv_heads):
     found = split_sizes(subject.config, 3, 13)
     assert found.parameters == subject.decoder.blocks[0].attn.qkv.weight.numel()
     assert (found.d_head, found.weights) == (8, resplit(subject, IDS, 0, 3).patterns.size)
-    assert str(SplitSizes(6, 32, 110_592, 48, 13_824)) == (
-        "6 heads of 32 dimensions: 110,592 parameters in W_Q, W_K, W_V, and 13,824 attention weights per layer for "
-        "48 tokens."
-    )
 
 
 def variant(kv_heads, loss):
@@ -141,7 +138,7 @@ def test_sharing_is_refused_where_there_is_no_loss_or_too_much_to_copy(monkeypat
     assert "predicts no tokens" in str(sharing_refusal(model(architecture="encoder", head="none").config))
     large = config(d_model=768, n_heads=12, n_layers=12, vocab_size=50_257, d_ff=3_072)
     assert f"{parameters(large).total:,} parameters" in str(sharing_refusal(large))
-    monkeypatch.setattr(head_splits, "LARGEST_SHARED", parameters(large).total)
+    monkeypatch.setattr(say, "LARGEST_SHARED", parameters(large).total)
     assert sharing_refusal(large) is None
 
 

@@ -17,16 +17,11 @@ from tfcore.norms import rms_norm
 from tfcore.part_configs import ExpertsConfig
 from tfcore.positions import rope_angles, rotate
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.measure.score_parts import score_parts, seen_keys, strongest_key
-from tfcore.views.foundations.heads.measure.score_table import (
-    ScoreSum,
-    largest_pairs,
-    parts_table,
-    score_sum,
-    score_table,
-    strongest_writers,
-)
+from tfcore.views.foundations.heads.measure.score_table import largest_pairs, parts_table, score_table
 from tfcore.views.foundations.heads.measure.score_writers import Writer, stream_pass
+from tfcore.views.foundations.heads.say import ScoreSum, score_sum, strongest_writers
 
 NAMES = [f"w{i}" for i in range(small.config().vocab_size)]
 TEXT = " ".join(NAMES[i] for i in (3, 1, 4, 1, 5, 9, 2, 6))
@@ -278,7 +273,7 @@ def test_what_is_said():
     assert [value for *_, value in pairs.pairs] == pytest.approx(flat[:3])
     assert pairs.rest == pytest.approx(sum(flat[3:]))
     assert pairs.others == len(flat) - 3
-    assert str(pairs).startswith(f"Largest pairs (query × key): {pairs.pairs[0][0]} × {pairs.pairs[0][1]} ")
+    assert str(say.pairs(pairs)).startswith(f"Largest pairs (query × key): {pairs.pairs[0][0]} × {pairs.pairs[0][1]} ")
     total = score_sum(found)
     assert (total.key, total.against, total.weight, total.other) == (3, 5, found.weights[3], found.weights[5])
     times = math.exp(abs(found.score))
