@@ -47,7 +47,6 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         log: colours by the logarithm of the weight.
         more: the container of More settings.
     """
-    above = st.container()
     overview, beside = st.columns([25, 17], gap="medium")
     below = st.container()
     with overview:
@@ -66,7 +65,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
             p.show(views.mosaic(reading, order, *place, log), _choose_tile)
         else:
             st.info("No head of these layers is of this kind; order the tiles by score, or choose another kind.")
-    closer(p, reading, order, place, log, (above, beside, below, more))
+    closer(p, reading, order, place, log, (p.picture, beside, below, more))
     st.subheader("Every head, measured", anchor=False)
     on = kinds_rest_on(reading)
     st.caption(f"Kind and score: on {on}, induction on repeated random tokens. All other columns: on this text.")

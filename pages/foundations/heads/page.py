@@ -149,7 +149,8 @@ with panel(None) as p:
         )
         fragments.stop()
     if said := about_ids(name, pasted):
-        st.caption(said)
+        with p.picture:
+            st.caption(said)
     tell_dropped(found)
     if section == "heads":
         every_head(p, reading, log, more)

@@ -40,7 +40,6 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
     there, usual = models.names(), {"than": NOTHING, "bos": "as usual"}
     p.examples({name: {**usual, **values} for name, values in TRY.items() if values["model"] in there})
     layers, heads = size(reading)
-    picture = st.container()
     first_layer, first_head, first_token = first_view(reading)
     one, two, three = st.columns(3, gap="medium")
     with one:
@@ -52,7 +51,7 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
     with more:
         key, against = choose_keys(reading, layer, head, query)
     shown = views.why(reading, layer, head, query, key, against)
-    with picture:
+    with p.picture:
         left, right = st.columns([13, 7], gap="medium")
         with left:
             p.show(shown)
