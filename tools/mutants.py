@@ -32,6 +32,8 @@ from tests.pages.experiments_to_visit import VISITS
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
+MUTATED = ("pages", "tfcore/analysis", "tfcore/measures", "tfcore/views")
+TESTS = ("analysis", "figures", "views", "measures", "pages", "loading", "training")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
@@ -167,8 +169,9 @@ def is_another(text: str, right: str) -> bool:
 def sampled(seed: int) -> Iterator[Mutant]:
     """Mutants in random order, every module as often as it is long."""
     rng = random.Random(seed)
-    paths = [path for folder in ("pages", "tfcore/analysis") for path in sorted((ROOT / folder).rglob("*.py"))]
-    paths = [path for path in paths if path.name != "__init__.py" and (ROOT / "pages" / "ui") not in path.parents]
+    paths = [path for folder in MUTATED for path in sorted((ROOT / folder).rglob("*.py"))]
+    paths = [path for path in paths if path.parent.name != "draw" and (ROOT / "pages" / "ui") not in path.parents]
+    paths = [path for path in paths if path.name not in ("__init__.py", "draw.py") or "views" in path.parts]
     lengths = [len(path.read_text("utf-8")) for path in paths]
     known: dict[Path, list[Mutant]] = {}
     done: set[Mutant] = set()
@@ -197,13 +200,16 @@ def _imports(path: Path) -> frozenset[str]:
 def tests_of(path: str) -> list[str]:
     """The tests that concern a module: those that import it or its page, those of the pages that do, and the pages'
     experiments."""
-    module = path.removesuffix(".py").replace("/", ".")
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     page_of_it = f"{module.rpartition('.')[0]}." if path.startswith("pages/") and path.count("/") == 3 else module
-    folders = [ROOT / "tests" / kind for kind in ("analysis", "figures", "pages", "loading", "training")]
+    folders = [
+        ROOT / "tests" / kind for kind in ("analysis", "figures", "views", "measures", "pages", "loading", "training")
+    ]
     files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
     files = [file for file in files if file.name not in ("test_experiments.py", "test_every_page.py")]  # chosen below
     own = [file for file in files if any(name.startswith(page_of_it) for name in _imports(file))]
-    parts = [part for part in (ROOT / "pages").glob("*/*/*.py") if module in _imports(part)]
+    used = {module, ".".join(module.split(".")[:4])} if path.startswith("tfcore/views/") else {module}  # the subject
+    parts = [part for part in (ROOT / "pages").glob("*/*/*.py") if used & _imports(part)]
     if path.startswith("pages/"):
         parts.append(ROOT / path)
     pages = {part.parent for part in parts if (part.parent / "page.py").exists()}
@@ -223,7 +229,7 @@ def tests_of(path: str) -> list[str]:
     every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
     tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
     every += [QUESTIONS for page in pages if page.name == "check"]
-    constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("/__main__.py") else []
+    constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("__.py") else []
     # the slowest last
     return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]
 

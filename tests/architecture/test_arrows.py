@@ -21,7 +21,10 @@ LEVELS = [
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
-    ("tfcore.analysis.*",),
+    (
+        *("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
+        *("tfcore.views.kept", "tfcore.views.sources"),  # by which measurements are kept
+    ),
     ("tfcore.training.*",),
     ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),

@@ -25,9 +25,11 @@ RECORD = Path(__file__).with_name("constants.json")
 MOST = 400  # numbers of a constant: more are data
 PATHS = [
     path
-    for folder in ("tfcore/analysis", "tfcore/views", "pages")
+    for folder in ("tfcore/analysis", "tfcore/measures", "tfcore/views", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("__init__.py", "__main__.py") and ROOT / "pages" / "ui" not in path.parents
+    if path.name not in ("__init__.py", "__main__.py", "draw.py")
+    and path.parent.name != "draw"
+    and ROOT / "pages" / "ui" not in path.parents
 ]
 MODULES = [module_name(path) for path in PATHS if path.parent != ROOT / "pages"]
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from tests import small
 from tfcore.analysis.finding import state
 from tfcore.analysis.inference.kv_cache import CacheShape
-from tfcore.analysis.inference.paged_memory import Traffic
-from tfcore.analysis.inference.serving import Model
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache
+from tfcore.views.inference.kv_cache.measure.paging import Traffic
+from tfcore.views.inference.kv_cache.measure.serving import Model
 from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 

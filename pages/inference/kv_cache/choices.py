@@ -8,10 +8,10 @@ from pages.ui.loading.presets import NAMES, known
 from tfcore import available, shipped
 from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
-from tfcore.analysis.inference.serving import Model
 from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
 from tfcore.analysis.precision import Precision
 from tfcore.analysis.quantities import Unit
+from tfcore.views.inference.kv_cache.measure.serving import Model
 
 TEXT = "Once upon a time there was a little dog named Max."
 MOST = 232  # new tokens

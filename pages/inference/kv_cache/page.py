@@ -11,12 +11,14 @@ from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, large_models, live
-from tfcore.analysis.inference import cached_generation, fragmentation, kv_cache, serving
-from tfcore.analysis.inference.cached_generation import BothWays, Exactness
-from tfcore.analysis.inference.paged_memory import Traffic
-from tfcore.analysis.inference.serving import Model, Service
+from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.quantities import amount
 from tfcore.views.inference import kv_cache as views
+from tfcore.views.inference.kv_cache.measure import generation, serving
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, Exactness
+from tfcore.views.inference.kv_cache.measure.paging import Traffic
+from tfcore.views.inference.kv_cache.measure.serving import Model, Service
+from tfcore.views.inference.kv_cache.say.paging import fragmentation
 
 CHARACTERS = 1_000  # of a prompt
 COPY = 4  # a copy may take one part in so many of what loaded models may (TFCORE_MODEL_GB)
@@ -67,7 +69,7 @@ def with_and_without() -> None:
         key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
 
         def write() -> Iterator[BothWays]:
-            return cached_generation.both_ways(model, ids, steps, seed, exactness)
+            return generation.both_ways(model, ids, steps, seed, exactness)
 
         def draw(job: jobs.Job) -> None:
             done: list[BothWays] = list(job.items)
@@ -304,7 +306,7 @@ def paged_cache() -> None:
             "for each request. Even an oracle that knew every length would reserve memory for tokens to come, and as "
             "requests end, gaps stay between the others: enough memory in all, but in no one piece. A paged cache "
             "allocates blocks on demand, anywhere; only the last block of a request has unused slots. "
-            f"{fragmentation.fragmentation(shown.result)} When "
+            f"{fragmentation(shown.result)} When "
             "no block is left, the youngest request is preempted: it gives its blocks up and is computed again later."
         )
         p.question(

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.inference.cached_generation import both_ways
 from tfcore.analysis.inference.flash_attention import Tiling, follow
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
 from tfcore.analysis.inference.length_cost import reach
@@ -19,6 +18,7 @@ from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import distribution
 from tfcore.masks import MaskConfig
 from tfcore.model import Transformer
+from tfcore.views.inference.kv_cache.measure.generation import both_ways
 
 LARGE = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 TOKENS = 32_768

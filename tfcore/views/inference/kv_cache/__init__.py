@@ -1,22 +1,40 @@
 """The KV cache: what it saves, how large it is, whether it fits, and how its memory is allocated."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import pandas as pd
 
-from tfcore.analysis.inference import cached_generation, fragmentation, kv_cache, paged_memory, serving
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness
+from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import cache_bytes
-from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, STRANDED, TOKEN, MemoryRun, Policy, Traffic
-from tfcore.analysis.inference.serving import Budgets, Model, Service
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.precision import Precision, stored_bytes
 from tfcore.analysis.quantities import Unit, amount, counted, short
-from tfcore.figures.inference.cache_sizes import Size, budget_figure, models_figure, ways_figure
-from tfcore.figures.inference.cache_steps import steps_figure
-from tfcore.figures.inference.paged_memory import crowd_figure, picture_figure, shares_figure
 from tfcore.generation.kv_cache import KVCache
+from tfcore.views.inference.kv_cache.draw.memory import crowd_figure, picture_figure, shares_figure
+from tfcore.views.inference.kv_cache.draw.sizes import Size, budget_figure, models_figure, ways_figure
+from tfcore.views.inference.kv_cache.draw.steps import steps_figure
+from tfcore.views.inference.kv_cache.measure import generation, serving
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork, Exactness
+from tfcore.views.inference.kv_cache.measure.paging import (
+    LATER,
+    NAMES,
+    NEVER,
+    STRANDED,
+    TOKEN,
+    Contiguous,
+    MemoryRun,
+    Paged,
+    Policy,
+    Server,
+    Traffic,
+    compare,
+    run_trace,
+)
+from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Service
+from tfcore.views.inference.kv_cache.say.generation import measured, step_costs
+from tfcore.views.inference.kv_cache.say.paging import most_at_once, policy_row, token_shares, waste_shares
+from tfcore.views.inference.kv_cache.say.serving import fit
+from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Metric, View, view
 
@@ -36,9 +54,9 @@ STATES = {
 OTHER: dict[Unit, Unit] = {"decimal": "binary", "binary": "decimal"}
 
 # What many settings have in common, and every change of another setting asks for again.
-work_of = lru_cache(maxsize=32)(cached_generation.cache_work)
-budgets_of = lru_cache(maxsize=128)(serving.budgets)
-runs_of = lru_cache(maxsize=24)(paged_memory.compare)
+work_of = kept(generation.cache_work, entries=32)
+budgets_of = kept(serving.budgets, entries=128)
+runs_of = kept(compare, entries=24)
 
 
 @view
@@ -57,16 +75,16 @@ def with_and_without(
         model: a decoder.
         text: the prompt; its end is left out where the context has no room for LEAST tokens more.
         steps: tokens to write; fewer where the context is full.
-        exactness: see cached_generation.both_ways.
+        exactness: see generation.both_ways.
         seed: of the draws.
         so_far: the steps that are known; None measures all of them here and now.
     """
     network, tokenizer = opened(model)
     ids = first_tokens(network, tokenizer, text, network.config.max_seq_len - LEAST).ids
     steps = min(steps, network.config.max_seq_len - len(ids))
-    done = list(cached_generation.both_ways(network, ids, steps, seed, exactness)) if so_far is None else so_far
+    done = list(generation.both_ways(network, ids, steps, seed, exactness)) if so_far is None else so_far
     work = work_of(network.config, len(ids), steps, exactness)
-    found = cached_generation.measured(work, done)
+    found = measured(work, done)
     fast, slow = found.seconds
     few, many = (f"{short(count)} operations" for count in (found.operations_with, found.operations_without))
     return View(
@@ -75,7 +93,7 @@ def with_and_without(
         result=(work, done),
         chart=steps_figure(work, done, height=600),
         min_width=320,
-        findings=(cached_generation.step_costs(work, done),),
+        findings=(step_costs(work, done),),
         note="Pale: steps to come; lines through the times: median of nine. The first step reads the whole prompt "
         "(prefill), with and without the cache.",
         metrics=(
@@ -87,7 +105,7 @@ def with_and_without(
         formula=FORMULA,
         papers="Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through "
         "(after arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4.",
-        code=(cached_generation.both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend),
+        code=(generation.both_ways, generation.next_scores, generation.cache_work, KVCache.extend),
     )
 
 
@@ -187,7 +205,7 @@ def fits(chosen: Model, service: Service, block: int, unit: Unit) -> View:
         result=found,
         chart=budget_figure(rows, unit, height=150 + 44 * len(rows)),
         min_width=340,
-        findings=(serving.fit(chosen, found, unit),),
+        findings=(fit(chosen, found, unit),),
         metrics=(
             Metric("It fits" if need.fits else "It does not fit", need.verdict(unit), "on the fullest GPU"),
             Metric("KV cache of a full sequence", amount(full, unit), amount(full, OTHER[unit])),
@@ -243,7 +261,7 @@ def memory(traffic: Traffic, slots: int, block: int, by_request: bool) -> View:
         result=runs,
         chart=picture_figure(runs, height=620, by_request=by_request),
         min_width=340,
-        findings=(fragmentation.token_shares(runs),),
+        findings=(token_shares(runs),),
         note="Grey: reserved, no token yet." if by_request else "A column is a moment, from slot 0 at the bottom.",
         table=lambda: pd.concat({p: _by_step(run) for p, run in runs.items()}, names=["policy"]).reset_index(level=0),
     )
@@ -259,10 +277,10 @@ def paging(traffic: Traffic, slots: int, block: int) -> View:
         result=runs,
         chart=shares_figure(runs, height=310),
         min_width=340,
-        findings=(fragmentation.waste_shares(runs),),
+        findings=(waste_shares(runs),),
         table=lambda: policies(runs),
         papers=PAGED_PAPERS,
-        code=(paged_memory.run_trace, paged_memory.Server, paged_memory.Contiguous, paged_memory.Paged),
+        code=(run_trace, Server, Contiguous, Paged),
     )
 
 
@@ -276,14 +294,14 @@ def crowd(traffic: Traffic, slots: int, block: int) -> View:
         result=runs,
         chart=crowd_figure(runs, height=310),
         min_width=340,
-        findings=(fragmentation.most_at_once(runs),),
+        findings=(most_at_once(runs),),
         table=lambda: policies(runs),
     )
 
 
 def policies(runs: Mapping[Policy, MemoryRun]) -> pd.DataFrame:
     """Each policy in numbers."""
-    return pd.DataFrame([{"memory": NAMES[policy], **fragmentation.policy_row(run)} for policy, run in runs.items()])
+    return pd.DataFrame([{"memory": NAMES[policy], **policy_row(run)} for policy, run in runs.items()])
 
 
 def _by_step(run: MemoryRun) -> pd.DataFrame:

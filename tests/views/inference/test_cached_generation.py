@@ -6,21 +6,19 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.small import ALL_PATTERNS, config, ids, model
-from tfcore.analysis.inference.cached_generation import (
-    BothWays,
-    CacheWork,
-    Measured,
-    both_ways,
-    cache_work,
-    generated,
-    measured,
-    model_work,
-    next_scores,
-    step_costs,
-)
 from tfcore.generation.generate import generate
 from tfcore.generation.kv_cache import KVCache
 from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.views.inference.kv_cache.measure.generation import (
+    BothWays,
+    CacheWork,
+    both_ways,
+    cache_work,
+    generated,
+    model_work,
+    next_scores,
+)
+from tfcore.views.inference.kv_cache.say.generation import Measured, measured, step_costs
 
 PROMPT = ids(1, 5)[0].tolist()
 

@@ -12,11 +12,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import short
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling
@@ -60,82 +58,6 @@ class CacheWork:
     without: Int[ndarray, " step"]
     keys: Int[ndarray, " step"]
     values: Int[ndarray, " step"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured(Finding):
-    """All steps so far together.
-
-    Args:
-        steps: how many.
-        with_cache, without: seconds.
-        operations_with, operations_without: floating-point operations.
-        difference: the largest of a logit.
-        same: in how many steps the most likely token is the same.
-    """
-
-    steps: int
-    with_cache: float
-    without: float
-    operations_with: int
-    operations_without: int
-    difference: float
-    same: int
-
-    @property
-    def times(self) -> str:
-        return f"{self.without / self.with_cache:.1f} times as long" if self.steps else ""
-
-    @property
-    def seconds(self) -> tuple[str, str]:
-        return f"{self.with_cache:.2f} s", f"{self.without:.2f} s"
-
-    @property
-    def largest_difference(self) -> str:
-        return f"{self.difference:.1e}"
-
-    @property
-    def same_tokens(self) -> str:
-        return f"same token {self.same} of {self.steps}"
-
-    @property
-    def sentence(self) -> str:
-        fast, slow = self.seconds
-        longer = f", {self.times}" if self.steps else ""
-        return (
-            f"All steps so far: {fast} and {short(self.operations_with)} operations with the cache, {slow} and "
-            f"{short(self.operations_without)} without{longer}. Logits differ by {self.largest_difference} at most; "
-            f"{self.same_tokens}."
-        )
-
-
-def step_costs(work: CacheWork, done: Sequence[BothWays]) -> Statement:
-    """The last step that was measured, or the first where none was."""
-    at = max(len(done) - 1, 0)
-    return state(
-        "step costs",
-        "At {length} tokens each step costs {with_cache:short} operations with the cache and {without:short} without; "
-        "the cache holds {held:size}. Measured for {measured} steps.",
-        length=int(work.length[at]),
-        with_cache=int(work.with_cache[at]),
-        without=int(work.without[at]),
-        held=int(work.keys[at] + work.values[at]),
-        measured=len(done),
-    )
-
-
-def measured(work: CacheWork, done: Sequence[BothWays]) -> Measured:
-    """Add up what was measured so far."""
-    n = len(done)
-    return Measured(
-        steps=n,
-        with_cache=sum((step.with_cache for step in done), 0.0),
-        without=sum((step.without for step in done), 0.0),
-        operations_with=int(work.with_cache[:n].sum()),
-        operations_without=int(work.without[:n].sum()),
-        difference=max((step.difference for step in done), default=0.0),
-        same=sum(step.same for step in done),
-    )
 
 
 def both_ways(

@@ -4,8 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, SHORT, STRANDED, TOKEN, MemoryRun, Policy
 from tfcore.analysis.quantities import counted
+from tfcore.views.inference.kv_cache.measure.paging import (
+    LATER,
+    NAMES,
+    NEVER,
+    SHORT,
+    STRANDED,
+    TOKEN,
+    MemoryRun,
+    Policy,
+)
 
 
 @dataclass(frozen=True, slots=True)

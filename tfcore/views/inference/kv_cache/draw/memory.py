@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.paged_memory import (
+from tfcore.figures.block.normalisation import heading
+from tfcore.figures.theme import CATEGORIES, base_layout, build
+from tfcore.views.inference.kv_cache.measure.paging import (
     FREE,
     LATER,
     NAMES,
@@ -18,8 +20,6 @@ from tfcore.analysis.inference.paged_memory import (
     MemoryRun,
     Policy,
 )
-from tfcore.figures.block.normalisation import heading
-from tfcore.figures.theme import CATEGORIES, base_layout, build
 
 COLOURS: dict[Policy, str] = {"reserve": "@cat1", "exact": "@cat3", "paged": "@cat0"}
 DASHES: dict[Policy, str] = {"reserve": "dot", "exact": "dash", "paged": "solid"}

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inference.fragmentation import (
+from tfcore.views.inference.kv_cache.measure.paging import FREE, LATER, NEVER, STRANDED, TOKEN, MemoryRun
+from tfcore.views.inference.kv_cache.say.paging import (
     Fragmentation,
     fragmentation,
     most_at_once,
@@ -11,7 +12,6 @@ from tfcore.analysis.inference.fragmentation import (
     token_shares,
     waste_shares,
 )
-from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, STRANDED, TOKEN, MemoryRun
 
 POLICIES = ("reserve", "exact", "paged")
 

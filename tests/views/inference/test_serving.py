@@ -8,22 +8,21 @@ from hypothesis import strategies as st
 
 from tfcore import presets
 from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
-from tfcore.analysis.inference.serving import (
+from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
+from tfcore.views.inference.kv_cache.measure.serving import (
     ENDLESS,
     Budget,
-    Fit,
     Model,
     Service,
     budget,
     budgets,
-    fit,
     held_tokens,
     regrouped,
     remedies,
     remedy_names,
     user_bytes,
 )
-from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
+from tfcore.views.inference.kv_cache.say.serving import Fit, fit
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 USER = 85_899_345_920

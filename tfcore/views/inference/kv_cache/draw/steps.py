@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork
 from tfcore.analysis.quantities import scale
 from tfcore.figures.block.normalisation import heading
 from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.theme import base_layout, build
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork
 
 WITHOUT, WITH = ("without", "@cat1", "diamond"), ("with the cache", "@cat3", "circle")
 NEIGHBOURS = 9  # of which the line through the measured times is the median

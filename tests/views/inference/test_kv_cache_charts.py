@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from tests.small import config
-from tfcore.analysis.inference.cached_generation import BothWays, cache_work
-from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
-from tfcore.analysis.inference.serving import Budget
 from tfcore.analysis.quantities import scale
 from tfcore.figures import theme
-from tfcore.figures.inference import cache_sizes, cache_steps, paged_memory
-from tfcore.figures.inference.cache_sizes import Size
+from tfcore.views.inference.kv_cache.draw import memory as paged_memory
+from tfcore.views.inference.kv_cache.draw import sizes as cache_sizes
+from tfcore.views.inference.kv_cache.draw import steps as cache_steps
+from tfcore.views.inference.kv_cache.draw.sizes import Size
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, cache_work
+from tfcore.views.inference.kv_cache.measure.paging import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
+from tfcore.views.inference.kv_cache.measure.serving import Budget
 
 WORK = cache_work(config(), 4, 12)
 STEPS = [BothWays(i, 0.01, 0.02 + i / 100, 1e-6, True) for i in range(7)]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.inference.paged_memory import (
+from tfcore.views.inference.kv_cache.measure.paging import (
     FREE,
     LATER,
     NEVER,

@@ -1,0 +1,1 @@
+"""What the cache saves, takes and leaves unused, in numbers."""
