@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfcore
+from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.heads import HeadScores
 from tfcore.views import kept, programs
 from tfcore.views.foundations import heads as views
@@ -67,7 +68,7 @@ def test_a_model_in_memory_is_read_anew_and_named_by_nobody():
 
 def test_the_model_runs_once_for_a_text_whatever_is_shown_of_it(monkeypatch):
     monkeypatch.setattr(kept, "SHELF", Shelf(1_000_000))  # less than the maps take
-    runs, run = list[str](), measure.read_attention
+    runs, run = list[str](), read_attention
     monkeypatch.setattr(measure, "read_attention", lambda *a, **b: runs.append(a[2]) or run(*a, **b))
     reading = replace(LONG, text="Once upon a time there was a cat. " * 40)
     for make in [make for name, make in EVERY.items() if name != "two_texts"]:
