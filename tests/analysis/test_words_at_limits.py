@@ -14,7 +14,6 @@ from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.experts.expert_sizes import ExpertSizes
-from tfcore.analysis.foundations.attention_sink import RolloutOnFirst
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.passes import ParallelGain
@@ -43,6 +42,7 @@ from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+from tfcore.views.foundations.heads.say import RolloutOnFirst
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

@@ -24,7 +24,6 @@ from tfcore.analysis.foundations.attention_maps import (
     pool_keys,
     read_attention,
     rollout,
-    shared_weight,
     strongest_key,
     token_table,
 )
@@ -202,13 +201,6 @@ def test_a_range_says_how_much_weight_lies_outside():
     )
     assert [pooled.token(row) for row in (0, 1, 5)] == [0, 2, 3]
     assert [MapRange(shape, pooled=2).token(2) for shape in ((3, 5), (5, 3))] == [2, 4]
-
-
-def test_shared_weight_is_the_overlap_in_percent():
-    one, other = np.eye(2), np.array([[0.25, 0.75], [0.5, 0.5]])
-    found = shared_weight(one, other)
-    assert found.share == pytest.approx((0.25 + 0.5) / 2)
-    assert str(found) == "The two heads put 38% of their weight on the same tokens."
 
 
 def test_a_text_is_read_as_far_as_the_context_goes():

@@ -10,22 +10,8 @@ from hypothesis import strategies as st
 from tests.analysis.foundations.test_heads import random_patterns
 from tests.small import model
 from tfcore import load
-from tfcore.analysis.foundations.attention_maps import (
-    attention_maps,
-    hidden_sink,
-    read_attention,
-    rollout,
-    without_sink,
-)
-from tfcore.analysis.foundations.attention_sink import (
-    HiddenSink,
-    RolloutOnFirst,
-    rollout_on_first,
-    score_without,
-    sink_tokens,
-    weight_on,
-    without_keys,
-)
+from tfcore.analysis.foundations.attention_maps import attention_maps, hidden_sink, read_attention, without_sink
+from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.analysis.foundations.heads import score_cross, score_heads
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
@@ -136,36 +122,3 @@ def causal(layers, n, on_first):
     for query in range(1, n):
         patterns[:, 0, query, 0], patterns[:, 0, query, query] = on_first, 1 - on_first
     return patterns
-
-
-def test_a_rollout_ends_on_the_first_token_because_nothing_leaves_it():
-    """What a layer moves there stays: after n layers of which each moves a fifth, 1 - 0.8^n is there."""
-    for layers in (1, 4, 12):
-        rolled = rollout(causal(layers, 5, 0.4))[-1]  # half of 0.4: the other half of a layer is the residual
-        found = rollout_on_first(rolled, 3, list("abcde"), np.zeros(5, dtype=bool), layers)
-        assert (found.query, found.first, found.position) == ("d", "a", 0)
-        assert found.share == pytest.approx(1 - 0.8**layers, abs=1e-6)
-        assert found.moved == pytest.approx(0.2, abs=1e-5)
-    assert str(found).startswith("Rollout of 'd' over 12 layers: 93% on 'a' (0), the first token that is seen.")
-    assert "comes there stays: 20% a layer is enough." in str(found)
-    assert "99.99% or more" in str(RolloutOnFirst("d", "a", 0, 0.99997, 30))
-    assert RolloutOnFirst("d", "a", 0, 1 + 1e-7, 30).moved == 1, "rows sum to 1 up to rounding"
-    assert "in one layer: 99.50% on" in str(RolloutOnFirst("d", "a", 0, 0.995, 1))
-
-
-def test_without_the_sink_a_rollout_still_sums_to_one_and_the_next_token_is_the_first_that_is_seen():
-    hidden = np.array([True, *[False] * 4])
-    maps = without_keys(causal(3, 5, 0.4), hidden)
-    maps[:, 0, 3, 3], maps[:, 0, 3, 1] = 0.5, 0.5
-    rolled = rollout(maps)[-1]
-    np.testing.assert_allclose(rolled.sum(-1), 1, atol=1e-6)
-    found = rollout_on_first(rolled, 3, list("abcde"), hidden, 3)
-    assert (found.first, found.position) == ("b", 1)
-    assert found.share == pytest.approx(1 - 0.75**3, abs=1e-6)
-    assert rollout_on_first(rolled, 1, list("abcde"), hidden, 3) is None
-
-
-def test_nothing_is_said_of_a_model_that_sees_later_tokens():
-    rolled = rollout(random_patterns(2, 2, 4))[-1]
-    later = rolled + 0.1 * np.eye(4, k=1)
-    assert rollout_on_first(later, 2, list("abcd"), np.zeros(4, dtype=bool), 2) is None

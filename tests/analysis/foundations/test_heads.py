@@ -15,18 +15,13 @@ from tfcore.analysis.foundations.heads import (
     KINDS,
     NEAR,
     THRESHOLD,
-    HeadKind,
     HeadScores,
-    head_kind,
-    head_kinds,
     head_table,
-    heads_of_models,
     induction_scores,
     mean_scores,
     order,
     repeated_tokens,
     repeated_tokens_measure,
-    same_kind,
     score_columns,
     score_cross,
     score_heads,
@@ -292,30 +287,6 @@ def scores_of(kinds, values):
     """Scores of which only the kind and its score matter."""
     kind, score = np.array(kinds, dtype=object), np.array(values, dtype=float)
     return HeadScores({}, kind, score, np.zeros(score.shape), np.zeros(score.shape))
-
-
-def test_the_kind_of_a_head_is_that_of_its_layer_and_head():
-    scores = scores_of([["self", "local"], ["broad", "induction"], ["duplicate", "self"]], [[1, 2], [3, 4], [5, 6]])
-    one = head_kind(scores, 1, 0)
-    assert (one.layer, one.head, one.kind, one.score) == (1, 0, "broad", 3)
-    assert str(HeadKind(3, 0, "induction", 0.934)) == "Layer 3, head 0: induction 0.93 on this text."
-    tested = head_kind(replace(scores, is_tested=True), 1, 1, "the standard texts")
-    assert str(tested) == "Layer 1, head 1: induction 4.00 on repeated random tokens."
-    assert str(one) == "Layer 1, head 0: broad 3.00 on this text."
-    assert str(head_kind(scores, 0, 0, "the standard texts")) == "Layer 0, head 0: self 1.00 on the standard texts."
-    some = head_kinds(scores, [(2, 1), (0, 1)])
-    assert [(one.layer, one.head, one.kind) for one in some.heads] == [(2, 1, "self"), (0, 1, "local")]
-    assert str(some) == ("Attention maps of 2 of 6 heads, each with its kind: 2.1 self 6.00, 0.1 local 2.00.")
-
-
-def test_one_head_on_two_texts_is_compared_by_its_kind():
-    one, other = scores_of([["self", "local"]], [[1, 1]]), scores_of([["self", "broad"]], [[0, 0]])
-    assert str(same_kind(one, other, 0, 0)) == "Kind of the head: the same on both."
-    found = heads_of_models(("ours", "theirs"), (one, other), ((0, 0), (0, 0)))
-    kinds = [f"{scores.kind[0, 0]} {scores.score[0, 0]:.2f}" for scores in (one, other)]
-    assert str(found) == f"On this text head 0.0 of ours is {kinds[0]}; head 0.0 of theirs is {kinds[1]}."
-    assert found.verdict == one.kind[0, 0]
-    assert str(same_kind(one, other, 0, 1)) == "Kind of the head: local on one, broad on the other."
 
 
 def test_only_a_decoder_that_predicts_has_induction_scores():

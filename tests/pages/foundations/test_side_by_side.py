@@ -13,7 +13,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.foundations.attention_maps import attention_maps, overlap, read_attention
-from tfcore.analysis.foundations.heads import head_kind
+from tfcore.views.foundations.heads.say import head_kind
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 

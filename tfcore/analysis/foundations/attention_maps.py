@@ -290,26 +290,6 @@ def overlap(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]
     return float(np.minimum(one, other).sum() / len(one))
 
 
-@dataclass(frozen=True, slots=True)
-class SharedWeight(Finding):
-    """The share of their weight that two heads put on the same tokens."""
-
-    share: float
-
-    @property
-    def percent(self) -> str:
-        return f"{self.share:.0%}"
-
-    @property
-    def sentence(self) -> str:
-        return f"The two heads put {self.percent} of their weight on the same tokens."
-
-
-def shared_weight(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> SharedWeight:
-    """The overlap of two maps of the same tokens."""
-    return SharedWeight(overlap(one, other))
-
-
 def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray, "*head row column"]:
     """Shrink maps to at most size cells a side by keeping the largest weight of each square of cells, so that a single
     strong weight stays visible. Maps that are small enough come back as they are."""

@@ -12,12 +12,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.heads import HeadScores, Place, induction_scores, mean_scores
 from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.largest import first_largest
-from tfcore.analysis.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.tokenizers.vocabulary import is_read
@@ -53,8 +51,6 @@ def standard_kinds(model: Transformer, tokenizer: Tokenizer, part: Part | None =
     return mean_scores(found, induction_scores(model)) if len(found) == len(TEXTS) else None
 
 
-LETTERS = 12  # of a token in a sentence
-NAMED = 4  # heads that a sentence names
 KIND = "kind"
 PAIR = "pair"
 ENTROPY = "entropy"
@@ -115,50 +111,6 @@ def rank_heads(
     if by == DISTANCE:
         return Ranking(by, scores.distance, max(1.0, float(scores.distance.max())))
     return Ranking(by, kinds.score if by == KIND else scores.scores[by], 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class StrongestHeads(Finding):
-    """The first heads of a ranking.
-
-    Args:
-        what: that heads are ranked by, as words in a sentence.
-        heads: (layer, head).
-        values: theirs.
-        unit: behind a value.
-        total: how many heads there are.
-    """
-
-    what: str
-    heads: tuple[Place, ...]
-    values: tuple[float, ...]
-    unit: str
-    total: int
-
-    @property
-    def sentence(self) -> str:
-        digits = 1 if self.unit else 2
-        pairs = zip(self.heads, self.values, strict=True)
-        named = ", ".join(f"{layer}.{head} with {value:.{digits}f}{self.unit}" for (layer, head), value in pairs)
-        return f"Of {self.total} heads, the largest {self.what}: {named}."
-
-
-def strongest_heads(
-    ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int, key: int
-) -> StrongestHeads:
-    """Name the first heads of a ranking; query and key are those of PAIR."""
-    first = ranking.order[:NAMED]
-    names = [f"'{shorten(visible(token), LETTERS)}'" for token in (queries[query], keys[key])]
-    what = {
-        KIND: "score of their kind on the standard texts",
-        PAIR: f"weight from {names[0]} ({query}) to {names[1]} ({key})",
-        ENTROPY: "entropy of their weights on this text",
-        DISTANCE: "mean distance from query to key on this text",
-        "broad": "entropy of their weights on this text, as a share of what it can be at most",
-        "local": "weight on the 5 tokens to either side on this text",
-    }.get(ranking.by, f"score of “{ranking.by}” on this text")
-    values = tuple(float(ranking.values[place]) for place in first)
-    return StrongestHeads(what, tuple(first), values, ranking.unit, ranking.values.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,23 +178,3 @@ def striking_head(kinds: HeadScores) -> Place:
     score = np.where(np.isin(kinds.kind, SPREAD), score - 1, score)
     best = int(score.argmax())
     return best // score.shape[1], best % score.shape[1]
-
-
-@dataclass(frozen=True, slots=True)
-class KindCounts(Finding):
-    """How many heads of each kind a model has."""
-
-    counts: tuple[tuple[str, int], ...]
-    total: int
-
-    @property
-    def sentence(self) -> str:
-        named = ", ".join(f"{count} {kind}" for kind, count in self.counts)
-        return f"Kinds of the {self.total} heads: {named}."
-
-
-def kinds_of_heads(kinds: HeadScores) -> KindCounts:
-    """Count the kinds, the most frequent first."""
-    names, counts = np.unique(kinds.kind.ravel().astype(str), return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return KindCounts(tuple((str(names[i]), int(counts[i])) for i in order), kinds.kind.size)

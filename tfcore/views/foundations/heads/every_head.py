@@ -17,13 +17,14 @@ from tfcore.analysis.foundations.attention_maps import (
     strongest_key,
     token_table,
 )
-from tfcore.analysis.foundations.attention_sink import rollout_on_first, without_keys
-from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, standard_kinds, strongest_heads
-from tfcore.analysis.foundations.heads import Place, head_kind, head_kinds, head_table, score_heads
+from tfcore.analysis.foundations.attention_sink import without_keys
+from tfcore.analysis.foundations.head_ranking import KIND, rank_heads, standard_kinds
+from tfcore.analysis.foundations.heads import Place, head_table, score_heads
 from tfcore.analysis.token_text import tick_labels, visible
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
+from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw import maps
 from tfcore.views.foundations.heads.draw import portrait as portraits
 from tfcore.views.foundations.heads.draw.head_map import kind_map, value_map
@@ -59,7 +60,7 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         layer, head: the one that is framed.
     """
     found, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
-    strongest = strongest_heads(ranking, found.queries, found.keys, order.query, order.key)
+    strongest = say.strongest_heads(ranking, found.queries, found.keys, order.query, order.key)
     by_kind, on = order.by == KIND, kinds_rest_on(reading)
     first = "" if on == "this text" else " without their first token"
     if by_kind:
@@ -71,7 +72,7 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         title="Map of all heads",
         result=known,
         chart=chart,
-        described=kinds_of_heads(known) if by_kind else None,
+        described=say.kinds_of_heads(known) if by_kind else None,
         findings=() if by_kind else (strongest,),
         note=f"Measured on {on}{first}; induction on repeated random tokens." if by_kind else "",
         table=lambda: head_table(attention(reading).found.heads, known),
@@ -114,7 +115,7 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
         result=places,
         chart=maps.mosaic(small, labels, places, (layer, head), columns=columns, height=height, log=log),
         min_width=maps.TILES_WIDTH,
-        described=head_kinds(known, places),
+        described=say.head_kinds(known, places),
         note=f"Layer.head, the number the map is coloured by, the kind. Rows are query tokens, columns key tokens, "
         f"{full}.{pooled}{some}{where}{hidden}",
         table=lambda: head_table(attention(reading).found.heads, known),
@@ -163,7 +164,7 @@ def head(
         log: colours of cells by the logarithm of the weight.
     """
     found = attention(reading)
-    kind = head_kind(kinds(reading), layer, head, kinds_rest_on(reading))
+    kind = say.head_kind(kinds(reading), layer, head, kinds_rest_on(reading))
     hidden = (hidden_sink(found, layer, head),) if found.hides_sink else ()
     title = str(kind).removesuffix(".")
     return _one_map(found, map_of_head(reading, layer, head), title, hidden, token, form, window, log)
@@ -190,7 +191,7 @@ def rolled_out(
     *_, rolled = rollout(found.found.patterns[: layer + 1])
     hidden = (hidden_sink(found),) if found.hides_sink else ()
     unseen = found.sink if found.hides_sink else np.zeros_like(found.sink)
-    on_first = rollout_on_first(rolled, token, found.queries, unseen, layer + 1)
+    on_first = say.rollout_on_first(rolled, token, found.queries, unseen, layer + 1)
     title = f"Layers 0 to {layer}, multiplied: rollout"
     more = hidden + ((on_first,) if on_first else ())
     return _one_map(found, rolled.copy(), title, more, token, form, window, log)

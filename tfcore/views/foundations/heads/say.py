@@ -1,12 +1,17 @@
-"""What is said of heads: why one looks at a token, and what cutting a width into heads does."""
+"""What is said of heads: what each does, how two compare, why one looks at a token, and what cutting a width does."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.analysis.foundations.attention_maps import overlap
+from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking
+from tfcore.analysis.foundations.heads import HeadScores, Place
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.config import ModelConfig
@@ -15,10 +20,203 @@ from tfcore.views.foundations.heads.measure.score_parts import ScoreParts, Sourc
 from tfcore.views.foundations.heads.measure.score_table import LargestPairs
 
 LETTERS = 12  # of a token in a sentence
+NAMED = 8  # heads of a mosaic that a sentence names
+FIRST = 4  # heads of a ranking that a sentence names
 
 
 def _word(token: str) -> str:
     return f"'{shorten(visible(token), LETTERS)}'"
+
+
+# ---- what heads do ----
+
+
+@dataclass(frozen=True, slots=True)
+class HeadKind(Finding):
+    """The kind of one head and its score.
+
+    Args:
+        on: what the kind was told from, as in "this text".
+    """
+
+    layer: int
+    head: int
+    kind: str
+    score: float
+    on: str = "this text"
+
+    @property
+    def name(self) -> str:
+        """The kind and the score: "induction 0.93"."""
+        return f"{self.kind} {self.score:.2f}"
+
+    @property
+    def sentence(self) -> str:
+        return f"Layer {self.layer}, head {self.head}: {self.name} on {self.on}."
+
+
+def head_kind(scores: HeadScores, layer: int, head: int, on: str = "this text") -> HeadKind:
+    """What one head does.
+
+    Args:
+        on: what the scores are of; those of induction may be of repeated random tokens.
+    """
+    kind = str(scores.kind[layer, head])
+    on = "repeated random tokens" if kind == "induction" and scores.is_tested else on
+    return HeadKind(layer, head, kind, float(scores.score[layer, head]), on)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadKinds(Finding):
+    """The kinds of some heads, in their order, out of `total`."""
+
+    heads: tuple[HeadKind, ...]
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        named = ", ".join(f"{one.layer}.{one.head} {one.name}" for one in self.heads[:NAMED])
+        more = f" and {len(self.heads) - NAMED} more" if len(self.heads) > NAMED else ""
+        return f"Attention maps of {len(self.heads)} of {self.total} heads, each with its kind: {named}{more}."
+
+
+def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:
+    """What each of these heads does."""
+    return HeadKinds(tuple(head_kind(scores, *place) for place in places), scores.kind.size)
+
+
+def kinds_of_heads(kinds: HeadScores) -> Statement:
+    """How many heads of each kind a model has, the most frequent first."""
+    names, counts = np.unique(kinds.kind.ravel().astype(str), return_counts=True)
+    named = ", ".join(f"{counts[i]} {names[i]}" for i in np.argsort(-counts, kind="stable"))
+    return state("kinds", "Kinds of the {total} heads: {named}.", total=kinds.kind.size, named=named)
+
+
+def strongest_heads(ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int, key: int) -> Statement:
+    """The first heads of a ranking; query and key are those of PAIR."""
+    names = [_word(token) for token in (queries[query], keys[key])]
+    what = {
+        KIND: "score of their kind on the standard texts",
+        PAIR: f"weight from {names[0]} ({query}) to {names[1]} ({key})",
+        ENTROPY: "entropy of their weights on this text",
+        DISTANCE: "mean distance from query to key on this text",
+        "broad": "entropy of their weights on this text, as a share of what it can be at most",
+        "local": "weight on the 5 tokens to either side on this text",
+    }.get(ranking.by, f"score of “{ranking.by}” on this text")
+    first = ranking.order[:FIRST]
+    named = ", ".join(f"{layer}.{head} with {ranking.label((layer, head))}{ranking.unit}" for layer, head in first)
+    template = "Of {total} heads, the largest {what}: {named}."
+    return state("strongest heads", template, total=ranking.values.size, what=what, named=named, heads=first)
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutOnFirst(Finding):
+    """How much of a rollout ends on the first token that a causal model sees, and why.
+
+    Args:
+        query: the token that is followed back.
+        first, position: the first token that is seen, and its place.
+        share: of the query's rollout that lies on it.
+        layers: multiplied.
+    """
+
+    query: str
+    first: str
+    position: int
+    share: float
+    layers: int
+
+    @property
+    def moved(self) -> float:
+        """The share of what is elsewhere that a layer moves there, the same for all layers: 1 - (1 - share)^(1/n)."""
+        return float(1 - max(0.0, 1 - self.share) ** (1 / self.layers))
+
+    @property
+    def sentence(self) -> str:
+        query, first = (shorten(visible(token), LETTERS) for token in (self.query, self.first))
+        over = "in one layer" if self.layers == 1 else f"over {self.layers} layers"
+        share = f"{min(self.share, 0.9999):.2%}" if self.share > 0.99 else f"{self.share:.0%}"
+        return (
+            f"Rollout of '{query}' {over}: {share}{' or more' if self.share > 0.9999 else ''} on '{first}' "
+            f"({self.position}), the first token that is seen. Under the causal mask it sees itself alone, so what "
+            f"comes there stays: {self.moved:.0%} a layer is enough. Fewer layers show more, and so does hiding the "
+            "first token."
+        )
+
+
+def rollout_on_first(
+    rolled: Float[ndarray, "query key"], query: int, tokens: Sequence[str], hidden: Bool[ndarray, " key"], layers: int
+) -> RolloutOnFirst | None:
+    """Of one query of a rollout; None where a query sees later tokens, or where this one sees no other.
+
+    Args:
+        rolled: the rollout of so many layers.
+        hidden: keys that are left out of its maps.
+    """
+    first = int((~hidden).argmax())
+    if np.triu(rolled, 1).any() or query <= first:
+        return None
+    return RolloutOnFirst(tokens[query], tokens[first], first, float(rolled[query, first]), layers)
+
+
+# ---- two heads side by side ----
+
+
+def shared_weight(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> Statement:
+    """The share of their weight that two heads put on the same tokens of a text."""
+    return state(
+        "shared weight", "The two heads put {share:.0%} of their weight on the same tokens.", share=overlap(one, other)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SameKind(Finding):
+    """The kind of one head on two texts."""
+
+    one: str
+    other: str
+
+    @property
+    def verdict(self) -> str:
+        return "the same on both" if self.one == self.other else f"{self.one} on one, {self.other} on the other"
+
+    @property
+    def sentence(self) -> str:
+        return f"Kind of the head: {self.verdict}."
+
+
+def same_kind(one: HeadScores, other: HeadScores, layer: int, head: int) -> SameKind:
+    """Compare the kind of a head on two texts."""
+    return SameKind(str(one.kind[layer, head]), str(other.kind[layer, head]))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsOfModels(Finding):
+    """A head of each of two models on the same text: what kind each is there."""
+
+    models: tuple[str, str]
+    heads: tuple[HeadKind, HeadKind]
+
+    @property
+    def verdict(self) -> str:
+        one, other = (head.kind for head in self.heads)
+        return one if one == other else f"{one}, {other}"
+
+    @property
+    def sentence(self) -> str:
+        one, other = (
+            f"head {head.layer}.{head.head} of {model} is {head.name}"
+            for model, head in zip(self.models, self.heads, strict=True)
+        )
+        return f"On this text {one}; {other}."
+
+
+def heads_of_models(
+    models: tuple[str, str], scores: tuple[HeadScores, HeadScores], places: tuple[Place, Place]
+) -> HeadsOfModels:
+    """Compare a head of one model with one of another, each on its own tokens of the text."""
+    one, other = (head_kind(found, *place) for found, place in zip(scores, places, strict=True))
+    return HeadsOfModels(models, (one, other))
 
 
 # ---- why a head looks there ----

@@ -7,10 +7,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, state
-from tfcore.analysis.foundations.attention_maps import hidden_sink, map_range, map_table, overlap, pool, shared_weight
-from tfcore.analysis.foundations.heads import Place, head_kind, heads_of_models, same_kind
+from tfcore.analysis.foundations.attention_maps import hidden_sink, map_range, map_table, overlap, pool
+from tfcore.analysis.foundations.heads import Place
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.tokens import QUERY, token_heatmap
+from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import attention, map_of_head
 from tfcore.views.sources import Reading
@@ -44,14 +45,14 @@ def one_of_two(reading: Reading, layer: int, head: int, log: bool = False, named
 def two_heads(reading: Reading, layer: int, head: int, other_layer: int, other_head: int, log: bool = False) -> View:
     """Two heads on one text: how much of their weight lies on the same tokens."""
     patterns = attention(reading).found.patterns
-    shared = shared_weight(patterns[layer, head], patterns[other_layer, other_head])
-    return _beside(_map(reading, other_layer, other_head, log), shared, shared.percent)
+    shared = say.shared_weight(patterns[layer, head], patterns[other_layer, other_head])
+    return _beside(_map(reading, other_layer, other_head, log), shared, f"{shared.values['share']:.0%}")
 
 
 @view
 def two_texts(reading: Reading, other: Reading, layer: int, head: int, log: bool = False) -> View:
     """One head on two texts, and whether it is of the same kind on both."""
-    same = same_kind(attention(reading).found.heads, attention(other).found.heads, layer, head)
+    same = say.same_kind(attention(reading).found.heads, attention(other).found.heads, layer, head)
     return _beside(_map(other, layer, head, log), same, same.verdict)
 
 
@@ -63,7 +64,7 @@ def two_models(reading: Reading, other: Reading, place: Place, other_place: Plac
         place, other_place: layer and head in the first and in the second.
     """
     scores = attention(reading).found.heads, attention(other).found.heads
-    found = heads_of_models((_name(reading), _name(other)), scores, (place, other_place))
+    found = say.heads_of_models((_name(reading), _name(other)), scores, (place, other_place))
     return _beside(_map(other, *other_place, log, named=True), found, found.verdict)
 
 
@@ -75,7 +76,7 @@ def _beside(right: View, compared: Finding, verdict: str) -> View:
 def _map(reading: Reading, layer: int, head: int, log: bool, named: bool = False) -> View:
     """The map on the right."""
     found, pattern = attention(reading), map_of_head(reading, layer, head)
-    kind, queries, keys = head_kind(found.found.heads, layer, head), found.queries, found.keys
+    kind, queries, keys = say.head_kind(found.found.heads, layer, head), found.queries, found.keys
     step = map_range(pattern, None, SIDE_CELLS).pooled
     pooled = f" A cell is the largest weight of {step} by {step}." if step > 1 else ""
     return View(
