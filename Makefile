@@ -140,8 +140,10 @@ pictures: setup-dev
 	$(BIN)/python -m tools.pictures
 	$(BIN)/python -m tools.pictures first
 
-# The documentation as a site in build/docs, by tools of its own; nothing is fetched while it is built
+# The documentation as a site in build/docs, by tools of its own; nothing is fetched while it is built. The table of
+# docs/pages.md is written anew from the facts of the pages
 docs: $(VENV)-docs/.installed
+	$(VENV)-docs/bin/python -m tools.docs_pages
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet --strict
 
 $(VENV)-docs/.installed: requirements-docs.txt

@@ -26,7 +26,7 @@ export default [
     },
   },
   {
-    files: ["pages/**/*.js"],
+    files: ["pages/**/*.js", "tfcore/charts/**/*.js"],
     languageOptions: { globals: globals.browser },
     rules: { "no-restricted-properties": ["error", ...parsed.map(property => ({ property, message: MARKUP }))] },
   },

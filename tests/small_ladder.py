@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.training import tiny_run
-from tfcore.analysis.training import scaling_laws
+from tfcore.measures import scaling_laws
 from tfcore.training.recipes import RECIPES
 
 SIZES = ((8, 1), (16, 1), (24, 1), (32, 1), (40, 1))

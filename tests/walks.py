@@ -14,11 +14,11 @@ from random import Random
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pages.facts import pages
 from tests.e2e.serving import PYTHON_APP, serve
-from tests.pages.test_router import listed
 from tests.walker import Walker
 
-PAGES = [f"/{url}" for *_, url in listed()]
+PAGES = [f"/{key}" for key in pages()]
 TASKS = ("copy", "reverse", "addition")
 SMALL = "width=16&heads=2&layers=2&rows=4&steps=20&length=3"
 TRAIL = 12  # steps on a page before going on, at most

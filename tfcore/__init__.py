@@ -1,5 +1,6 @@
 """tfcore: Transformers to look inside of. A small PyTorch library written to be read."""
 
+from tfcore import moved
 from tfcore import presets as presets
 from tfcore.config import ModelConfig as ModelConfig
 from tfcore.device import device as device
@@ -16,3 +17,5 @@ from tfcore.model import Output as Output
 from tfcore.model import Transformer as Transformer
 
 __version__ = "0.1.0"
+
+moved.tell()  # programs of earlier releases import by old names

@@ -1,7 +1,7 @@
 """Published models as configs: the sizes of their papers and model cards, nothing is downloaded or built.
 
 Counts are of parameters, each counted once. Dropout is left at 0: it belongs to a training run, not to the model.
-`tfcore.analysis.model.parameter_count.parameters` counts the same from the config, tests compare both.
+`tfcore.measures.parameter_count.parameters` counts the same from the config, tests compare both.
 """
 
 from collections.abc import Callable

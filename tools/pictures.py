@@ -16,6 +16,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from pages import facts
 from pages.ui import streamlit_internals
 from pages.ui.server import first_pictures, previews
 from tests.e2e.serving import PYTHON_APP, serve
@@ -70,7 +71,7 @@ def shoot(page: Page, server: str, url: str) -> bytes:
         if page.locator(streamlit_internals.PROGRESS).count():
             visitor.wait_until_still()  # a training has ended
         visitor.settle()
-        page.evaluate(COMPOSE, [previews.pages()[url].title, previews.site(), streamlit_internals.APP])
+        page.evaluate(COMPOSE, [previews.pages()[url].title, facts.NAME, streamlit_internals.APP])
     page.wait_for_timeout(2000)  # the figure finds its new width, and the fonts are there
     return page.screenshot()
 

@@ -8,9 +8,9 @@ from pages.ui.reading import FirstTokens, choose_bos, first_tokens, say_nothing_
 from tfcore import shipped
 from tfcore.analysis.inside.patching import counterfactual
 from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.text_loss import Likeliest, every_next
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
 GUESSES = 7  # top predictions offered to choose from, as many as at the end of the river

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.facts import Sections
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
 from pages.ui.session import Drawn, session
@@ -147,11 +148,10 @@ def segmented(
     return _choice(key, options, default, labels, draw)
 
 
-def sections(
-    label: str, key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None = None
-) -> Option:
+def sections(offered: Sections) -> str:
     """The sections of a page side by side, one of them open; the label is for screen readers alone."""
-    return segmented(label, key, options, default, labels, named=False)
+    names = list(offered.names)
+    return segmented(offered.label, offered.key, names, names[0], offered.names, named=False)
 
 
 def several(

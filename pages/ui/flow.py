@@ -10,17 +10,17 @@ from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import LayerShares, Recorded
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
-from tfcore.analysis.inside.logit_attribution import check_model
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
-from tfcore.analysis.one_text import piece_of
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.heads.part_texts import Part
+from tfcore.measures.lenses import check_model
+from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import kinds_of

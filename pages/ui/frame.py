@@ -22,10 +22,40 @@ import streamlit as st
 
 from pages.ui import fragments, page
 from pages.ui.components.figure import Event, figure
+from pages.ui.components.scene import Told, scene
 from tfcore.views import programs
-from tfcore.views.view import View
+from tfcore.views.view import Scene, View
 
 Words = tuple[str, str]
+
+
+def show(view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> Told | None:
+    """A view with its caption, and its metrics below it.
+
+    Args:
+        on_click: see figure; of a scene what was clicked is returned instead.
+        hint: what a click does, in words that follow the caption: it does so here alone.
+    """
+    told, caption = None, f"{view.caption} {hint}".strip()
+    if isinstance(view.chart, Scene):
+        told = scene(view.chart, key=view.key, alt=view.alt, caption=caption)
+    else:
+        figure(
+            view.chart,
+            key=view.key,
+            alt=view.alt,
+            height=view.height,
+            caption=caption,
+            table=view.table,
+            min_width=view.min_width,
+            at=view.at,
+            cursor=view.cursor,
+            on_click=on_click,
+        )
+    if view.metrics:
+        for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
+            place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
+    return told
 
 
 class Panel:
@@ -47,29 +77,10 @@ class Panel:
         with self.tries:
             page.try_this(examples)
 
-    def show(self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> None:
-        """A view with its caption, and its metrics below it.
-
-        Args:
-            on_click: see figure.
-            hint: what a click does, in words that follow the caption: it does so here alone.
-        """
+    def show(self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> Told | None:
+        """The module's `show`; the drawer will say how this view is computed."""
         self.views[view.key] = view
-        figure(
-            view.chart,
-            key=view.key,
-            alt=view.alt,
-            height=view.height,
-            caption=f"{view.caption} {hint}".strip(),
-            table=view.table,
-            min_width=view.min_width,
-            at=view.at,
-            cursor=view.cursor,
-            on_click=on_click,
-        )
-        if view.metrics:
-            for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
-                place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
+        return show(view, on_click, hint)
 
     def what_to_see(self, markdown: str) -> None:
         """See page.what_to_see."""

@@ -9,9 +9,9 @@ from numpy import ndarray
 
 from pages.ui import cache, links, text
 from pages.ui.components.figure import Event
-from tfcore.analysis import one_text
 from tfcore.analysis.foundations.head_ranking import strongest_pair
-from tfcore.analysis.foundations.part_texts import Part
+from tfcore.measures import one_text
+from tfcore.measures.heads.part_texts import Part
 
 FILE = "foundations/heads/page.py"
 WHY = "why it looks there"  # the section on one score

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from pages.facts import Facts
 from pages.ui import controls, fragments, keys, links, notices, program
 from pages.ui.server import view_menu
 
@@ -18,16 +19,16 @@ ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button wi
 LABELS = {"py": "{} as a Python script", "ipynb": "as a notebook"}  # of a program, by the ending of its file
 
 
-def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> None:
-    """Title with the copy-link button, the claim in one sentence, and the place for notices.
+def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
+    """The question with the copy-link button, the claim, and the place for notices.
 
     Args:
         always: defaults that are this server's alone, which a copied link says; see view_menu.show.
     """
     with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
-        st.title(title, anchor=False)
+        st.title(facts.question, anchor=False)
         view_menu.show(always)
-    st.markdown(claim)
+    st.markdown(facts.claim)
     links.visit()  # before any notice: a new visit begins without the old ones
     notices.reserve()
     links.check_version()

@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import cache, controls, keys, links, notices, text
 from pages.ui.loading import own_models, run_models
 from pages.ui.session import session
-from tfcore.analysis import one_text
-from tfcore.analysis.one_text import Begin as Begin
-from tfcore.analysis.one_text import FirstTokens as FirstTokens
+from tfcore.measures import one_text
+from tfcore.measures.one_text import Begin as Begin
+from tfcore.measures.one_text import FirstTokens as FirstTokens
 from tfcore.tokenizers import typed, vocabulary
 
 NAMED = 3  # special tokens in the label of a switch

@@ -35,4 +35,4 @@ def show() -> None:
         st.markdown("**Where you were**")
         for url, view in reversed(views.items()):
             if (place := places.known(url)) is not None:
-                links.to(place.file, view, place.title, ":material/history:")
+                links.to(place.file, view, place.facts.title, ":material/history:")

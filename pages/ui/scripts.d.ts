@@ -112,13 +112,26 @@ interface LineMapData {
   label: string
 }
 
-// ---- parts_map.js ----
+// ---- scene.js ----
+
+interface SceneData {
+  module: string
+  data: unknown
+  alt: string
+  height: number
+}
+
+interface Scene {
+  draw: (element: HTMLElement, data: any, tell?: Send) => () => void
+}
+
+// ---- the scene parts_map.js ----
 
 interface PartBox {
   label: string
   note: string
   role: string
-  url: string
+  about: string
   marked: boolean
   across: "" | "gives" | "takes"
 }
@@ -126,6 +139,7 @@ interface PartBox {
 interface PartsMapData {
   stacks: { title: string; groups: { title: string; rows: PartBox[][] }[] }[]
   label: string
+  urls?: Record<string, string> // by what parts are about
 }
 
 // ---- river.js: shares are of the state that is explained, which is 1 ----

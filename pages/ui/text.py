@@ -13,13 +13,13 @@ import streamlit as st
 
 from pages.ui import keys
 from pages.ui.components import assets
-from tfcore.analysis.token_text import label as label
-from tfcore.analysis.token_text import plotly_escape as plotly_escape
-from tfcore.analysis.token_text import shorten as shorten
-from tfcore.analysis.token_text import tick_labels as tick_labels
-from tfcore.analysis.token_text import visible as visible
-from tfcore.analysis.token_text import visible_character
 from tfcore.figures.theme import CATEGORIES
+from tfcore.measures.token_text import label as label
+from tfcore.measures.token_text import plotly_escape as plotly_escape
+from tfcore.measures.token_text import shorten as shorten
+from tfcore.measures.token_text import tick_labels as tick_labels
+from tfcore.measures.token_text import visible as visible
+from tfcore.measures.token_text import visible_character
 from tfcore.tokenizers.tokenizer import unmarked
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen

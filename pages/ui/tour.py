@@ -4,12 +4,13 @@ Each stop rings what it speaks of, dims the rest and asks for one action. One te
 they have typed one.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
 
+from pages import facts
+from pages.facts import Page
 from pages.ui import keys, links, places
 from pages.ui.components import assets
 
@@ -21,91 +22,21 @@ _STYLE = Path(__file__).with_suffix(".css")
 _RING = assets.inline("tour_ring", "tour_ring")
 
 
-# Values that several pages know travel along with a visitor (a text, a head): a stop names all that matter to its view.
+class Stop(NamedTuple):
+    """A stop, and the page that it is on."""
+
+    page: Page
+    says: facts.Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """A stop of the tour.
-
-    Args:
-        page: its address.
-        target: what is ringed, as a selector.
-        words: what is to be seen there, whatever the text.
-        action: what to do.
-        view: parameters of the address that set the view, but for the text.
-    """
-
-    page: str
-    target: str
-    words: str
-    action: str
-    view: Mapping[str, str] = field(default_factory=dict)
-
-
-STOPS = (
-    Stop(
-        "flow",
-        ".tf-river svg",
-        "Each golden stream is a token on its way through the layers, and each ribbon is what a head carries from one "
-        "token to another. At the end are the next tokens.",
-        "Click one of the dots at a layer: that head is off.",
-        {"model": "stories", "heads": ""},
-    ),
-    Stop(
-        "tokens",
-        ".st-key-chips-tokens-chips",
-        "A model reads tokens, not letters: frequent words stay whole, and rare ones fall into several pieces. The "
-        "number of each token is all that the model is given.",
-        "Put a long, rare word into the text.",
-        {"part": "text", "model": "stories"},
-    ),
-    Stop(
-        "heads",
-        ".st-key-closer-figure",
-        "One attention head: each row is a token that reads, each column a token that it may read. A row sums to 1, "
-        "and nothing right of the diagonal is read.",
-        "Click another tile: another head reads something else.",
-        {"model": "stories", "layer": "2", "head": "5"},
-    ),
-    Stop(
-        "masks",
-        ".st-key-mask-figure",
-        "The grey half is blocked: a causal mask keeps each token from attending to later ones. Otherwise the model "
-        "would be shown what it is to predict.",
-        "Choose another mask, and see what becomes visible.",
-        {"kind": "causal", "model": "stories", "layer": "2", "head": "5"},
-    ),
-    Stop(
-        "stream",
-        ".st-key-lens-figure",
-        "The logit lens: the stream after each part of the model, read as if it were the last. In each row a "
-        "prediction takes shape from left to right.",
-        "Follow the last row to the end: that is what the model predicts.",
-        {"show": "Logit lens", "model": "stories"},
-    ),
-    Stop(
-        "interventions",
-        ".st-key-board-figure",
-        "Each field is a head or a feed-forward layer, and its number is what the prediction loses without it. Many do "
-        "next to nothing on one text, and a few decide.",
-        "Click a field with a strong colour, and read the bars of the next token.",
-        {"show": "Ablate and scale", "model": "stories", "action": "zero ablation"},
-    ),
-    Stop(
-        "flow",
-        ".st-key-write-button",
-        "The river again: the heads that decide have the largest dots, and the words along the stream of the last "
-        "token are the logit lens. A text is written by doing all this once for each token.",
-        "Press the button three times, and watch the river flow on.",
-        {"model": "stories", "heads": ""},
-    ),
+STOPS = sorted(
+    (Stop(page, one) for page in facts.pages().values() for one in page.facts.stops), key=lambda stop: stop.says.number
 )
 
 
 def address(number: int, text: str = TEXT) -> dict[str, str]:
     """The parameters of a stop's address, counted from 1, with the text that goes along."""
-    return {**STOPS[number - 1].view, **links.text_parameters("text", text), KEY: str(number)}
+    return {**STOPS[number - 1].says.view, **links.text_parameters("text", text), KEY: str(number)}
 
 
 def stop_at(said: str | None, page: str) -> int | None:
@@ -113,14 +44,13 @@ def stop_at(said: str | None, page: str) -> int | None:
     if said is None or not (said.isascii() and said.isdigit() and len(said) <= 3):
         return None
     number = int(said)
-    return number if 1 <= number <= len(STOPS) and places.place(STOPS[number - 1].page).url == page else None
+    return number if 1 <= number <= len(STOPS) and STOPS[number - 1].page.facts.key == page else None
 
 
 def begin() -> None:
     """The link that starts the tour."""
-    first = places.place(STOPS[0].page)
     label = f"**Take the tour**: {len(STOPS)} stops, one text"
-    links.to(first.file, address(1), label, ":material/tour:")
+    links.to(STOPS[0].page.file, address(1), label, ":material/tour:")
 
 
 def bar(page: str) -> None:
@@ -128,7 +58,7 @@ def bar(page: str) -> None:
     number = stop_at(links.asked(KEY), page)
     if number is None:
         return
-    stop = STOPS[number - 1]
+    stop = STOPS[number - 1].says
     st.html(_STYLE)
     with st.container(border=True, key="tour_bar", gap="xsmall"):
         st.markdown(f"**Stop {number} of {len(STOPS)}.** {stop.words} **{stop.action}**")
@@ -144,7 +74,7 @@ def bar(page: str) -> None:
 
 
 def _way(number: int, word: str, icon: str) -> None:
-    links.to(places.place(STOPS[number - 1].page).file, address(number, _text()), word, f":material/{icon}:")
+    links.to(STOPS[number - 1].page.file, address(number, _text()), word, f":material/{icon}:")
 
 
 def _text() -> str:

@@ -13,21 +13,21 @@ from torch import Tensor
 
 from tests.nightly import often
 from tests.pretend_device import NAME
-from tfcore.analysis.block.neuron_scan import scan_neurons
-from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
 from tfcore.analysis.inside.features.feature_edits import held_feature
-from tfcore.analysis.inside.features.feature_scan import scan_features
-from tfcore.analysis.inside.features.grown import grown_features
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
-from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
+from tfcore.analysis.inside.features.of_text import feature_activations
 from tfcore.analysis.inside.logit_lens import logit_lens
-from tfcore.analysis.inside.residual_stream import stages
-from tfcore.analysis.one_text import next_logits
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
-from tfcore.loading.transcoders import load_transcoders
+from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
 from tfcore.loading.tuned_lenses import load_tuned_lens
+from tfcore.measures.dictionaries.feature_scan import scan_features
+from tfcore.measures.dictionaries.growth import grown_features
+from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.lenses import stages
+from tfcore.measures.neuron_scan import scan_neurons
+from tfcore.measures.one_text import next_logits
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 from tfcore.training.lora import add_lora_, merge_lora_

@@ -16,8 +16,8 @@ from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
-from tfcore.analysis.foundations.recurrence.passes import ParallelGain
-from tfcore.analysis.inference.attention_timing import FusedSpeed, milliseconds
+from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
+from tfcore.analysis.inference.attention_timing import FusedSpeed
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
 from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
@@ -28,20 +28,22 @@ from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
-from tfcore.analysis.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
 from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.compression import FAR, LEAST, Familiarity, unigram
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
-from tfcore.analysis.training.entropy import cross_entropy, entropy, token_loss
+from tfcore.analysis.training.entropy import token_loss
 from tfcore.analysis.training.law_curves import DueToSizeAndData
 from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
-from tfcore.analysis.training.scaling_laws import _in_latex
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.analysis.training.training_runs import RISEN, LowestLoss
+from tfcore.measures.information import cross_entropy, entropy
+from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
+from tfcore.measures.scaling_laws import _in_latex
+from tfcore.measures.timing import milliseconds
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -1,7 +1,8 @@
-"""Imports point one way: config <- parts <- block <- model <- checkpoints <- analysis <- training, and
-analysis <- figures <- pages/ui <- pages. Each rule has a case that shows it can fail."""
+"""Imports point one way: config <- parts <- block <- model <- checkpoints <- measures <- training <- analysis, and
+analysis <- figures <- views <- pages/ui <- pages. Each rule has a case that shows it can fail."""
 
 import ast
+import sys
 from fnmatch import fnmatchcase
 
 import pytest
@@ -11,7 +12,7 @@ from tests.architecture.sources import ROOT, broken, files, imports, module_name
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 CORE = ("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "initialise")
 LEVELS = [
-    ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device", "tfcore.wanted"),
+    ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device", "tfcore.wanted", "tfcore.moved"),
     (
         *(f"tfcore.{part}" for part in CORE),
         "tfcore.inspection.*",
@@ -21,22 +22,25 @@ LEVELS = [
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
+    ("tfcore.measures.*",),
+    ("tfcore.training.*",),
     (
         *("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
         *("tfcore.views.kept", "tfcore.views.sources"),  # by which measurements are kept
     ),
-    ("tfcore.training.*",),
     ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
     ("pages.*.experiments",),
+    ("pages.facts", "pages.*.facts"),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-PARTS, FIGURES, VIEWS, PACKAGE, EXPERIMENTS, UI, PAGES = 1, 7, 8, 9, 10, 11, 12
+FIGURES, VIEWS, EXPERIMENTS, FACTS, UI, PAGES = 8, 9, 11, 12, 13, 14
+RESULTS = (0, 5, 6, 7)  # what figures take: configs, and what was measured, trained and analysed
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
-WORDS = ("tfcore.analysis.quantities", "tfcore.analysis.token_text")  # how a value is written; they measure nothing
+WORDS = ("tfcore.measures.quantities", "tfcore.measures.token_text")  # how a value is written; they measure nothing
 
 
 def level(module: str) -> int:
@@ -71,11 +75,15 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     folder, own_folder = target.rpartition(".")[0], module.rpartition(".")[0]
     if own == EXPERIMENTS and top_of(target) == "pages":
         return [f"{module} imports {target}: an experiment needs nothing but tfcore"]
+    if own == FACTS and target != "pages.facts":
+        return [f"{module} imports {target}: facts need nothing"]
     if own == PAGES and folder in (own_folder, own_folder.rpartition(".")[0]) and folder.count(".") > 0:
         return []  # a part of the same page, or what the pages of a chapter share
     other = level(target)
+    if other == FACTS and target != "pages.facts":
+        return [f"{module} imports {target}: the facts of other pages are found by pages.facts"]
     same = other == own and own not in (3, PAGES)
-    if own == FIGURES and other not in (0, 5, FIGURES):
+    if own == FIGURES and other not in (*RESULTS, FIGURES):
         return [f"{module} imports {target}: figures take configs and results only"]
     if own == other == VIEWS:
         return halves(module, target)
@@ -107,6 +115,8 @@ def top_of(module: str) -> str:
 def library(module: str, own: int, top: str) -> list[str]:
     if top == "streamlit" and own < UI:
         return [f"{module} imports streamlit: only pages do"]
+    if own == FACTS and top not in sys.stdlib_module_names:
+        return [f"{module} imports {top}: facts need nothing"]
     if top == "plotly" and own not in (FIGURES, UI) and half_of(module)[1] != "draw":
         return [f"{module} imports plotly: only figures do"]
     if own in (FIGURES, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
@@ -126,8 +136,14 @@ WRONG = {
     "a config that knows a part": ("tfcore.config", "import tfcore.masks"),
     "a block that knows the model": ("tfcore.block", "def f():\n    from tfcore import model"),
     "a model that knows a checkpoint": ("tfcore.model", "from tfcore.loading.checkpoints import load"),
-    "a model that knows an analysis": ("tfcore.model", "from tfcore.analysis.foundations.heads import score_heads"),
-    "an analysis that trains": ("tfcore.analysis.foundations.heads", "from tfcore.training.loop import train"),
+    "a model that knows an analysis": ("tfcore.model", "from tfcore.measures.heads.kinds import score_heads"),
+    "a measure that trains": ("tfcore.measures.one_text", "from tfcore.training.loop import train"),
+    "a measure that knows an analysis": ("tfcore.measures.one_text", "from tfcore.analysis.finding import Finding"),
+    "a training that knows an analysis": ("tfcore.training.loop", "from tfcore.analysis.finding import Finding"),
+    "a training that knows a view": ("tfcore.training.loop", "from tfcore.views.view import View"),
+    "a checkpoint that knows a measure": ("tfcore.loading.hub", "from tfcore.measures.one_text import one_text"),
+    "a generation that knows a measure": ("tfcore.generation.beam", "from tfcore.measures import one_text"),
+    "an inspection that knows an analysis": ("tfcore.inspection.edits", "import tfcore.analysis.finding"),
     "an analysis that draws": ("tfcore.analysis.foundations.heads", "from tfcore.figures import theme"),
     "training that draws": ("tfcore.training.loop", "import tfcore.figures.theme"),
     "a module that goes through the package": ("tfcore.analysis.foundations.heads", "import tfcore"),
@@ -148,6 +164,14 @@ WRONG = {
         "pages.foundations.heads.experiments",
         "from pages.foundations.masks.experiments import words",
     ),
+    "facts that know a library": ("pages.foundations.heads.facts", "import numpy"),
+    "facts that know tfcore": ("pages.foundations.heads.facts", "from tfcore.presets import PRESETS"),
+    "facts that know their page": ("pages.foundations.heads.facts", "from pages.foundations.heads import page"),
+    "a page that knows the facts of another": (
+        "pages.foundations.heads.page",
+        "from pages.foundations.masks.facts import FACTS",
+    ),
+    "ui that knows the facts of a page": ("pages.ui.page", "from pages.foundations.masks.facts import FACTS"),
     "a page with plotly": ("pages.foundations.heads.page", "import plotly.graph_objects as go"),
     "a page with tensors": ("pages.foundations.heads.page", "import torch"),
     "a page that knows the server": ("pages.foundations.heads.page", "import app"),
@@ -186,10 +210,11 @@ def test_a_new_module_must_be_given_a_level():
 
 
 def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "/") + ".py")).read_text("utf-8")):
-    """What a figure imports from an analysis that is neither a result dataclass, a type nor a constant."""
+    """What a figure imports from a measure, a training or an analysis that is neither a result dataclass, a type nor a
+    constant."""
     found = []
     for module, name in imports(source):
-        if module.startswith("tfcore.analysis") and module not in WORDS:
+        if module.startswith(("tfcore.measures", "tfcore.training", "tfcore.analysis")) and module not in WORDS:
             kinds = {node.name: node for node in ast.parse(read(module)).body if hasattr(node, "name")}
             node = kinds.get(name)
             marks = [ast.unparse(mark) for mark in node.decorator_list] if isinstance(node, ast.ClassDef) else []
@@ -199,13 +224,13 @@ def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "
     return found
 
 
-def test_figures_take_result_types_from_analyses():
+def test_figures_take_result_types_alone():
     assert broken(results_only, files("tfcore/figures")) == {}
 
 
 def test_a_figure_that_measures_is_found():
-    source = "from tfcore.analysis.foundations.heads import score_heads"
-    assert results_only(source) == ["tfcore.analysis.foundations.heads.score_heads"]
+    source = "from tfcore.measures.heads.kinds import score_heads"
+    assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
     assert results_only("import tfcore.analysis.foundations.heads") == ["tfcore.analysis.foundations.heads."]
-    assert results_only("from tfcore.analysis.foundations.heads import HeadScores, KINDS") == []
-    assert results_only("from tfcore.analysis.quantities import amount") == []
+    assert results_only("from tfcore.measures.heads.kinds import HeadScores, KINDS") == []
+    assert results_only("from tfcore.measures.quantities import amount") == []

@@ -7,8 +7,9 @@ import pytest
 import torch
 import transformers
 
-from tfcore.analysis.model.parameter_count import parameters, published_sizes
+from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import ModelConfig
+from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base
 

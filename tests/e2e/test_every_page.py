@@ -11,7 +11,6 @@ from tests.e2e.checks import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
 from tests.nightly import nightly, often
-from tests.pages.test_router import listed
 from tools import pictures
 
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
@@ -59,10 +58,6 @@ def rgb(colour: str) -> tuple[int, ...]:
     if colour.startswith("#"):
         return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return tuple(int(number) for number in re.findall(r"\d+", colour)[:3])
-
-
-def test_every_page_on_the_list_is_visited_here():
-    assert set(LAST) == {f"/{url}" for *_, url in listed()}
 
 
 def assert_complete(visitor: Visitor, scheme: str) -> int:

@@ -30,8 +30,8 @@ def test_every_stop_rings_what_it_speaks_of_and_next_stays_where_it_is(visit, se
     for number, stop in enumerate(STOPS, start=1):
         card = visitor.page.locator(".st-key-tour_bar")
         expect(card).to_contain_text(f"Stop {number} of {len(STOPS)}.")
-        visitor.settle(LAST[f"/{stop.page}"])
-        visitor.wait_until(RINGED, stop.target)
+        visitor.settle(LAST[f"/{stop.page.facts.key}"])
+        visitor.wait_until(RINGED, stop.says.target)
         if number < len(STOPS):
             way = card.get_by_text("Next", exact=True)
             box = way.bounding_box()

@@ -8,49 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, expect
 
+from pages.facts import pages
 from pages.ui import links
 from tests.e2e.serving import SECONDS
 
 # What each page draws last; a page is there when this is.
-LAST = {
+LAST = {f"/{key}": "How it is computed" for key in pages()} | {
     "/": "arXiv:2209.11895",
-    "/walkthrough": "How it is computed",
-    "/tokens": "How it is computed",
-    "/recurrence": "How it is computed",
-    "/attention": "How it is computed",
-    "/heads": "How it is computed",
     "/positions": "See the shuffle test",
-    "/masks": "How it is computed",
-    "/normalisation": "How it is computed",
-    "/residuals": "How it is computed",
-    "/feedforward": "How it is computed",
-    "/pitfalls": "How it is computed",
-    "/parameters": "How it is computed",
-    "/architectures": "How it is computed",
-    "/modern": "How it is computed",
-    "/information": "How it is computed",
-    "/scaling": "How it is computed",
-    "/lab": "How it is computed",
-    "/finetuning": "How it is computed",
-    "/generation": "How it is computed",
-    "/long-context": "How it is computed",
-    "/quantisation": "How it is computed",
-    "/your-model": "How it is computed",
-    "/kv-cache": "How it is computed",
-    "/routing": "How it is computed",
-    "/balance": "How it is computed",
-    "/flow": "How it is computed",
-    "/induction": "How it is computed",
-    "/in-context": "How it is computed",
-    "/features": "How it is computed",
-    "/probing": "How it is computed",
-    "/circuits": "How it is computed",
-    "/stream": "How it is computed",
-    "/interventions": "How it is computed",
-    "/history": "How it is computed",
-    "/folklore": "How it is computed",
-    "/glossary": "How it is computed",
-    "/check": "How it is computed",
 }
 WITHOUT_FIGURES = ("/", "/flow", "/glossary")  # of Plotly, in sight at first
 CHARACTERS = {"/heads": 3_000}  # of a text that count; elsewhere MOST_CHARACTERS

@@ -6,7 +6,7 @@ import { mock } from "node:test"
 import { fileURLToPath } from "node:url"
 import { JSDOM } from "jsdom"
 
-const PAGES = new URL("../../pages/", import.meta.url)
+const PAGES = new URL("../../pages/", import.meta.url), SCENES = new URL("../../tfcore/charts/scenes/", import.meta.url)
 const THEME = JSON.stringify(new URL("theme.js", import.meta.url).href)
 const HOOK = `export const resolve = (name, context, next) => next(name === "./theme.js" ? ${THEME} : name, context)`
 register("data:text/javascript," + encodeURIComponent(HOOK))
@@ -55,10 +55,12 @@ document.head.append = node => queueMicrotask(() => node.onload?.())
 
 // ---- for tests ----
 
-// Where a file is, anywhere in pages/.
+// Where a file is, anywhere in pages/ or among the scenes.
 function whereabouts(file) {
-  const found = readdirSync(fileURLToPath(PAGES), { recursive: true }).find(name => basename(name) === file)
-  return new URL(found, PAGES)
+  for (const folder of [PAGES, SCENES]) {
+    const found = readdirSync(fileURLToPath(folder), { recursive: true }).find(name => basename(name) === file)
+    if (found) return new URL(found, folder)
+  }
 }
 
 export const load = file => import(whereabouts(file).href)

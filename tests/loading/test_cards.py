@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.loading.checkpoints import PRETRAINED, load, shipped
+from tfcore.measures.parameter_count import parameters
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -5,10 +5,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.small import difference
-from tfcore.analysis.inside.residual_stream import stages
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, described
 from tfcore.loading.tuned_lenses import FILE, FOLDER, load_tuned_lens, save_tuned_lens, with_tuned_lens
+from tfcore.measures.lenses import stages
 
 STAGES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
 

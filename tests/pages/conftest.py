@@ -13,7 +13,7 @@ from streamlit.components.v2 import manifest_scanner
 
 import tfcore
 from pages.inference.kv_cache import choices as _kv_cache
-from pages.ui import page, places
+from pages.ui import page
 from pages.ui.loading import own_models
 from pages.ui.work import jobs, runs
 from pages.ui.work.run_records import Limits
@@ -21,7 +21,6 @@ from pages.ui.work.workers import Workers
 from tests import own_folders
 from tests.e2e.serving import without_traceback
 from tests.pages.short import SHORT
-from tests.pages.test_router import listed
 from tests.pages.waiting import SOON
 from tests.real import real
 from tfcore.analysis.experts import balance
@@ -123,15 +122,6 @@ def patience(monkeypatch) -> None:
     """A page waits for the first look at its work however long that takes: on a busy machine that may be long."""
     wait = jobs.Jobs.wait
     monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
-
-
-@pytest.fixture(autouse=True)
-def _announced() -> None:
-    """The pages there are, as the router announces them."""
-    chapters: dict[str, list[tuple[str, str, str, str]]] = {}
-    for entry in listed():
-        chapters.setdefault(entry[0].partition("/")[0], []).append(entry)
-    places.announce(chapters)
 
 
 @pytest.fixture(autouse=True)

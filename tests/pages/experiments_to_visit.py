@@ -1,5 +1,7 @@
 """Where the pages' experiments are: every page and panel with what it computes."""
 
+from pages.facts import pages
+
 TIMED = {"d_model": 16, "n_layers": 4, "n_heads": 4, "vocab_size": 20, "max_seq_len": 256}
 
 VISITS = {
@@ -204,14 +206,12 @@ LIVE = {
 }
 # Tables whose numbers a processor decides: with few bits a key that lies between two values goes to either.
 ROUNDED = {"cache in fewer bits": "maps"}
-LIVE_PAGES = {
-    "block/pitfalls/page.py",
-    "experts/balance/page.py",
-    "inference/generation/page.py",
-    "inference/kv_cache/page.py",
-    "inference/long_context/page.py",
-    "inference/quantisation/page.py",
-    "model/modern/page.py",
-    "training/finetuning/page.py",
-    "training/lab/page.py",
-}
+LIVE_PAGES = {page.file for page in pages().values() if page.facts.live}
+
+# A page that is not in the table is visited at its defaults, and in each of its sections.
+_VISITED = {file for file, _ in VISITS.values()}.union(WITHOUT)
+for page in pages().values():
+    if page.file not in _VISITED:
+        name, sections = f"the page {page.facts.key}", page.facts.sections
+        views = {f"{name}, {one}": {sections.key: one} for one in sections.names} or {name: {}}
+        VISITS |= {view: (page.file, address) for view, address in views.items()}

@@ -13,7 +13,7 @@ PICTURES = (
     "tf_figure",
     "token_chips",
     "tf_line_map",
-    "tf_parts_map",
+    "tf_scene",
     "tf_planes",
     "tf_bars",
     "tf_river",

@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.ui import links
 from pages.ui.work import jobs
 from tests.pages.figures import heads
 from tests.pages.random_controls import controls, set_all
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, run
 
 FRAME = {"copy_link", "view_told", "tf_figure"}  # components of every page, and what draws all figures
@@ -72,10 +72,10 @@ def main(release: str, *given: str) -> None:
     os.environ["TFCORE_RUNS"] = "0"
     jobs.Jobs.start = lambda *_, **__: jobs.Job("refused")  # type: ignore[method-assign]
     urls, told = [one for one in given if one != "--views"], set[str]()
-    for file, _, _, url in listed():
+    for url, page in pages().items():
         if urls and url not in urls:
             continue
-        for test in (views if "--views" in given else at_random)(file, release):
+        for test in (views if "--views" in given else at_random)(page.file, release):
             address = urlencode({**test.query_params, "v": links.VERSION}, doseq=True)
             line = {"release": release, "link": f"/{url}?{address}", "shows": shown(test), "pictures": pictures(test)}
             if line["link"] not in told:

@@ -6,8 +6,8 @@ from tfcore.training.growing import GrowConfig
 
 SHORT: dict[str, object] = {
     "pages.foundations.masks.training.STEPS": 4,
-    "tfcore.analysis.foundations.recurrence.alignment.TESTED": 2,
-    "tfcore.training.recurrence.HELD_ROWS": 16,
+    "tfcore.training.recurrent.alignment.TESTED": 2,
+    "tfcore.training.recurrent.side_by_side.HELD_ROWS": 16,
     "pages.inside.induction.grow.GrowConfig": partial(GrowConfig, rows=2),
     "tfcore.training.growing.EVERY": 50,
     "tfcore.training.growing.MEASURED_ROWS": 2,

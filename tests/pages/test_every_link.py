@@ -2,16 +2,16 @@
 
 import pytest
 
+from pages.facts import pages
 from pages.ui.work import jobs
 from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.random_controls import set_all, values
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tfcore.analysis.model import costs
 
 SEEDS = 1
-FILES = [file for file, *_ in listed()]
+FILES = [page.file for page in pages().values()]
 
 
 @pytest.fixture(autouse=True)

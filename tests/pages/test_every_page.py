@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs, live
 from tests.comparison import distinct, lacking
@@ -23,14 +24,13 @@ from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
 from tests.pages.recorded import ask_for_tables, compare, drawn, known, places, record, said_and_set, set_by_buttons
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.model import costs
 
 pytestmark = pytest.mark.usefixtures("short")
 
-FILES = [file for file, *_ in listed()]
+FILES = [page.file for page in pages().values()]
 TEACHING = [file for file in FILES if file != "start/home/page.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 TEXTS = ("", "A", "The cat")  # none, and such as have one token and two

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pages.facts import pages
 from pages.foundations.tokens import experiments as tokens
 from pages.training.lab import experiments as lab
 from pages.ui import frame, page
@@ -26,7 +27,6 @@ from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, ROUNDED, VISI
 from tests.pages.figures import array, figures
 from tests.pages.on_device import apart, ran
 from tests.pages.recorded import ask_for_tables, compare, record
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tests.pretend_device import DEVICE
 from tfcore.analysis.foundations.signal_tokens import cut_frames
@@ -249,11 +249,10 @@ def check_notebook(
     assert code.endswith(end)
 
 
-def test_every_page_has_its_experiments():
-    """Each page is visited or has a reason; each experiment belongs to a page, and nothing is listed that is gone."""
-    pages = {file for file, *_ in listed()}
+def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
+    files = {page.file for page in pages().values()}
     visited = {file for file, _ in VISITS.values()}
-    assert visited | WITHOUT.keys() == pages
+    assert visited | WITHOUT.keys() == files
     assert not visited & WITHOUT.keys()
 
 

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.ui import cache
 from pages.ui.loading import own_models
 from pages.ui.work import jobs
@@ -17,7 +18,6 @@ from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.lab_models import KINDS, SPECS, trained
 from tests.pages.own_models import brought
-from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
 from tfcore.tokenizers.vocabulary import is_read
 from tfcore.training.lab.files import packed
@@ -31,7 +31,7 @@ BOXES = ("text", "said", "texts", "text2", "other", "counter", "prompt", "piece"
 DATA = ("x", "y", "z", "values")
 SAID = ("none of this model's tokens", "no tokens of this model", "Left out")
 ALONE = ("encoder", "model2")  # selects of another model beside the page's own
-FILES = [file for file, *_ in listed()]
+FILES = [page.file for page in pages().values()]
 OFTEN = (
     ("start/walkthrough/page.py", {}),
     ("block/feedforward/page.py", {"panel": "activations"}),

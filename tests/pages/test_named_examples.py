@@ -26,13 +26,14 @@ from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.logit_attribution import contributions
-from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.training.law_curves import law_curves
-from tfcore.analysis.training.preference import BETAS
-from tfcore.analysis.training.scaling_laws import LAWS, named_law
+from tfcore.measures import lenses
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.scaling_laws import LAWS, named_law
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
+from tfcore.training.preference_runs import BETAS
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_one_induction_head_of_stories_can_be_missed_and_both_cannot(stories):
 
 
 def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
-    found, pieces = stream.every_guess(stories[0], stories[1], TEXT, TOKENS, residual_stream.stages(stories[0].config))
+    found, pieces = stream.every_guess(stories[0], stories[1], TEXT, TOKENS, lenses.stages(stories[0].config))
     first = {stage: guesses[-1][0] for stage, guesses in zip(found.stages, pieces, strict=True)}
     assert [first[f"blocks.{stage}"] for stage in ("0.resid_post", "1.resid_mid")] == [" red", " ball"]
     assert set(list(first.values())[3:]) == {" ball"}

@@ -10,18 +10,18 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from pages.facts import pages
 from pages.inference.kv_cache import choices as kv_cache
 from pages.ui import former_labels
 from pages.ui.work import jobs
 from tests.nightly import often
 from tests.pages.record_links import pictures, shown
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tfcore.analysis.foundations import learned_positions
 
 LINES = [json.loads(line) for line in (Path(__file__).parent / "old_links.jsonl").read_text("utf-8").splitlines()]
 EACH_RUN = [number for number, line in enumerate(LINES) if line["release"] == "0.1.0"]  # of the others each night
-FILES = {f"/{url}": file for file, _, _, url in listed()}
+FILES = {f"/{key}": page.file for key, page in pages().items()}
 
 
 # What other tests shorten; nothing is trained here.
@@ -36,6 +36,7 @@ def _no_training(monkeypatch):
     for module, name, value in WHOLE:
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(jobs.Jobs, "start", lambda *_, **__: jobs.Job("refused"))
+    monkeypatch.setattr(jobs.Jobs, "look", lambda *_: None)  # nor was by another test of this process
     monkeypatch.setenv("TFCORE_RUNS", "0")
 
 

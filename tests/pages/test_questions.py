@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pages.facts import pages
 from pages.reference.check import live as live
 from pages.reference.check.kinds import Choice, Number, Order, Reading
 from pages.reference.check.round import (
@@ -21,7 +22,7 @@ from pages.reference.check.round import (
 )
 from pages.reference.check.typed import LARGEST, typed_number
 from pages.ui import places, tour
-from tests.pages.test_router import PAGES, listed
+from tests.architecture.sources import ROOT
 from tfcore.analysis.reference.questions.problem import answer_text
 
 
@@ -280,29 +281,25 @@ def test_anything_else_gets_one_sentence(text, word):
 
 
 def test_every_link_leads_to_a_page_that_exists():
-    known = {url for *_, url in listed()}
-    assert known >= {places.place(look.page).url for look in LOOKS}
-    assert known >= {places.place(stop.page).url for stop in tour.STOPS}
     for look in LOOKS:
-        assert look.page in known, look.page
+        assert look.page in pages(), look.page
         assert look.words
 
 
 def test_a_page_that_is_not_there_is_the_front_page():
-    assert places.place("check").url == "check"
-    assert places.place("nowhere").url == ""
+    assert places.place("check") == pages()["check"]
+    assert places.place("nowhere") == pages()[""]
 
 
-@pytest.mark.parametrize("look", LOOKS + list(tour.STOPS), ids=lambda look: f"{look.page} {'.'.join(look.view)}")
-def test_the_parameters_of_a_link_are_controls_of_its_page(look):
-    file = next((file for file, *_, url in listed() if url == look.page), None)
-    if file is None:
-        assert not look.view, "a page that is not there yet has no controls to name"
-        return
-    page = (PAGES / file).parent
-    parts = [*page.glob("*.py"), *page.parent.glob("*.py"), *(PAGES / "ui").rglob("*.py")]
+LINKS = [(look.page, look.view) for look in LOOKS] + [(stop.page.facts.key, stop.says.view) for stop in tour.STOPS]
+
+
+@pytest.mark.parametrize(("key", "view"), LINKS, ids=str)
+def test_the_parameters_of_a_link_are_controls_of_its_page(key, view):
+    page = (ROOT / "pages" / pages()[key].file).parent
+    parts = [*page.glob("*.py"), *page.parent.glob("*.py"), *(ROOT / "pages" / "ui").rglob("*.py")]
     source = "".join(part.read_text() for part in parts)
-    assert all(f'"{key}"' in source for key in look.view), look
+    assert all(f'"{name}"' in source for name in view)
 
 
 def test_every_question_has_the_level_it_was_given():

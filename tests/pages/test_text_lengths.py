@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.ui.work import jobs
 from tests.nightly import nightly, often
-from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, run, said
-from tfcore.analysis import one_text
+from tfcore.measures import one_text
 
 pytestmark = pytest.mark.usefixtures("short", "patience")
 
 LONG = " ".join(map(str, range(1, 600)))  # two tokens or more a word
 SAYS = ("tokens; the", "tokens are used", "are left out", "characters are used", "tokens are drawn", "is used here")
-FILES = [file for file, *_ in listed()]
+FILES = [page.file for page in pages().values()]
 
 OFTEN = ("inference/quantisation/page.py",)
 TOKEN = "a"

@@ -12,15 +12,15 @@ from random import Random
 import pytest
 from hypothesis import settings
 
+from pages.facts import pages
 from tests import walks
 from tests.nightly import nightly, often
-from tests.pages.test_router import listed
 from tests.walker import WRONG, Control, Walker, drawn
 
 NIGHTLY = settings.default is settings.get_profile("nightly")
 WALKS, LENGTH = (400, 50) if NIGHTLY else (2, 20)
 SEED = Random().randrange(10**6) if NIGHTLY else 0
-ADDRESSES = [f"/{url}" for *_, url in listed()]
+ADDRESSES = [f"/{key}" for key in pages()]
 
 
 @asynccontextmanager

@@ -16,10 +16,10 @@ import torch
 import tfcore
 from tests.nightly import nightly
 from tfcore.analysis.inside.attribution_patching import estimate_effects, estimate_patches
-from tfcore.analysis.inside.induction_heads import scores_of
 from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.analysis.inside.patching import all_shares, pair, patch_each
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.heads.induction_heads import scores_of
 from tfcore.model import Transformer
 
 pytestmark = [nightly, pytest.mark.usefixtures("unchecked"), pytest.mark.filterwarnings("ignore")]

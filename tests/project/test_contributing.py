@@ -14,13 +14,14 @@ from tests.pages.recorded import ANEW
 
 ROOT = Path(__file__).resolve().parents[2]
 PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
-FOLDERS = ("pages", "tfcore", "tests", "assets", ".streamlit")
+FOLDERS = ("pages", "tfcore", "tests", "tools", "assets", ".streamlit")
 NEW = {
     "the activation": ("tests/core/test_feedforward.py", "relu2"),
     "the family": ("tests/parity/test_families.py", "arcee"),
     "the page's numbers": ("tests/analysis/foundations/test_sharpening.py", "sharpening"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),
-    "its experiment": ("tests/pages/test_experiments.py", "sure"),
+    "its experiment": ("tests/pages/test_experiments.py", "temperature"),
+    "its facts": ("tests/pages/test_facts.py", "told_apart or begins_with"),
     "the way to it": ("tests/pages/start/test_home.py", "leads_to"),
 }
 

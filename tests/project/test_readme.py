@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.server import previews
 from tfcore import shipped
 from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.history import milestones
@@ -32,10 +31,6 @@ def test_the_models_that_ship_are_counted_and_named():
         *shipped(),
         *(model.name for model in real_models.MODELS),
     }
-
-
-def test_every_page_has_a_line():
-    assert re.findall(r"^\| `/([\w-]*)` \|", PAGES, re.MULTILINE) == list(previews.pages())
 
 
 def test_the_readme_is_short_and_shows_one_picture_and_six():

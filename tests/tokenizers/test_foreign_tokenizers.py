@@ -6,7 +6,8 @@ import pytest
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from tfcore.analysis.foundations.text_pieces import changed_text, cut_text
+from tfcore.analysis.foundations.text_pieces import changed_text
+from tfcore.measures.token_pieces import cut_text
 from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.isolated import IsolatedTokenizer, read_tokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, load_tokenizer

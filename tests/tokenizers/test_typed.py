@@ -7,7 +7,7 @@ from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
 from tests.tokenizers.test_foreign_tokenizers import FILES, byte_level
-from tfcore.analysis.foundations.text_pieces import cut_text
+from tfcore.measures.token_pieces import cut_text
 from tfcore.tokenizers.foreign import tokenizer_of
 from tfcore.tokenizers.isolated import isolated
 from tfcore.tokenizers.tokenizer import MARK, BPETokenizer, ByteTokenizer, CharacterTokenizer, NamedTokenizer, unmarked

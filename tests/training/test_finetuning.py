@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.nightly import nightly
-from tfcore.analysis.training.fine_tuning import FineTuneConfig
 from tfcore.loading.checkpoints import load
 from tfcore.training import finetuning
+from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.recipes.finetuning import FINETUNING, of_finetuning
 
 

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from tests.nightly import nightly
-from tfcore.analysis.inside.circuits import composition
-from tfcore.analysis.inside.phase_change import Moment, heads_form, in_context_score, loss_fall, places
+from tfcore.analysis.inside.phase_change import heads_form, loss_fall
 from tfcore.loading.checkpoint_history import load_history
+from tfcore.measures.heads.compositions import composition
+from tfcore.measures.heads.induction_moments import Moment, in_context_score, places
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 
 TINY = GrowConfig(steps=12, vocab_size=16, seq=24, rows=4)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.features.quality import dictionary_quality
 from tfcore.loading.checkpoints import load
+from tfcore.measures.dictionaries.quality import dictionary_quality
 from tfcore.training import growing_dictionaries as growing
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary, shipped_windows
 

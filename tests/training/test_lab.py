@@ -13,12 +13,12 @@ import torch
 from safetensors.torch import load
 
 import tfcore
-from tfcore.analysis.training.training_choices import PLAIN
-from tfcore.analysis.training.training_runs import look
 from tfcore.training.data import IGNORE
 from tfcore.training.lab import words
 from tfcore.training.lab.choices import norms, rates, updates
+from tfcore.training.lab.curves import look
 from tfcore.training.lab.files import packed
+from tfcore.training.lab.options import PLAIN
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
 from tfcore.training.lab.tasks import task

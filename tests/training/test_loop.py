@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 from tests.nightly import nightly
 from tests.small import difference, ids, model
 from tests.training import tiny_run
-from tfcore.analysis.experts.text_routing import load_over_texts
-from tfcore.analysis.inside.features.feature_scan import SCAN_FILE
 from tfcore.loading.checkpoints import load
+from tfcore.measures.dictionaries.feature_scan import SCAN_FILE
+from tfcore.measures.expert_scan import load_over_texts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.ladder import read_table

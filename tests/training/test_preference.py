@@ -6,12 +6,12 @@ from itertools import product
 import pytest
 import torch
 
-from tfcore.analysis.training.preference import ALGORITHMS, REWARD_NAMES, PreferenceConfig
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training import preference
 from tfcore.training.finetuning import own_model
 from tfcore.training.preference import Samples, dpo_loss, kl_per_row, policy_gradient_loss, preferred_pairs
+from tfcore.training.preference_runs import ALGORITHMS, REWARD_NAMES, PreferenceConfig
 from tfcore.training.recipes.preference import PREFERENCE, of_preference
 
 VOCAB = 4

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
 from tests.training.tiny_run import write_corpus
-from tfcore.analysis.inside.tuned_lens import mean_divergences
+from tfcore.measures.lenses import mean_divergences
 from tfcore.training.data import Batch
 from tfcore.training.loop import Settings
 from tfcore.training.recipes.tuned_lens import TUNED_LENS, tuned_lens

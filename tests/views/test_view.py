@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from tests import small
 from tfcore.analysis.finding import state
-from tfcore.analysis.inference.kv_cache import CacheShape
+from tfcore.charts import scenes
+from tfcore.measures.kv_bytes import CacheShape
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
 from tfcore.views.inference import kv_cache
 from tfcore.views.inference.kv_cache.measure.paging import Traffic
 from tfcore.views.inference.kv_cache.measure.serving import Model
+from tfcore.views.model import parts
 from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 
@@ -153,3 +155,58 @@ def test_views_of_the_kv_cache_run_without_an_application():
     assert len(done) == len(work.length) == 8
     assert shown.numbers().shape == (8, 6)
     assert kv_cache.paging(Traffic(), 1_024, 16).result is kv_cache.crowd(Traffic(), 1_024, 16).result
+
+
+def test_a_scene_is_a_page_of_its_own_that_needs_no_network():
+    shown = parts.parts("stories")
+    assert str(shown) == "stories: decoder, 2,164,416 parameters, width 192, context 256 tokens."
+    page = shown.html("dark")
+    assert "createObjectURL" in page
+    assert "https://" not in page.split("<svg")[0]
+    assert "--role-query:" in page
+    assert 'srcdoc="' in shown._repr_mimebundle_()["text/html"]
+    assert json.loads(shown.json())["chart"]["module"] == "parts_map"
+    with pytest.raises(TypeError, match=r"its html\(\) is a page that draws it"):
+        shown.painted()
+
+
+def test_what_is_written_into_a_script_ends_none():
+    page = scenes.html("parts_map", {"label": "</script><script>alert(1)</script>", "stacks": []}, 10, "light")
+    assert page.count("</script>") == 1
+    with pytest.raises(ValueError, match="no scene is called"):
+        scenes.html("../../secret", {}, 10, "light")
+
+
+def test_a_view_writes_itself_for_people_and_for_programs():
+    shown = length("stories", "ab")
+    assert shown.csv() == "n\n2\n"
+    assert shown.text().splitlines() == [
+        "Length of a text [length]",
+        "The text has 2 characters.",
+        "Characters: 2; all",
+        "A bar.",
+        "bar: y (1,) from 2 to 2",
+        " n",
+        " 2",
+    ]
+    said = json.loads(shown.json())
+    assert said["findings"] == [{"sentence": "The text has 2 characters.", "values": {"n": 2}}]
+    assert said["made"]["arguments"] == {"model": "stories", "text": "ab"}
+    assert said["chart"]["data"][0]["y"] == [2.0]
+    page = replace(shown, title="<b>").html()
+    assert "<title>&lt;b&gt;</title>" in page
+    assert "The text has 2 characters. A bar." in page
+
+
+def test_a_reading_is_noted_by_the_name_of_its_model():
+    @view
+    def reads(given: Reading) -> View:
+        """A text as a model reads it."""
+        return length(given.model, given.text)
+
+    shown = reads(Reading("stories", "ab", hide_sink=True))
+    assert 'given=Reading(model="stories", text="ab", hide_sink=True)' in programs.script(programs.program(shown))
+    loaded = model_in_memory()
+    kept = reads(Reading(loaded, "ab"))
+    assert kept.made is not None
+    assert kept.made.arguments["given"] == Reading(None, "ab")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from tfcore.analysis.quantities import amount, both, counted, power, short, whole
+from tfcore.measures.quantities import amount, both, counted, power, short, whole
 
 # How a template of `state` writes a number, besides the forms of format(): "{n:whole}", "{n:counted layer}".
 FORMS: dict[str, Callable[[Any], str]] = {

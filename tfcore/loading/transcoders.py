@@ -116,3 +116,8 @@ def _sorted(folder: Path, read: Sequence[Transcoder]) -> Transcoders:
     if len(of_stream) > 1:
         raise CheckpointError(f"{folder / 'config.json'} has {len(of_stream)} autoencoders; there may be one")
     return Transcoders(of_mlps, of_stream[0] if of_stream else None)
+
+
+def chosen_dictionary(name: str, dictionary: int) -> Transcoder:
+    """One of the dictionaries of a shipped model, counted as in `Transcoders.each`."""
+    return load_transcoders(name).each[dictionary]

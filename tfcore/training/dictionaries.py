@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, module_of
+from tfcore.measures.lenses import divergence
 from tfcore.model import Output, Transformer
 from tfcore.training.data import Batch
 from tfcore.training.loop import Progress, Settings, train_beside
@@ -193,5 +194,4 @@ def divergence_of(
     """KL(model || model with the prediction in the place of the activation), in nats a token."""
     as_is = output.activations[config.writes]
     changed = model(ids, edits=[Edit.replace(config.writes, predicted.view_as(as_is))]).logits
-    q, p = changed.float().log_softmax(-1), output.logits.float().log_softmax(-1)
-    return F.kl_div(q, p, log_target=True, reduction="none").sum(-1).mean()
+    return divergence(output.logits, changed).mean()

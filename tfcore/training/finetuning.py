@@ -15,15 +15,15 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tfcore.analysis.block.neuron_scan import load_neuron_scan
-from tfcore.analysis.training.fine_tuning import ALPHA, FineTuneConfig, FineTuned, Losses
-from tfcore.analysis.training.preference import PreferenceRun
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
+from tfcore.measures.neuron_scan import load_neuron_scan
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data
+from tfcore.training.finetuning_runs import ALPHA, FineTuneConfig, FineTuned, Losses
 from tfcore.training.lora import add_lora_
+from tfcore.training.preference_runs import PreferenceRun
 
 FOLDER = Path(__file__).parent / "finetuned"
 MODEL = "stories"

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from tfcore.analysis.inside.phase_change import Moment, moment
 from tfcore.checks import check_whole
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoint_history import CheckpointHistory, load_history
+from tfcore.measures.heads.induction_moments import Moment, moment
 from tfcore.model import Transformer
 from tfcore.training.data import periodic, shift
 from tfcore.training.optim import adamw, warmup_cosine

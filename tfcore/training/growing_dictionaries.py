@@ -8,20 +8,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfcore.analysis.block.neuron_scan import PADDING_ID, SETTLED
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
-from tfcore.analysis.inside.features.grown import (
+from tfcore.checks import check_number, check_whole
+from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
+from tfcore.loading.checkpoints import load
+from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.measures.dictionaries.growth import (
     DictionaryMoment,
     GrownFeatures,
     chance_cosine,
     closest_features,
     grown_features,
 )
-from tfcore.analysis.inside.features.of_text import chosen_dictionary
-from tfcore.analysis.inside.features.quality import Quality, dictionary_quality
-from tfcore.checks import check_number, check_whole
-from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
-from tfcore.loading.checkpoints import load
+from tfcore.measures.dictionaries.quality import Quality, dictionary_quality
+from tfcore.measures.neuron_scan import PADDING_ID, SETTLED
 from tfcore.model import Transformer
 from tfcore.training.dictionaries import InTraining, Revival, read_and_written
 from tfcore.training.optim import warmup_cosine

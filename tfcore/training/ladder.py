@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from tfcore.analysis.training.text_loss import position_losses
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
+from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, Settings, train

@@ -9,18 +9,16 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.block.neuron_scan import load_neuron_scan
-from tfcore.analysis.block.neurons import snippets
-from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
-from tfcore.analysis.experts.expert_scan import routing_accuracy
-from tfcore.analysis.experts.text_routing import ExpertLoad, load_over_texts
-from tfcore.analysis.foundations.attention_maps import attention_maps
-from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import alignment_accuracy, chrf, exact, read_links, translate
-from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
+from tfcore.measures.expert_scan import ExpertLoad, load_over_texts, routing_accuracy
+from tfcore.measures.expert_scan import load_scan as load_expert_scan
+from tfcore.measures.heads.kinds import THRESHOLD, repeated_tokens
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.masked_tokens import filled
+from tfcore.measures.neuron_scan import load_neuron_scan, snippets
+from tfcore.measures.text_loss import bits_per_byte
+from tfcore.measures.translation import alignment_accuracy, chrf, exact, read_links, translate
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, pairs

@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfcore.analysis.training.preference import REWARDS, PreferenceConfig, PreferenceRun, Sampled, repetition
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training.finetuning import FOLDER, own_model
+from tfcore.training.preference_runs import REWARDS, PreferenceConfig, PreferenceRun, Sampled, repetition
 
 PROMPT = "Once upon a time, there was a"
 NEW = 20  # tokens of a continuation

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch.nn.functional import cosine_similarity
 
-from tfcore.analysis.one_text import next_logits, one_text
-from tfcore.analysis.training.text_bits import text_bits
 from tfcore.loading.checkpoints import load
+from tfcore.measures.one_text import next_logits, one_text
+from tfcore.measures.text_loss import text_bits
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import data

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.inside.residual_stream import stages
-from tfcore.analysis.inside.tuned_lens import divergence, tuned_lens_logits
 from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.measures.lenses import divergence, stages, tuned_lens_logits
 from tfcore.model import Transformer
 from tfcore.training.data import Batch
 from tfcore.training.loop import Progress, Settings, train_beside

@@ -40,7 +40,7 @@ PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>{title}</title>
-<body style="font-family: sans-serif; max-width: 70rem; margin: 2rem auto">
+<body style="font-family: sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem">
 <h1>{title}</h1>
 {picture}
 <p>{caption}</p>

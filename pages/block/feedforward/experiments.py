@@ -23,10 +23,8 @@ from tfcore.analysis.block.feedforward import (
     unit_range,
     unit_slice,
 )
-from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neuron_shares import NeuronReading, WritingNeurons, along_text
 from tfcore.analysis.block.neurons import ActiveNeuron, Promotion, activation_peak, named_most_active, text_activations
-from tfcore.analysis.token_text import label, tick_labels
 from tfcore.config import Activation, ModelConfig
 from tfcore.figures.block.feedforward import (
     activation_figure,
@@ -38,6 +36,8 @@ from tfcore.figures.block.feedforward import (
 )
 from tfcore.figures.block.neurons import activations_figure, active_figure, promoted_figure, shares_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.neuron_scan import load_neuron_scan
+from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -11,7 +11,8 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from tfcore.analysis.block import neuron_scan, neurons
+from tfcore.analysis.block import neurons
+from tfcore.measures import neuron_scan
 
 MODEL = "stories"
 CHARACTERS = 2_000
@@ -123,7 +124,7 @@ def active_texts(layer: int, neuron: int, side: int) -> None:
             key=f"snippet {rank}",
             selected=one.peak - first,
             shade=(values / record).tolist(),
-            titles=neurons.activation_words(values),
+            titles=neuron_scan.activation_words(values),
             label=f"Text {rank + 1}: {one.largest} at the marked token",
         )
 
@@ -152,7 +153,7 @@ def on_text(layer: int, neuron: int, side: int, pasted: str, latest: page.Latest
         selected=token,
         shade=(own / scan.record(layer, neuron, side)).tolist(),
         label="Choose a token",
-        titles=neurons.activation_words(own),
+        titles=neuron_scan.activation_words(own),
         on_select=lambda i: controls.set_values(token=i),
     )
     along, beside = st.columns([3, 2], gap="medium")

@@ -15,6 +15,7 @@ from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.block import neuron_shares, neurons
 from tfcore.analysis.block.neuron_shares import NeuronReading, WritingNeurons
 from tfcore.config import ModelConfig
+from tfcore.measures import neuron_scan
 
 CHARACTERS = 2_000
 TOKENS = 128
@@ -181,7 +182,7 @@ def along(reading: NeuronReading, layer: int, neuron: int, token: int) -> None:
         selected=token,
         shade=(abs(own) / (abs(own).max() or 1.0)).tolist(),
         label="Choose a token",
-        titles=neurons.activation_words(own),
+        titles=neuron_scan.activation_words(own),
         on_select=lambda i: controls.set_values(token=i),
     )
     shown = experiments.along(reading, layer, neuron, token)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from pages.block.normalisation import depth, vectors
+from pages.block.normalisation.facts import FACTS
 from pages.ui import controls, page
 
 PANELS: dict[str, Callable[[], None]] = {
@@ -12,10 +13,5 @@ PANELS: dict[str, Callable[[], None]] = {
     "First steps": depth.first_steps,
 }
 
-page.begin(
-    "What does normalisation do?",
-    "LayerNorm and RMSNorm bring each token's vector to the same size, before a learned scale. Over which axis they "
-    "normalise, and whether they stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decide how well "
-    "a deep network trains.",
-)
-PANELS[controls.sections("Look at", "part", list(PANELS), "By hand")]()
+page.begin(FACTS)
+PANELS[controls.sections(FACTS.sections)]()

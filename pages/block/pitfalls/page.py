@@ -1,12 +1,13 @@
 """Break a Transformer on purpose: each mistake trained here and now beside a baseline."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
 
 from pages.block.pitfalls import experiments
+from pages.block.pitfalls.facts import FACTS
 from pages.block.pitfalls.words import WORDS
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
@@ -15,7 +16,6 @@ from pages.ui.work import live
 from tfcore.analysis.block.pitfall_findings import SYMPTOMS, finding, half_precision
 from tfcore.analysis.block.pitfalls import (
     DOSES,
-    KINDS,
     AcrossBatch,
     HalfGradients,
     Look,
@@ -32,7 +32,7 @@ from tfcore.analysis.block.pitfalls import (
 from tfcore.masks import bidirectional
 
 HEIGHT = 380
-NAMES: dict[Pitfall, str] = {kind: words.name for kind, words in WORDS.items()}
+NAMES = FACTS.sections.names
 TRY: dict[str, dict[str, Any]] = {
     "no causal mask": {"kind": "mask"},
     "a deep one without skips": {"kind": "skip", "skip": 8, "steps": 80},
@@ -89,12 +89,8 @@ def say(config: PitfallConfig, looks: list[Look]) -> None:
     st.markdown(f"**Found.** {finding(config, looks)}")
 
 
-page.begin(
-    "Break it on purpose",
-    "A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake is "
-    "trained now, on this server, beside a baseline without it, with the same seed and the same batches.",
-)
-kind = controls.sections("Mistake", "kind", list(KINDS), "mask", NAMES)
+page.begin(FACTS)
+kind = cast(Pitfall, controls.sections(FACTS.sections))
 words = WORDS[kind]
 page.try_this(TRY)
 left, right = st.columns([1, 3], gap="large")

@@ -10,7 +10,6 @@ class Words:
     """Of one mistake.
 
     Args:
-        name: on its button.
         claim: what is broken, and what that does.
         change: the mistake as a change of code.
         dose: label of the control that says how much of the mistake, where there is one.
@@ -20,7 +19,6 @@ class Words:
         source: the paper.
     """
 
-    name: str
     claim: str
     change: str
     dose: str = ""
@@ -32,7 +30,6 @@ class Words:
 
 WORDS: dict[Pitfall, Words] = {
     "mask": Words(
-        name="no mask",
         claim="**The causal mask is forgotten in training**, so that each letter attends to the one it should predict.",
         change="- scores = scores.masked_fill(~mask, -inf)\n  weights = softmax(scores)",
         see="After enough steps the training loss falls below the entropy of the task, which no causal model can "
@@ -42,7 +39,6 @@ WORDS: dict[Pitfall, Words] = {
         source="arXiv:1706.03762, section 3.2.3",
     ),
     "axis": Words(
-        name="wrong norm axis",
         claim="**The norm works over the batch instead of the features**, so that each text's numbers depend on "
         "which other texts happen to be beside it.",
         change="- scale = x.pow(2).mean(-1, keepdim=True)\n+ scale = x.pow(2).mean(0, keepdim=True)",
@@ -53,7 +49,6 @@ WORDS: dict[Pitfall, Words] = {
         source="the norm works over features: arXiv:1910.07467, equation 4",
     ),
     "skip": Words(
-        name="no residual",
         claim="**Each sublayer replaces the stream instead of adding to it**, so that every gradient has to pass "
         "through all of them.",
         change="- x = x + sublayer(norm(x))\n+ x = sublayer(norm(x))",
@@ -65,7 +60,6 @@ WORDS: dict[Pitfall, Words] = {
         source="arXiv:1512.03385; in Transformers arXiv:1706.03762, section 3.1",
     ),
     "final": Words(
-        name="no final norm",
         claim="**The norm before the unembedding is missing** in a pre-norm model, so that the size of the stream "
         "becomes the size of the logits.",
         change="- logits = unembed(ln_final(x))\n+ logits = unembed(x)",
@@ -77,7 +71,6 @@ WORDS: dict[Pitfall, Words] = {
         source="pre-norm models end with one: arXiv:2002.04745, table 1",
     ),
     "scale": Words(
-        name="no scaling",
         claim="**Scores are not divided by the root of d_k**, so that the softmax is saturated from the first step.",
         change="- scores = q @ k.T / sqrt(d_k)\n+ scores = q @ k.T",
         dose="Width of a head d_k",
@@ -88,7 +81,6 @@ WORDS: dict[Pitfall, Words] = {
         source="arXiv:1706.03762, section 3.2.1 and footnote 4",
     ),
     "positions": Words(
-        name="no positions",
         claim="**The model has no positions**, and this encoder is trained to reverse sequences of symbols.",
         change="- x = embed(ids) + position_table[:n]\n+ x = embed(ids)",
         see="The loss stays above a number that can be computed: the best that is possible from the set of symbols "
@@ -98,7 +90,6 @@ WORDS: dict[Pitfall, Words] = {
         source="arXiv:1706.03762, section 3.5",
     ),
     "rate": Words(
-        name="rate too large",
         claim="**The learning rate is too large**, so that each step of Adam overshoots.",
         change="- optimizer = AdamW(weights, lr=3e-3)\n+ optimizer = AdamW(weights, lr=3e-3 * factor)",
         dose="Times too large",
@@ -110,7 +101,6 @@ WORDS: dict[Pitfall, Words] = {
         source="the size of Adam's steps: arXiv:1412.6980, section 2.1",
     ),
     "half": Words(
-        name="float16, unscaled",
         claim="**Gradients are kept in float16 without loss scaling**, and what is smaller than about 3e-8 becomes 0.",
         change="- (loss * 65536).backward(); gradients /= 65536\n+ loss.backward()",
         dose="Batches of 768 letters in one step's mean",

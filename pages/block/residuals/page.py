@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from pages.block.residuals import ablation, depth, dropout
+from pages.block.residuals.facts import FACTS
 from pages.ui import controls, page
 
 PANELS: dict[str, Callable[[], None]] = {
@@ -12,9 +13,5 @@ PANELS: dict[str, Callable[[], None]] = {
     "Dropout": dropout.dropout,
 }
 
-page.begin(
-    "Why residual connections?",
-    "Each sublayer adds its output to the residual stream, which runs from the first layer to the last. Gradients flow "
-    "back along the sums, and a model without one of its sublayers still computes something.",
-)
-PANELS[controls.sections("Look at", "part", list(PANELS), "Gradients")]()
+page.begin(FACTS)
+PANELS[controls.sections(FACTS.sections)]()

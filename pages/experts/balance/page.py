@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.experts.balance import experiments, kept
+from pages.experts.balance.facts import FACTS
 from pages.experts.balance.words import WORDS
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
@@ -109,12 +110,7 @@ def draw(job: jobs.Job) -> None:
         kept.show_table(configs, runs)
 
 
-page.begin(
-    "Routing collapse and load balancing",
-    "A router learns to send each character to one of eight experts. The chosen expert is trained, gets better, and is "
-    "chosen more: without a balancing method the load can collapse onto one expert. Watch it in trainings that run "
-    "now, and compare five methods against it.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 left, right = st.columns([1, 3], gap="large")
 with left:

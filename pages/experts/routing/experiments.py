@@ -6,8 +6,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore import load
-from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order, count_text, preferred, specialisation
 from tfcore.analysis.experts.expert_sizes import ExpertSizes, LayerOfExperts, active_parameters
+from tfcore.analysis.experts.expert_tokens import ExpertTokens, Order, count_text, preferred, specialisation
 from tfcore.analysis.experts.routing_findings import (
     equal_tokens,
     first_experts,
@@ -24,13 +24,14 @@ from tfcore.analysis.experts.routing_rules import (
 )
 from tfcore.analysis.experts.shared_experts import SharedWork, ablations, shared_shares, shared_work
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting, route
-from tfcore.analysis.one_text import FirstTokens, first_tokens
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.experts.expert_sizes import expert_strips_figure, weights_figure
 from tfcore.figures.experts.routing import load_figure, overview_figure, preferred_figure, probs_figure
 from tfcore.figures.experts.routing_rules import loss_changes_figure, sweep_figure
 from tfcore.figures.experts.shared_experts import missed_figure, share_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.expert_scan import ExpertScan
+from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.recipes.stories import STORIES_MOE

@@ -8,10 +8,11 @@ from pages.experts.routing import experiments, reading
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis import quantities
-from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order
+from tfcore.analysis.experts import expert_tokens
+from tfcore.analysis.experts.expert_tokens import ExpertTokens, Order
 from tfcore.analysis.experts.routing_findings import expert_in_text, token_titles
+from tfcore.measures import expert_scan, quantities
+from tfcore.measures.expert_scan import ExpertScan
 
 HEIGHT = 430
 BY: dict[Order, str] = {"share": "routing consistency", "work": "share of its load"}
@@ -47,7 +48,7 @@ def show() -> None:
         if scan is None:
             without_scan(now)
         found = counted(now, scan, at, expert, by)
-        where = "in this text" if scan is None else expert_scan.scanned_share(scan, at, expert)
+        where = "in this text" if scan is None else expert_tokens.scanned_share(scan, at, expert)
         with picture:
             st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
             if found.tokens:
@@ -56,7 +57,7 @@ def show() -> None:
                 st.info("No token goes to this expert.")
     if scan is not None:
         show_excerpts(now, scan, layer, at, expert)
-        decides = expert_scan.token_decides(scan, now.layers, at, now.top_k)
+        decides = expert_tokens.token_decides(scan, now.layers, at, now.top_k)
         st.markdown(f"**How much does the token alone decide?** {decides} The rest depends on the context.")
     mine(now, layer, at, expert)
     page.what_to_see(
@@ -69,7 +70,7 @@ def show() -> None:
     page.how_it_is_computed(
         *programs,
         formula=reading.formula(now.model),
-        code=(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan),
+        code=(expert_tokens.preferred, expert_scan.routing_accuracy, expert_scan.scan),
         papers="Specialisation in larger models: arXiv:2401.04088, section 5; arXiv:2202.08906, section 7.",
     )
 
@@ -138,7 +139,7 @@ def show_excerpts(now: reading.Reading, scan: ExpertScan, layer: int, at: int, e
             key=f"excerpt {rank}",
             selected=place,
             shade=[0.9 if i == place else 0.0 for i in range(len(ids))],
-            label=expert_scan.excerpt_title(scan, at, expert, rank),
+            label=expert_tokens.excerpt_title(scan, at, expert, rank),
         )
 
 

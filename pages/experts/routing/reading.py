@@ -9,12 +9,12 @@ from pages.ui import cache, controls, fragments, notices, text
 from pages.ui.loading import models
 from pages.ui.reading import say_nothing_read, text_box
 from tfcore import shipped
-from tfcore.analysis import one_text
-from tfcore.analysis.experts.expert_scan import ExpertScan, load_scan
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting
-from tfcore.analysis.one_text import FirstTokens
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
+from tfcore.measures import one_text
+from tfcore.measures.expert_scan import ExpertScan, load_scan
+from tfcore.measures.one_text import FirstTokens
 
 PAPERS = (
     "The router and its top k: arXiv:1701.06538, equation 5. One expert per token and the capacity: arXiv:2101.03961, "

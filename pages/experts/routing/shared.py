@@ -8,10 +8,10 @@ from pages.ui import cache, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis import one_text
 from tfcore.analysis.experts import shared_experts as analysis
 from tfcore.analysis.experts.shared_experts import SharedWork
 from tfcore.experts import Experts
+from tfcore.measures import one_text
 
 SHARES = 280
 MISSED = 320

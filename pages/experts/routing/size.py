@@ -11,11 +11,11 @@ from pages.ui.program import made
 from tfcore import shipped
 from tfcore.analysis.experts import expert_sizes as analysis
 from tfcore.analysis.experts.expert_sizes import ExpertSizes, active_parameters
-from tfcore.analysis.model import parameter_count
-from tfcore.analysis.quantities import short, whole
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.figures.experts import expert_sizes as figures
+from tfcore.measures import parameter_count
+from tfcore.measures.quantities import short, whole
 
 STRIPS = 210
 WEIGHTS = 270

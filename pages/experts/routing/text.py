@@ -15,9 +15,9 @@ from tfcore import routing as routers
 from tfcore.analysis.experts import text_routing
 from tfcore.analysis.experts.routing_findings import token_titles
 from tfcore.analysis.experts.text_routing import RoutedText, TextRouting
-from tfcore.analysis.quantities import counted
 from tfcore.experts import mix
 from tfcore.figures.shown import Shown
+from tfcore.measures.quantities import counted
 
 OVERVIEW = 200  # with up to four layers
 BESIDE = 290

@@ -16,8 +16,8 @@ from tfcore.analysis.experts import routing_rules, text_routing
 from tfcore.analysis.experts.routing_findings import token_titles
 from tfcore.analysis.experts.routing_rules import RoutingSweep, RuleTotals, sweep
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting
-from tfcore.analysis.quantities import whole
 from tfcore.figures.shown import Shown
+from tfcore.measures.quantities import whole
 from tfcore.part_configs import Routing
 
 HEIGHT = 300

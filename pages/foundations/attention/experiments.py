@@ -23,7 +23,6 @@ from tfcore.analysis.foundations.score_scale import (
     theory_at,
     variance_by_width,
 )
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.foundations.attention_steps import attention_steps_figure, temperature_figure
 from tfcore.figures.foundations.score_scale import (
     curve_figure,
@@ -35,6 +34,7 @@ from tfcore.figures.foundations.score_scale import (
 )
 from tfcore.figures.shown import Shown
 from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

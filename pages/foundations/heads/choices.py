@@ -3,7 +3,7 @@
 from pages.ui import notices
 from tfcore import shipped
 from tfcore.analysis.foundations.attention_maps import AttentionReading
-from tfcore.analysis.one_text import IDS, given_ids
+from tfcore.measures.one_text import IDS, given_ids
 from tfcore.views.foundations.heads.measure.attention import attention, first_look
 from tfcore.views.sources import Reading, opened
 

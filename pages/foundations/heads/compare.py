@@ -15,7 +15,7 @@ from pages.ui.loading import models
 from pages.ui.reading import say_nothing_read, text_box
 from tfcore.analysis.foundations.attention_maps import map_range
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
-from tfcore.analysis.foundations.heads import HeadScores, Place
+from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import kinds, model_parts, part_of, read
@@ -69,7 +69,7 @@ def side_by_side(p: Panel, name: str, reading: Reading, log: bool, more: Any) ->
     left, right = st.columns(2, gap="medium")
     one, two = st.columns(2, gap="medium")
     with one:
-        against = controls.sections("Compare with", "with", list(WITH), "head", WITH)
+        against = controls.segmented("Compare with", "with", list(WITH), "head", WITH, named=False)
     first_layer, first_head, _ = first_view(reading)
     with one if against == "text" else more:  # else the other head is the one to choose
         layer = controls.place("Layer", "layer", layers, first_layer)

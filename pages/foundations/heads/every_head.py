@@ -10,7 +10,8 @@ from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from tfcore.analysis.foundations.attention_maps import map_range, strongest_key
 from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
-from tfcore.analysis.foundations.heads import Place, score_columns
+from tfcore.analysis.foundations.heads import score_columns
+from tfcore.measures.heads.kinds import Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
 from tfcore.views.foundations.heads.draw.portrait import first_drawn

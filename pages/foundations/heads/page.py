@@ -7,6 +7,7 @@ import streamlit as st
 from pages.foundations.heads.choices import CHARACTERS, TEXT, TIRED, about_ids, tell_dropped
 from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.every_head import every_head
+from pages.foundations.heads.facts import FACTS
 from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
 from pages.ui.frame import Panel, panel
@@ -53,7 +54,6 @@ SINK = (
     "are divided by their sum."
 )
 LOG = "Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
-SECTIONS = {"heads": "every head", "why": "why it looks there", "compare": "side by side", "cuts": "how heads are cut"}
 PARTS: dict[Part, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 
 
@@ -110,11 +110,7 @@ def cuts(p: Panel, name: str, reading: Reading) -> None:
     )
 
 
-page.begin(
-    "What does each head attend to?",
-    "Each attention head of a trained model has attention weights of its own: one may attend to the previous token, "
-    "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
-)
+page.begin(FACTS)
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
     name = models.choose(default="stories")
@@ -125,10 +121,10 @@ with panel(None) as p:
     hide_sink, log, bos, more = False, False, None, None
     parts = model_parts(name)
     with p.controls:
-        section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
+        section = controls.sections(FACTS.sections)
         *_, part = parts
         if "cross" in parts:
-            part = controls.sections("Attention of", "part", parts, part, PARTS)
+            part = controls.segmented("Attention of", "part", parts, part, PARTS, named=False)
         if section != "cuts":
             more = page.more_settings()
             with more:

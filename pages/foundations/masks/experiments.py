@@ -14,11 +14,11 @@ from tfcore.analysis.foundations.masks import (
     replacement_for,
     twin_losses,
 )
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.block.pitfalls import loss_figure
 from tfcore.figures.foundations.masks import leak_figure, masked_weights_figure
 from tfcore.figures.shown import Shown
 from tfcore.masks import MaskConfig
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.masks import experiments
+from pages.foundations.masks.facts import FACTS
 from pages.foundations.masks.training import cheating
 from pages.ui import cache, controls, fragments, head_links, notices, page, text
 from pages.ui.components.figure import figure
@@ -178,11 +179,7 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
     latest.offer(experiments.leak, with_mask, without, text_tokens, name)
 
 
-page.begin(
-    "Which tokens may attend to which?",
-    "The attention mask removes pairs of query and key before the softmax. It makes attention causal, bidirectional or "
-    "sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 beside, picture = st.columns([2, 3], gap="large")
 with beside:

@@ -21,7 +21,6 @@ from tfcore.analysis.foundations.position_effects import (
 )
 from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores, head_reach, rotary_products
 from tfcore.analysis.foundations.sinusoidal_positions import SinusoidalTable, table_periods
-from tfcore.analysis.one_text import first_tokens
 from tfcore.config import Positions
 from tfcore.figures.foundations.learned_positions import learned_figure, position_table_figure
 from tfcore.figures.foundations.length_extrapolation import length_losses_figure
@@ -33,6 +32,7 @@ from tfcore.figures.foundations.position_scores import (
 )
 from tfcore.figures.foundations.positions import table_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.one_text import first_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import ladder

@@ -34,9 +34,8 @@ def no_table(config: ModelConfig, _: object) -> str | None:
 
 def learned() -> None:
     """The panel of learned position vectors."""
-    source = controls.sections(
-        "Which table?", "table", ["here", "model"], "here", {"here": "Trained here and now", "model": "Of a model"}
-    )
+    names = {"here": "Trained here and now", "model": "Of a model"}
+    source = controls.segmented("Which table?", "table", list(names), "here", names, named=False)
     {"here": _here, "model": _of_a_model}[source]()
 
 

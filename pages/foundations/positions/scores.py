@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.positions import experiments
+from pages.foundations.positions.facts import FACTS
 from pages.foundations.positions.vectors import base_slider, wavelengths
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
@@ -18,13 +19,8 @@ rotary = cache.data(max_entries=64)(rope_and_alibi.rotary_scores)
 linear = cache.data(max_entries=64)(rope_and_alibi.linear_biases)
 shuffle = cache.data(max_entries=64)(position_effects.shuffle_experiment)
 
-NAMES: dict[Positions, str] = {
-    "sinusoidal": "Sinusoidal",
-    "learned": "Learned",
-    "rope": "RoPE",
-    "alibi": "ALiBi",
-    "none": "None",
-}
+SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
+NAMES = {scheme: FACTS.sections.names[scheme] for scheme in SCHEMES}
 TEXT = "the dog bites the man and runs away"
 WORDS = 24  # of a text that is shuffled
 

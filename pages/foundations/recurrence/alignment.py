@@ -10,15 +10,9 @@ from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.foundations.recurrence import alignment
-from tfcore.analysis.foundations.recurrence.alignment import (
-    LENGTHS,
-    AlignmentConfig,
-    AlignmentLook,
-    AlignmentRepeats,
-    Order,
-)
 from tfcore.analysis.foundations.recurrence.alignment_findings import place_kept
+from tfcore.training.recurrent import alignment
+from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentLook, AlignmentRepeats, Order
 
 HEIGHT = 340
 RUNS = {"kept": "kept", "now": "here, now"}

@@ -10,17 +10,11 @@ from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.foundations.recurrence import comparison, comparison_findings, networks
-from tfcore.analysis.foundations.recurrence.comparison import (
-    BEGIN,
-    TASKS,
-    Comparison,
-    ComparisonConfig,
-    Repeats,
-    TaskName,
-)
-from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, NetworkConfig
-from tfcore.training import recurrence as training
+from tfcore.analysis.foundations.recurrence import comparison_findings, network_findings
+from tfcore.training.recurrent import comparison, networks
+from tfcore.training.recurrent import side_by_side as training
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Repeats, TaskName
+from tfcore.training.recurrent.networks import KINDS, NAMES, NetworkConfig
 
 HEIGHT = 340
 BELOW = 280
@@ -161,7 +155,7 @@ def words(task: TaskName, begun: Any, against: Any, repeats: Any) -> None:
         "is a simple way to write each letter to a place of its own and to read it from there; it has to learn an "
         "encoding through the gradient, slowly. Attention leaves every letter where it is and looks it up.",
     )
-    sizes = networks.equal_sizes(NetworkConfig(vocab_size=len(training.material(BEGIN[task]).names)))
+    sizes = network_findings.equal_sizes(NetworkConfig(vocab_size=len(training.material(BEGIN[task]).names)))
     page.how_it_is_computed(
         page.experiment_of("The loss", experiments.course, begun, against, repeats, HEIGHT),
         page.experiment_of("By place", experiments.by_place, begun, repeats, BELOW),

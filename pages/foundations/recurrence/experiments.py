@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.foundations.recurrence.alignment import AlignmentLook, AlignmentRepeats, Order
 from tfcore.analysis.foundations.recurrence.alignment_findings import aligned_letters, alignment_spread, right_by_length
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName, kept_comparison
 from tfcore.analysis.foundations.recurrence.comparison_findings import (
     accuracy_by_place,
     held_out_accuracy,
     learned,
     seed_spread,
 )
-from tfcore.analysis.foundations.recurrence.gradient_findings import gradient_reach, jacobian_products
-from tfcore.analysis.foundations.recurrence.gradients import Arriving
-from tfcore.analysis.foundations.recurrence.passes import Passes, parallel_gain
-from tfcore.analysis.foundations.recurrence.real_model import kept_real_gradient, real_reach
+from tfcore.analysis.foundations.recurrence.gradient_findings import gradient_reach, jacobian_products, real_reach
+from tfcore.analysis.foundations.recurrence.pass_findings import parallel_gain
 from tfcore.figures.foundations.recurrence import (
     Against,
     alignment_figure,
@@ -25,6 +21,11 @@ from tfcore.figures.foundations.recurrence import (
     place_figure,
 )
 from tfcore.figures.shown import Shown
+from tfcore.training.recurrent.alignment import AlignmentLook, AlignmentRepeats, Order
+from tfcore.training.recurrent.comparison import Comparison, Repeats, TaskName, kept_comparison
+from tfcore.training.recurrent.gradients import Arriving
+from tfcore.training.recurrent.passes import Passes
+from tfcore.training.recurrent.real_model import kept_real_gradient
 
 
 def trained_gradients(task: TaskName) -> tuple[Arriving, ...]:

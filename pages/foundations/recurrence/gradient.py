@@ -9,10 +9,11 @@ from pages.foundations.recurrence import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis.foundations.recurrence import gradients, networks
-from tfcore.analysis.foundations.recurrence.gradients import Arriving, GradientConfig
-from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, NetworkConfig
-from tfcore.analysis.foundations.recurrence.real_model import kept_real_gradient
+from tfcore.analysis.foundations.recurrence import network_findings
+from tfcore.training.recurrent import gradients
+from tfcore.training.recurrent.gradients import Arriving, GradientConfig
+from tfcore.training.recurrent.networks import KINDS, NAMES, NetworkConfig
+from tfcore.training.recurrent.real_model import kept_real_gradient
 
 HEIGHT = 420
 LENGTHS = (32, 64, 128)
@@ -118,8 +119,8 @@ def words(begun: Any, sizes: NetworkConfig) -> None:
             "torch.nn.LSTM, and a Transformer of 2 layers of 4 heads. Rows: random letters of which one is marked and "
             f"asked for at the end; norms are means over {gradients.ROWS} rows, of the gradient in the embedding, "
             "for a gradient of the cross-entropy that is brought to norm 1 at the logits; float64. "
-            f"{networks.equal_sizes(sizes)} SmolLM2: {real.windows} windows of {len(real.measured)} tokens of the four "
-            "standard texts of the page on heads, float32, measured once: "
+            f"{network_findings.equal_sizes(sizes)} SmolLM2: {real.windows} windows of {len(real.measured)} tokens of "
+            "the four standard texts of the page on heads, float32, measured once: "
             "`python -m tfcore.training recurrence`."
         ),
         terms=("recurrent neural network", "LSTM", "vanishing gradient"),

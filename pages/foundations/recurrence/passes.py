@@ -11,10 +11,11 @@ from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.foundations.recurrence import networks, passes
-from tfcore.analysis.foundations.recurrence.networks import KINDS
-from tfcore.analysis.foundations.recurrence.passes import PassConfig, Passes
-from tfcore.analysis.inference.attention_timing import on_cpu
+from tfcore.analysis.foundations.recurrence import network_findings
+from tfcore.measures.timing import on_cpu
+from tfcore.training.recurrent import networks, passes
+from tfcore.training.recurrent.networks import KINDS
+from tfcore.training.recurrent.passes import PassConfig, Passes
 
 HEIGHT = 400
 RUNS = {"kept": "kept", "now": "here, now"}
@@ -94,8 +95,8 @@ def words(config: PassConfig, begun: Any) -> None:
         code=(passes.time_passes, networks.RecurrentNetwork),
         papers=(
             "Sequential operations and operations per layer: arXiv:1706.03762, table 1; there without the n·d² of the "
-            f"projections and feed-forward layers. {networks.equal_sizes(config.networks)} The kept measurement: "
-            "`python -m tfcore.training recurrence`. How attention is made quicker for long sequences: "
+            f"projections and feed-forward layers. {network_findings.equal_sizes(config.networks)} The kept "
+            "measurement: `python -m tfcore.training recurrence`. How attention is made quicker for long sequences: "
             "see the page on long context."
         ),
         terms=("recurrent neural network", "long context"),

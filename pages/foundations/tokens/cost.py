@@ -8,8 +8,8 @@ import streamlit as st
 from pages.ui import cache
 from pages.ui.components.figure import figure
 from tfcore.analysis.foundations import token_counts
-from tfcore.analysis.model import flop_count
 from tfcore.figures.shown import Shown
+from tfcore.measures import flop_count
 
 cost_of = cache.data(max_entries=128)(flop_count.sequence_cost)
 

@@ -30,8 +30,6 @@ from tfcore.analysis.foundations.signal_tokens import (
 from tfcore.analysis.foundations.signals import read_column, read_picture, read_sound, scaled
 from tfcore.analysis.foundations.text_pieces import Density, characters_per_token, piece_label
 from tfcore.analysis.foundations.token_counts import cost_at
-from tfcore.analysis.model.flop_count import sequence_cost
-from tfcore.analysis.token_text import label
 from tfcore.figures.foundations.bpe import (
     density_figure,
     learning_figure,
@@ -43,6 +41,8 @@ from tfcore.figures.foundations.embedding_table import neighbours_figure, recogn
 from tfcore.figures.foundations.protein import composition_figure
 from tfcore.figures.foundations.signal_tokens import cost_figure, spectrogram_figure, windows_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.flop_count import sequence_cost
+from tfcore.measures.token_text import label
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

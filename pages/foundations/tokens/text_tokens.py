@@ -14,8 +14,10 @@ from pages.ui.program import made
 from pages.ui.reading import as_special
 from tfcore import available, shipped
 from tfcore.analysis.foundations import text_pieces
-from tfcore.analysis.foundations.text_pieces import Aligned, ChangedText, Density, TextPieces
+from tfcore.analysis.foundations.text_pieces import ChangedText, Density
 from tfcore.config import ModelConfig
+from tfcore.measures import token_pieces
+from tfcore.measures.token_pieces import Aligned, TextPieces
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 MODEL = "stories"
@@ -75,7 +77,7 @@ def lines_up(_: ModelConfig, tokenizer: Any) -> str | None:
 
 @cache.data(max_entries=32)
 def cut(model_name: str, pasted: str) -> TextPieces:
-    return text_pieces.cut_text(pasted, cache.model(model_name)[1])
+    return token_pieces.cut_text(pasted, cache.model(model_name)[1])
 
 
 @cache.data(max_entries=32)
@@ -111,7 +113,7 @@ def panel() -> None:
     page.how_it_is_computed(
         page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS})),
         formula=r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]",
-        code=(text_pieces.cut_text, text_pieces.densities),
+        code=(token_pieces.cut_text, text_pieces.densities),
         papers="Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2",
     )
 

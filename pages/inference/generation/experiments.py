@@ -26,7 +26,6 @@ from tfcore.analysis.inference.decoding import (
 )
 from tfcore.analysis.inference.next_token import NextToken, entropies, filter_cuts, next_token, ranks, where_drawn
 from tfcore.analysis.inference.speculation import Guess, Pass, Timing, acceptance_found, draft_token, speed_up, watch
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.beam_tree import results_figure, tree_figure
 from tfcore.figures.inference.conversation import conversation_figure
 from tfcore.figures.inference.next_token import draw_figure, filters_figure, ranks_figure
@@ -36,6 +35,7 @@ from tfcore.figures.shown import Shown
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

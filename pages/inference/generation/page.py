@@ -9,27 +9,23 @@ from pages.inference.generation import conversation as conversation
 from pages.inference.generation import speculative as speculative
 from pages.inference.generation import strategies as strategies
 from pages.inference.generation import token as token
+from pages.inference.generation.facts import FACTS
 from pages.inference.generation.settings import CHARACTERS, Prompt, prompt, text_of
 from pages.ui import controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
 
-PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
-    "token": ("Sampling a token", token.show),
-    "continue": ("Decoding strategies", strategies.show),
-    "beam": ("Beam search", beam.show),
-    "speculative": ("Speculative decoding", speculative.show),
+PANELS: dict[str, Callable[[Prompt], None]] = {
+    "token": token.show,
+    "continue": strategies.show,
+    "beam": beam.show,
+    "speculative": speculative.show,
 }
 TALK = "conversation"
 
-page.begin(
-    "How does it generate text?",
-    "Autoregressive decoding: each token gets a probability of being next, one is **chosen** and appended, and so on.",
-    always=models.always(),
-)
-names = {key: name for key, (name, _) in PANELS.items()} | {TALK: "Conversation"}
-section = controls.sections("See", "show", list(names), "token", names)
+page.begin(FACTS, always=models.always())
+section = controls.sections(FACTS.sections)
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
     model = models.choose("decoder", why_not=models.silent, default=models.first())
@@ -41,7 +37,7 @@ else:
     offer_real(model, pasted)
     given = prompt(model, pasted)
     if given.ids:
-        PANELS[section][1](given)
+        PANELS[section](given)
     else:
         say_nothing_read(
             model, pasted, "text", "There is no text yet: type or paste some above, or press Ctrl+Z in the box."

@@ -15,12 +15,12 @@ from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import speculation as analysis
 from tfcore.analysis.inference.speculation import LONGEST, Acceptance, Guess, Pass, SpeedUp, State, Timing
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.quantities import counted
 from tfcore.figures.shown import Shown
 from tfcore.generation import draft_models as drafts
 from tfcore.generation import speculative
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.quantities import counted
 
 AT = 60  # draft tokens that can be looked at closely
 EVERY = 1.0  # seconds between two looks: most of the time goes into timing, with little new to see

@@ -6,11 +6,11 @@ from pages.ui import cache, controls
 from pages.ui.loading import models
 from pages.ui.loading.presets import NAMES, known
 from tfcore import available, shipped
-from tfcore.analysis.inference import kv_cache
-from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
-from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
-from tfcore.analysis.precision import Precision
-from tfcore.analysis.quantities import Unit
+from tfcore.measures import kv_bytes
+from tfcore.measures.kv_bytes import CacheShape, Sharing
+from tfcore.measures.parameter_count import kv_head_parameters, parameters
+from tfcore.measures.precision import Precision
+from tfcore.measures.quantities import Unit
 from tfcore.views.inference.kv_cache.measure.serving import Model
 
 TEXT = "Once upon a time there was a little dog named Max."
@@ -27,14 +27,14 @@ def all_known() -> dict[str, Model]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
     names = NAMES | {key: f"{key} (ours)" if key in shipped() else key for key in available("decoder")}
     found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
-    found[LATENT] = Model("DeepSeek-V2", kv_cache.DEEPSEEK_V2_PARAMETERS, kv_cache.DEEPSEEK_V2, 131_072)
+    found[LATENT] = Model("DeepSeek-V2", kv_bytes.DEEPSEEK_V2_PARAMETERS, kv_bytes.DEEPSEEK_V2, 131_072)
     return found
 
 
 def described(key: str, name: str) -> Model:
     """A decoder whose config is at hand."""
     config = known(key)
-    shape = kv_cache.cache_shape(config)
+    shape = kv_bytes.cache_shape(config)
     return Model(name, parameters(config).total, shape, config.max_seq_len, kv_head_parameters(config))
 
 
@@ -53,7 +53,7 @@ def by_sliders() -> Model:
     """The few numbers that decide."""
     layers = controls.slider("Layers", "layers", 1, 160, 80)
     heads = controls.slider("Query heads", "heads", 1, 160, 64)
-    kv_heads = controls.select("KV heads", "kv_heads", kv_cache.even_parts(heads), heads)
+    kv_heads = controls.select("KV heads", "kv_heads", kv_bytes.even_parts(heads), heads)
     d_head = controls.slider("Head width d_head", "d_head", 16, 256, 128, 16)
     billions = controls.slider("Parameters (10⁹)", "billions", 1, 1_000, 70)
     shape = CacheShape(layers=layers, heads=heads, kv_heads=kv_heads, d_head=d_head)

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 
 from pages.inference.kv_cache import choices
+from pages.inference.kv_cache.facts import FACTS
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.frame import panel
 from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, large_models, live
-from tfcore.analysis.inference import kv_cache
-from tfcore.analysis.quantities import amount
+from tfcore.measures import kv_bytes
+from tfcore.measures.quantities import amount
 from tfcore.views.inference import kv_cache as views
 from tfcore.views.inference.kv_cache.measure import generation, serving
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, Exactness
@@ -243,7 +244,7 @@ def choose_service(chosen: Model, users: int, tokens: int, gpus: int, memory: in
     parallel = controls.select(
         "Tensor parallelism",
         "parallel",
-        kv_cache.even_parts(gpus),
+        kv_bytes.even_parts(gpus),
         min(4, gpus),
         help="GPUs that share one copy of the weights",
     )
@@ -251,7 +252,7 @@ def choose_service(chosen: Model, users: int, tokens: int, gpus: int, memory: in
     kept = choices.choose_precision("Data type of the cache", "precision")
     filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
     in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
-    shape = kv_cache.shared(chosen.shape, sharing)
+    shape = kv_bytes.shared(chosen.shape, sharing)
     return Service(
         parameters=serving.regrouped(chosen.parameters, chosen.shape, shape, chosen.kv_head),
         kv_head=chosen.kv_head,
@@ -332,12 +333,6 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "fit": does_it_fit,
     "paged": paged_cache,
 }
-NAMES = {"with": "With and without", "large": "Cache size", "fit": "Does it fit?", "paged": "Paged cache"}
 
-page.begin(
-    "Why cache keys and values?",
-    "In a causal decoder the keys and values of earlier tokens never change, so generation **caches them**. Each new "
-    "token then costs one row of attention, not a pass over the whole sequence; the price is memory, for every token "
-    "of every user.",
-)
-SECTIONS[controls.sections("Look at", "part", list(SECTIONS), "with", NAMES)]()
+page.begin(FACTS)
+SECTIONS[controls.sections(FACTS.sections)]()

@@ -8,8 +8,8 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore.analysis.inference import length_cost
-from tfcore.analysis.model import flop_count
-from tfcore.analysis.model.flop_count import LengthCost
+from tfcore.measures import flop_count
+from tfcore.measures.flop_count import LengthCost
 from tfcore.presets import PRESETS
 
 POWERS = range(7, 21)

@@ -39,9 +39,6 @@ from tfcore.analysis.inference.ring_attention import (
     ring_step,
     still_to_come,
 )
-from tfcore.analysis.model.flop_count import LengthCost, length_cost
-from tfcore.analysis.one_text import FirstTokens, first_tokens
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.attention_timing import bytes_figure, seconds_figure
 from tfcore.figures.inference.flash_attention import sram_figure, tiles_figure, traffic_figure
 from tfcore.figures.inference.length_cost import layer_memory_figure, operations_figure, scale_figure
@@ -50,6 +47,9 @@ from tfcore.figures.inference.ring_attention import devices_figure, meetings_fig
 from tfcore.figures.inference.sparse_attention import kept_pairs_figure, measured_figure, pattern_reach_figure
 from tfcore.figures.shown import Shown
 from tfcore.masks import Kind, MaskConfig
+from tfcore.measures.flop_count import LengthCost, length_cost
+from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer

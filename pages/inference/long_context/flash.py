@@ -12,11 +12,11 @@ from pages.ui import cache, controls, head_links, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
 from pages.ui.program import made
-from tfcore.analysis import one_text
 from tfcore.analysis.inference import flash_attention, memory_traffic, online_softmax
 from tfcore.analysis.inference.flash_attention import FlashRun, Order
 from tfcore.analysis.inference.online_softmax import RowStep
 from tfcore.figures.inference.online_softmax import SHOWN
+from tfcore.measures import one_text
 
 ORDERS: dict[Order, str] = {"queries": "queries", "keys": "keys"}
 WHICH = "Keys: as in FlashAttention. Queries: as in FlashAttention-2."

@@ -12,10 +12,10 @@ from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis import one_text
 from tfcore.analysis.inference import length_cost
 from tfcore.analysis.inference.length_cost import NAMES
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
+from tfcore.measures import one_text
 
 N = 64  # tokens in the picture
 MOST = 12  # layers

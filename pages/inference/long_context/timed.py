@@ -10,7 +10,7 @@ from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import attention_timing as timing
 from tfcore.analysis.inference.attention_timing import Timed, TimingConfig
-from tfcore.analysis.quantities import prefixed
+from tfcore.measures.quantities import prefixed
 
 
 def panel() -> None:

@@ -10,7 +10,7 @@ from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore.analysis.inference import memory_traffic
 from tfcore.analysis.inference.memory_traffic import MemoryTraffic, Moved
-from tfcore.analysis.precision import stored_bytes
+from tfcore.measures.precision import stored_bytes
 
 BYTES = stored_bytes(1, "float16")
 KB = 1000 // BYTES  # numbers in a kB

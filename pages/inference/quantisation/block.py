@@ -11,7 +11,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.inference.quantisation import gguf_block, weights
-from tfcore.analysis.inference.quantisation.matrices import KINDS
+from tfcore.measures.quantisation.matrices import KINDS
 
 TRY: dict[str, dict[str, Any]] = {
     "the first block": {"layer": 0, "kind": "down", "row": 0, "block": 0},

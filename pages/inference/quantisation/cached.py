@@ -11,9 +11,10 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.quantisation import cache_bits
-from tfcore.analysis.inference.quantisation.cache_bits import Axis, CacheScheme
+from tfcore.measures import kv_bytes
+from tfcore.measures.quantisation import rounded_cache
+from tfcore.measures.quantisation.rounded_cache import Axis, CacheScheme
 
 TEXT = (
     "The Amazon rainforest is the largest tropical rainforest in the world. It covers an area of about five and a half "
@@ -112,7 +113,12 @@ def words(*programs: page.Experiment) -> None:
             r"s = \frac{\max X - \min X}{2^b - 1}, \quad m = \min X \\ \text{keys: over 32 tokens of a channel;} "
             r"\qquad \text{values: over 32 channels of a token} \end{gathered}"
         ),
-        code=(cache_bits.rounded_cache, cache_bits.cache_effect, cache_bits.rounded_cache_bytes, kv_cache.cache_bytes),
+        code=(
+            rounded_cache.rounded_cache,
+            cache_bits.cache_effect,
+            cache_bits.rounded_cache_bytes,
+            kv_bytes.cache_bytes,
+        ),
         papers=(
             "KIVI: arXiv:2402.02750, section 3. There the last tokens, whose group of keys is not full yet, stay in "
             "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 "

@@ -7,8 +7,9 @@ from pages.inference.quantisation import experiments, settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import formats, weights
-from tfcore.analysis.inference.quantisation.matrices import matrices
+from tfcore.analysis.inference.quantisation import weights
+from tfcore.measures.quantisation import formats
+from tfcore.measures.quantisation.matrices import matrices
 
 TRY = {
     "int4 per matrix": {"format": "int4", "share": "matrix"},

@@ -8,8 +8,6 @@ from tfcore.analysis.inference.quantisation.gguf_block import OpenedBlock
 from tfcore.analysis.inference.quantisation.losses import LossTable, Part, fewest_bits, loss_table, same_type
 from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint, format_speeds
 from tfcore.analysis.inference.quantisation.weights import MatrixErrors, MatrixMemory, RowOnGrid
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.quantised_cache import channels_map, moved_figure
 from tfcore.figures.inference.quantised_losses import losses_figure, speeds_figure
 from tfcore.figures.inference.quantised_weights import (
@@ -20,6 +18,8 @@ from tfcore.figures.inference.quantised_weights import (
     row_figure,
 )
 from tfcore.figures.shown import Shown
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import ladder

@@ -10,10 +10,11 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import losses, matrices, written
-from tfcore.analysis.inference.quantisation.formats import Format
+from tfcore.analysis.inference.quantisation import losses, written
 from tfcore.analysis.inference.quantisation.losses import HOW, PARTS, LossTable
 from tfcore.figures.inference.quantised_losses import CLEAR
+from tfcore.measures.quantisation import matrices
+from tfcore.measures.quantisation.formats import Format
 
 PROMPT = "Once upon a time there was a little dog named Max. One day"
 NEW_TOKENS = 24

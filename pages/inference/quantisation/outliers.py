@@ -12,6 +12,7 @@ from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.inference.quantisation import activations
+from tfcore.measures.quantisation import rounded_activations
 
 TEXT = (
     "The Amazon rainforest is the largest tropical rainforest in the world. It covers an area of about five and a half "
@@ -19,7 +20,7 @@ TEXT = (
 )
 CHARACTERS = 1_000
 TOKENS = 48
-KINDS = list(activations.INPUTS)
+KINDS = list(rounded_activations.INPUTS)
 NAMES = {kind: f"W_{kind}" for kind in KINDS}
 TRY: dict[str, dict[str, Any]] = {
     "the last layer": {"layer": 29, "input": "down"},
@@ -116,7 +117,7 @@ def words(*programs: page.Experiment) -> None:
             r"XW \approx \sum_{h \in O} X_{\cdot h} W_{h \cdot} + s_X\, s_W \sum_{h \notin O} Q(X)_{\cdot h}\,"
             r" Q(W)_{h \cdot} \qquad O = \{h : \max_t |X_{th}| \ge 6\}"
         ),
-        code=(activations.rounded_activations, activations.outlier_channels, activations.scan_inputs),
+        code=(rounded_activations.rounded_activations, rounded_activations.outlier_channels, activations.scan_inputs),
         papers=(
             "LLM.int8(), outlier features and mixed-precision decomposition: arXiv:2208.07339, section 3.2 and "
             "equation 8. The pictures round activations alone, the last numbers below them weights too (W8A8)."

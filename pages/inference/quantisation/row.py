@@ -10,9 +10,10 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.inference.quantisation import formats, weights
-from tfcore.analysis.inference.quantisation.matrices import kinds_of
+from tfcore.analysis.inference.quantisation import weights
 from tfcore.figures.inference.quantised_weights import SHOWN
+from tfcore.measures.quantisation import formats
+from tfcore.measures.quantisation.matrices import kinds_of
 
 KIND = "down"
 LAYER = 3  # whose matrix has the largest outlier of minilm's rows

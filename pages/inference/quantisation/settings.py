@@ -8,10 +8,10 @@ from pages.inference.quantisation import experiments
 from pages.ui import cache, controls
 from pages.ui.loading import models
 from tfcore import available
-from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
 from tfcore.analysis.inference.quantisation.losses import PARTS, Part, same_type, types_of
-from tfcore.analysis.inference.quantisation.matrices import no_matrices
 from tfcore.config import ModelConfig
+from tfcore.measures.quantisation.formats import BITS, Format, Per, Scheme
+from tfcore.measures.quantisation.matrices import no_matrices
 
 UNROUNDED = "minilm"  # a real model whose file has float32 weights: those of smollm2 were rounded before
 FORMATS: tuple[Format, ...] = tuple(BITS)

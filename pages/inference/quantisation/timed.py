@@ -10,8 +10,8 @@ from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference.attention_timing import on_cpu
 from tfcore.analysis.inference.quantisation import speed
+from tfcore.measures.timing import on_cpu
 
 SEEDS = 20
 TYPES = 6

@@ -13,11 +13,12 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure, place_of
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore.analysis.block import neurons
 from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, rated_sample, readability
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.figures.inside.features import map_width
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.loading import transcoders
+from tfcore.measures import neuron_scan
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 
 MODEL = "stories"
 TOKENS = 64
@@ -51,7 +52,7 @@ ratings = cache.data(max_entries=1)(rated_sample.load_ratings)
 @cache.data(max_entries=1)
 def phrases() -> rated_sample.PhrasesElsewhere | None:
     """Whether what the rated features were called holds where they are weaker."""
-    writes = [of_text.chosen_dictionary(MODEL, dictionary).config.writes for dictionary in DICTIONARIES]
+    writes = [transcoders.chosen_dictionary(MODEL, dictionary).config.writes for dictionary in DICTIONARIES]
     return rated_sample.phrases_elsewhere(ratings(MODEL), load_feature_scan(MODEL), writes, cache.model(MODEL)[1])
 
 
@@ -184,7 +185,7 @@ def strongest_texts(dictionary: int, feature: int) -> None:
             key=f"text {rank}",
             selected=found.peak - first,
             shade=(found.values[cut] / record).tolist(),
-            titles=neurons.activation_words(found.values[cut]),
+            titles=neuron_scan.activation_words(found.values[cut]),
             label=f"Text {rank + 1}: {found.largest} at the marked token",
         )
 
@@ -220,7 +221,7 @@ def explore() -> None:
     reading = _reading.checked(MODEL, pasted, TOKENS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         dictionary = controls.segmented("Features of", "dictionary", list(DICTIONARIES), STREAM, DICTIONARIES)
-        of = of_text.chosen_dictionary(MODEL, dictionary)
+        of = transcoders.chosen_dictionary(MODEL, dictionary)
         peak = int(activations(MODEL, MODEL, pasted, TOKENS, dictionary).max(0).argmax())
         chosen = st.container(width=300)
         with page.more_settings():

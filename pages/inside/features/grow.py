@@ -13,9 +13,9 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.inside.features import grown, quality
-from tfcore.analysis.inside.features.grown import DictionaryMoment
-from tfcore.analysis.token_text import visible
+from tfcore.measures.dictionaries import growth, quality
+from tfcore.measures.dictionaries.growth import DictionaryMoment
+from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries as growing
 from tfcore.training.dictionaries import InTraining
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, Grown, grow_dictionary
@@ -77,7 +77,7 @@ def grow_one() -> None:
             r"\mathcal{L} = \frac{\lVert y - \hat y \rVert^2}{\mathrm{Var}(y)} + \frac{1}{32}\,\mathcal{L}_{aux} "
             r"\qquad \text{loss recovered} = \frac{L_{zeros} - L_{\hat y}}{L_{zeros} - L}"
         ),
-        code=(grow_dictionary, InTraining, quality.dictionary_quality, grown.closest_features),
+        code=(grow_dictionary, InTraining, quality.dictionary_quality, growth.closest_features),
         papers=(
             "TopK features and the auxiliary loss, which revives features that no longer fire: arXiv:2406.04093, "
             f"section 2.3 and appendix A.2. {growing.BATCHES} batches of {growing.ROWS} windows of 48 tokens, again "
@@ -129,8 +129,8 @@ def show(found: list[Grown], config: GrowDictionaryConfig) -> None:
     )
     if found[-1].features is not None:
         st.markdown(
-            f"**The features it found**, most like a shipped one first; named by the {grown.NAMED} tokens that each is "
-            "active on most often. A click on a column's name sorts by it."
+            f"**The features it found**, most like a shipped one first; named by the {growth.NAMED} tokens that each "
+            "is active on most often. A click on a column's name sorts by it."
         )
         st.dataframe(feature_table(found[-1], config.dictionary), hide_index=True, height=ROWS)
 

@@ -2,9 +2,9 @@
 
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, factors_of, story
 from tfcore.analysis.inside.passages import read_passage
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inside.information_flow import shares, shares_height
 from tfcore.figures.shown import Shown
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

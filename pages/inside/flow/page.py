@@ -11,6 +11,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.flow import experiments
+from pages.inside.flow.facts import FACTS
 from pages.ui import cache, controls, fragments, keys, notices, page, text
 from pages.ui import flow as river
 from pages.ui.components.figure import figure
@@ -228,12 +229,7 @@ def route_table(flow: Flow, tokens: Sequence[str]) -> pd.DataFrame:
 
 written = cache.of_model(max_entries=64)(head_measures.direct_by_head)
 
-page.begin(
-    "Where does the next word come from?",
-    "Each token is a stream through the layers, and attention carries ribbons from one to another. Widths are shares "
-    "of the last state, traced back from the end: switch a head off, and see the river and the next token change.",
-    always=models.always(),
-)
+page.begin(FACTS, always=models.always())
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with beside:
     model = models.choose(why_not=why_not, default=models.first())

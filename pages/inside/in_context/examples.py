@@ -10,9 +10,9 @@ from pages.inside.in_context.choice import NAMES, choose, of_first
 from pages.ui import cache, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis import statistics
 from tfcore.analysis.inside.in_context import accuracy, live, tasks
 from tfcore.analysis.inside.in_context.tasks import Labels
+from tfcore.measures import statistics
 
 TRY: dict[str, dict[str, Any]] = {
     "no example": {"task": "antonyms", "k": 0, "labels": "right"},

@@ -7,10 +7,10 @@ from tfcore.analysis.inside.in_context.heads import HeadEffects, heads_agree
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import Way, kept_steps, step_errors, steps_help
 from tfcore.analysis.inside.in_context.tasks import Labels
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.inside.in_context import accuracy_figure, heads_figure, steps_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.token_text import tick_labels
 
 
 def next_token(found: Answer) -> Shown:

@@ -14,10 +14,12 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside import circuits, induction_heads
-from tfcore.analysis.inside.circuits import Composition, PatchedRun
-from tfcore.analysis.inside.induction_heads import HeadKinds, HeadTests, Place, listed, tested_length
+from tfcore.analysis.inside import circuits
+from tfcore.analysis.inside.circuits import PatchedRun
 from tfcore.config import ModelConfig
+from tfcore.measures.heads import compositions, induction_heads
+from tfcore.measures.heads.compositions import Composition
+from tfcore.measures.heads.induction_heads import HeadKinds, HeadTests, Place, listed, tested_length
 from tfcore.training.repeated_rows import training_note
 
 TESTS_BY = {"score": "by score", "rank": "by rank"}
@@ -30,7 +32,7 @@ TRY: dict[str, dict[str, Any]] = {
 REAL = "smollm2"
 TRY_REAL: dict[str, dict[str, Any]] = {"a real model (smollm2)": {"model": REAL, "reader": 18, "tests_by": "rank"}}
 
-composed = cache.of_model(max_entries=32)(circuits.composition)
+composed = cache.of_model(max_entries=32)(compositions.composition)
 patched = cache.of_model(max_entries=32)(experiments.patched_runs)
 evaluated = cache.of_model(max_entries=24)(induction_heads.evaluate_heads)
 
@@ -76,7 +78,7 @@ def circuit() -> None:
         both_tests(model, evaluated(model_name, seed), found.induction, by_rank)
     programs = []
     if config.n_layers > 1:
-        result = made(circuits.composition, model_name, layer)
+        result = made(compositions.composition, model_name, layer)
         programs.append(
             page.experiment_of(
                 "The composition", experiments.circuit, model_name, result, layer, found.previous, found.induction
@@ -185,9 +187,9 @@ def words(found: str, programs: list[page.Experiment]) -> None:
             r"{\lVert W_{QK}^{\,2} \rVert_F\, \lVert W_{OV}^{\,1} \rVert_F}"
         ),
         code=(
-            circuits.compose,
-            circuits.compositions,
-            circuits.random_composition,
+            compositions.compose,
+            compositions.compositions,
+            compositions.random_composition,
             circuits.patch_paths,
             induction_heads.evaluate_heads,
             induction_heads.copying_score,

@@ -7,7 +7,6 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.inside.circuits import (
-    Composition,
     PatchedRun,
     drawn_pairs,
     highest_composition,
@@ -22,7 +21,14 @@ from tfcore.analysis.inside.induction_findings import (
     induction_stripe,
     rank_of_head,
 )
-from tfcore.analysis.inside.induction_heads import (
+from tfcore.analysis.inside.phase_change import best_heads, in_context, loss_fall, moment_losses
+from tfcore.figures.inside.circuits import head_tests_figure, path_patching_figure, strips_figure
+from tfcore.figures.inside.induction_heads import head_grid, losses_figure, scale_end
+from tfcore.figures.inside.phase_change import course_figure, loss_by_position_figure, maps_figure
+from tfcore.figures.shown import Shown
+from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.heads.compositions import Composition
+from tfcore.measures.heads.induction_heads import (
     Copying,
     HeadTests,
     Place,
@@ -32,14 +38,9 @@ from tfcore.analysis.inside.induction_heads import (
     rows_for,
     twice,
 )
-from tfcore.analysis.inside.phase_change import Moment, best_heads, in_context, loss_fall, moment_losses, places
-from tfcore.analysis.one_text import first_tokens, one_text
-from tfcore.analysis.token_text import tick_labels
-from tfcore.figures.inside.circuits import head_tests_figure, path_patching_figure, strips_figure
-from tfcore.figures.inside.induction_heads import head_grid, losses_figure, scale_end
-from tfcore.figures.inside.phase_change import course_figure, loss_by_position_figure, maps_figure
-from tfcore.figures.shown import Shown
-from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.heads.induction_moments import Moment, places
+from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.growing import GrowConfig, grow

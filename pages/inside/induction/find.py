@@ -14,12 +14,12 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.foundations.attention_maps import map_table
-from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import induction_findings as findings
-from tfcore.analysis.inside import induction_heads as analysis
-from tfcore.analysis.inside.induction_heads import Copying, HeadKinds, Place, listed
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import tick_labels
+from tfcore.measures.heads import induction_heads as analysis
+from tfcore.measures.heads.induction_heads import Copying, HeadKinds, Place, listed
+from tfcore.measures.heads.kinds import targets
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import tick_labels
 from tfcore.training.repeated_rows import training_note
 
 CHARACTERS = 2_000  # of a text

@@ -8,8 +8,9 @@ from pages.ui import controls, page
 from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside import phase_change
-from tfcore.analysis.inside.phase_change import Moment
-from tfcore.analysis.quantities import counted
+from tfcore.measures.heads import induction_moments
+from tfcore.measures.heads.induction_moments import Moment
+from tfcore.measures.quantities import counted
 from tfcore.training.growing import GrowConfig, grow
 
 TRY = {
@@ -60,7 +61,7 @@ def grow_one() -> None:
     )
     page.how_it_is_computed(
         page.experiment(experiments.course, moments, -1, config.steps, config.vocab_size, log=False),
-        code=(grow, phase_change.moment, phase_change.loss_fall),
+        code=(grow, induction_moments.moment, phase_change.loss_fall),
     )
 
 

@@ -2,7 +2,7 @@
 
 from pages.ui import cache
 from pages.ui.loading import models
-from tfcore.analysis.inside.induction_heads import head_kinds
+from tfcore.measures.heads.induction_heads import head_kinds
 
 MODEL = "stories"  # the first model
 

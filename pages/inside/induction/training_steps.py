@@ -11,7 +11,8 @@ from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.program import made
 from tfcore.analysis.inside import phase_change
-from tfcore.analysis.inside.phase_change import Moment
+from tfcore.measures.heads import induction_moments
+from tfcore.measures.heads.induction_moments import Moment
 from tfcore.training import growing
 
 VOCAB = 256  # of the model
@@ -76,7 +77,12 @@ def film() -> None:
     )
     page.how_it_is_computed(
         page.experiment(experiments.maps, made(growing.film_moment, at)),
-        code=(phase_change.moment, phase_change.in_context_score, phase_change.heads_form, growing.film_moment),
+        code=(
+            induction_moments.moment,
+            induction_moments.in_context_score,
+            phase_change.heads_form,
+            growing.film_moment,
+        ),
         papers=(
             "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token "
             "against the 50th, here the 120th against the 12th. The recipe of the shipped model: "
@@ -151,8 +157,8 @@ def maps(now: Moment) -> None:
         height=shown.figure.layout.height,
         min_width=500,
         alt=shown.alt,
-        caption=f"{shown.caption} Measured on {phase_change.SHOWN} repeated random tokens: rows are queries, columns "
-        "keys. Above each: previous-token and induction score. Stripe right below the diagonal: previous token; "
-        f"half-way down: induction. {head_links.IN_TRAINING}",
+        caption=f"{shown.caption} Measured on {induction_moments.SHOWN} repeated random tokens: rows are queries, "
+        "columns keys. Above each: previous-token and induction score. Stripe right below the diagonal: previous "
+        f"token; half-way down: induction. {head_links.IN_TRAINING}",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, now.patterns.shape[-1])),
     )

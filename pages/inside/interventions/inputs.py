@@ -16,10 +16,10 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import text_box
 from pages.ui.work import filling, live
-from tfcore.analysis import one_text
 from tfcore.analysis.inside import input_attribution as analysis
 from tfcore.analysis.inside.input_attribution import Constant, InputAttribution, Occlusion
 from tfcore.analysis.inside.quantities import Quantity, quantity_name
+from tfcore.measures import one_text
 
 CHARACTERS = 1_000  # of the other text
 TOKENS = 48  # of the text

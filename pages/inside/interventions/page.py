@@ -12,6 +12,7 @@ from pages.inside.interventions import patch as patching
 from pages.inside.interventions import sets as prompts
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
+from pages.inside.interventions.facts import FACTS
 from pages.inside.reading import Reading
 from pages.ui import controls, links, notices, page
 from pages.ui.loading import models
@@ -23,12 +24,13 @@ REAL = "smollm2"  # a model that knows more than children's stories
 TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
-SECTIONS: dict[str, tuple[str, Callable[[Reading, Any], None], int]] = {
-    "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
-    "patch": ("Activation patching", patching.patch, patching.TOKENS),
-    "inputs": ("Input attribution", attributing.inputs, attributing.TOKENS),
+# what draws each section of one text, and how many tokens it reads; that of a set of prompts reads many texts
+SECTIONS: dict[str, tuple[Callable[[Reading, Any], None], int]] = {
+    "switch": (switching.switch, switching.TOKENS),
+    "patch": (patching.patch, patching.TOKENS),
+    "inputs": (attributing.inputs, attributing.TOKENS),
 }
-SETS = "A set of prompts"  # a section that reads many texts instead of the one above
+SETS = FACTS.sections.names["sets"]
 USUAL = {"bos": "as usual"}
 HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction", "word": 0}
 PATCHED = {"show": "patch", "by": patching.FOUND}
@@ -80,18 +82,12 @@ TRY_SETS_REAL: dict[str, dict[str, Any]] = {
 }
 to_sets = controls.last("show") == "sets" or (links.asked("show") or "").casefold() in ("sets", SETS.casefold())
 
-page.begin(
-    "What if a part were different?",
-    "An attention pattern shows a correlation; only an intervention shows what the prediction depends on. Ablate heads "
-    "and layers, scale them, or patch in their activations from another text, and the model predicts again.",
-    always=models.always() if to_sets else said_always(),
-)
+page.begin(FACTS, always=models.always() if to_sets else said_always())
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 above = st.container()
 row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
 with row:
-    names = {**{key: name for key, (name, _, _) in SECTIONS.items()}, "sets": SETS}
-    section = controls.sections("Experiment", "show", list(names), "switch", names)
+    section = controls.sections(FACTS.sections)
 has_real = REAL in models.fitting("decoder", why_not=models.silent)
 with beside:
     first = models.first() if section == "sets" else models.DEFAULT
@@ -112,6 +108,6 @@ else:
         if has_real:
             examples |= {name: {"model": REAL, **USUAL, **values} for name, values in TRY_REAL.items()}
         page.try_this(examples)
-    _, show, limit = SECTIONS[section]
+    show, limit = SECTIONS[section]
     notices.drop("tokens of other text")  # unless it is still on the page
     show(_reading.checked(model, pasted, limit, bos=bos), more)

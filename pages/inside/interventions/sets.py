@@ -14,7 +14,6 @@ from pages.ui.csv_table import Columns, csv_table, download
 from pages.ui.program import made
 from pages.ui.reading import is_read, tokens_of
 from pages.ui.work.filling import fill
-from tfcore.analysis import statistics
 from tfcore.analysis.inside import attribution_patching, knock_outs, prompt_means, prompt_sets
 from tfcore.analysis.inside.interventions import part_title
 from tfcore.analysis.inside.prompt_means import SetMetric
@@ -29,6 +28,7 @@ from tfcore.analysis.inside.prompt_tables import (
     read_prompts,
     written_prompts,
 )
+from tfcore.measures import statistics
 
 TABLE = Columns(
     {name: ANSWER_CHARACTERS if name in ("answer", "wrong") else MOST_CHARACTERS for name in COLUMNS},

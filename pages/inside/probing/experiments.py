@@ -27,14 +27,14 @@ from tfcore.analysis.inside.probing.two_classes import (
     token_scores,
     told_apart,
 )
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.statistics import wilson
-from tfcore.analysis.token_text import plotly_escape, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.probing import accuracy_figure, classes_figure
 from tfcore.figures.inside.sentence_pairs import pairs_figure, pairs_height
 from tfcore.figures.inside.steering import collapse_figure, next_figure, projection_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.statistics import wilson
+from tfcore.measures.token_text import plotly_escape, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

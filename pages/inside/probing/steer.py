@@ -17,11 +17,11 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import text_box
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.one_feature import token_words
 from tfcore.analysis.inside.probing import steering, two_classes
 from tfcore.analysis.inside.probing.steering import FACTORS, NEW_TOKENS, Steered
 from tfcore.analysis.inside.probing.two_classes import METHODS, Direction, Method
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 
 TOKENS = 48
 CHARACTERS = 500

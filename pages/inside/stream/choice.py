@@ -11,7 +11,7 @@ from pages.inside.reading import Reading
 from pages.ui import controls, links, text
 from tfcore.analysis.inside.logit_attribution import Against
 from tfcore.analysis.inside.quantities import Quantity
-from tfcore.analysis.training.text_loss import first_explained
+from tfcore.measures.text_loss import first_explained
 
 CHARACTERS = 2_000  # of the text
 TOKENS = 128  # of it

@@ -37,14 +37,11 @@ from tfcore.analysis.inside.residual_stream import (
     part_name,
     skip_each,
     skip_name,
-    stage_names,
     stream_curve,
     stream_shape,
     written_norms,
 )
-from tfcore.analysis.inside.tuned_lens import LensComparison, compare_lenses, leads_from, lens_divergence
-from tfcore.analysis.one_text import FirstTokens, first_tokens
-from tfcore.analysis.token_text import label, tick_labels
+from tfcore.analysis.inside.tuned_lens import leads_from, lens_divergence
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.interventions import part_by_token
@@ -52,6 +49,9 @@ from tfcore.figures.inside.logit_lens import divergence_figure, lens_grid, token
 from tfcore.figures.inside.residual_stream import curves, part_role, running_sum, writes_figure
 from tfcore.figures.shown import Shown
 from tfcore.loading.tuned_lenses import load_tuned_lens
+from tfcore.measures.lenses import LensComparison, compare_lenses, stage_names
+from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -14,13 +14,12 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inside import logit_lens as analysis
-from tfcore.analysis.inside import residual_stream
-from tfcore.analysis.inside import tuned_lens as tuned_analysis
 from tfcore.analysis.inside.logit_lens import Cells, Lens, TokenPath
 from tfcore.figures.inside import logit_lens as figures
 from tfcore.inspection.capture import layer_of
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.tuned_lenses import load_tuned_lens, with_tuned_lens
+from tfcore.measures import lenses
 
 BESIDE = 4  # tokens drawn beside the chosen one
 WIDTH = 9  # columns up to which every half block has one
@@ -36,7 +35,7 @@ compared = cache.of_model(max_entries=12)(experiments.compared)
 def states(model: str, pasted: str, bos: bool | None, tuned: str | None) -> Any:
     """The stream after every stage and at every position: 18 MB of 128 tokens of smollm2."""
     ids = _reading.read(model, pasted, TOKENS, bos).ids
-    return analysis.stage_states(cache.model(model)[0], ids, None if tuned is None else load_tuned_lens(tuned))
+    return lenses.stage_states(cache.model(model)[0], ids, None if tuned is None else load_tuned_lens(tuned))
 
 
 @cache.data(max_entries=256)
@@ -95,13 +94,7 @@ def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
             r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
             r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell)"
         ),
-        code=(
-            analysis.lens_logits,
-            analysis.logit_lens,
-            TunedLens,
-            tuned_analysis.tuned_lens_logits,
-            tuned_analysis.divergence,
-        ),
+        code=(lenses.lens_logits, analysis.logit_lens, TunedLens, lenses.tuned_lens_logits, lenses.divergence),
         papers=(
             "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not "
             "write its intermediate predictions in the directions that its last norm and unembedding read. The tuned "
@@ -127,7 +120,7 @@ def about_lens(reading: Reading, tuned: str | None) -> str:
             "no longer that token itself."
         )
     config = cache.model(reading.model)[0].config
-    found, _ = every_guess(reading.model, reading.pasted, TOKENS, residual_stream.stages(config)[:1], reading.bos)
+    found, _ = every_guess(reading.model, reading.pasted, TOKENS, lenses.stages(config)[:1], reading.bos)
     said = str(analysis.embedding_predicts_input(found, reading.ids, config.tie_embeddings))
     if reading.model in with_tuned_lens():
         return said
@@ -137,7 +130,7 @@ def about_lens(reading: Reading, tuned: str | None) -> str:
 def choose_stages(model: str) -> tuple[str, ...]:
     """The stages that have a column: all of a small model, some of those of chosen layers of a large one."""
     config = cache.model(model)[0].config
-    names = residual_stream.stages(config)
+    names = lenses.stages(config)
     if len(names) <= WIDTH:
         return names
     last = config.n_layers - 1

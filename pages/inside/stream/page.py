@@ -9,6 +9,7 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
+from pages.inside.stream.facts import FACTS
 from pages.inside.stream.lens import choose_lens, logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
@@ -19,7 +20,6 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
 from tfcore.config import ModelConfig
 
-SECTIONS = {"who": "Direct logit attribution", "lens": "Logit lens", "shape": "Norm and cosine", "skip": "Skip a layer"}
 DRAWN: dict[str, Callable[[Reading, Any], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
 HE = _reading.BOY
 LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual", "by_lens": "logit"}
@@ -49,12 +49,7 @@ def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     return models.silent(config, tokenizer)
 
 
-page.begin(
-    "What is written in the residual stream?",
-    "All layers write into one vector per token, and the prediction is read from it at the end. Because it is a sum, "
-    "each part's share in a logit can be computed exactly, and the sum can be read after any layer.",
-    always=_reading.said_always(layer="3", part="head 0"),
-)
+page.begin(FACTS, always=_reading.said_always(layer="3", part="head 0"))
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with beside:
     model = models.choose("decoder", why_not=no_sum)
@@ -66,7 +61,7 @@ if REAL in models.fitting("decoder", why_not=no_sum):
     examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    section = controls.sections("Look at", "show", list(SECTIONS), "who", SECTIONS)
+    section = controls.sections(FACTS.sections)
     tuned = choose_lens(model) if section == "lens" else None
     more, bos = _reading.more_settings(model)
 reading = _reading.checked(model, pasted, TOKENS, bos=bos)

@@ -11,10 +11,10 @@ from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis import one_text
 from tfcore.analysis.inside import residual_stream as analysis
 from tfcore.analysis.inside.residual_stream import Measure, StreamShape
 from tfcore.figures.inside.residual_stream import label_every
+from tfcore.measures import one_text
 
 MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 

@@ -14,13 +14,13 @@ from tfcore.analysis.model.architectures import (
     seen,
     strongest_source,
 )
-from tfcore.analysis.token_text import tick_labels
 from tfcore.config import Architecture
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.architectures import seen_figure
 from tfcore.figures.shown import Shown
 from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.token_text import tick_labels
 
 
 def kinds(architecture: Architecture, read: Sequence[str], written: Sequence[str]) -> Shown:

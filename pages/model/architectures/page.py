@@ -4,13 +4,15 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.architectures import experiments as experiments
-from pages.model.architectures.tasks import JOBS, SHOW, jobs
+from pages.model.architectures.facts import FACTS
+from pages.model.architectures.tasks import SHOW
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.model.architectures import seen
-from tfcore.analysis.model.parameter_count import parameters, published_sizes
+from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.model import architectures as figures
+from tfcore.measures.parameter_count import parameters
 from tfcore.presets import PRESETS
 
 WIDTHS = [4, 4, 5]
@@ -100,11 +102,7 @@ def three_kinds(latest: page.Latest) -> None:
     latest.offer(experiments.kinds, "encoder-decoder", READ[:read], WRITTEN[:written])
 
 
-page.begin(
-    "Three kinds of Transformer",
-    "Encoder, decoder and encoder-decoder are made of the same blocks; they differ in which tokens may attend to "
-    "which, and so in what they can be trained to do.",
-)
+page.begin(FACTS)
 page.try_this(
     {
         "adjective after noun": {"job": "translate", "sentence": "She gave me a red book yesterday.", "step": 6},
@@ -123,7 +121,7 @@ page.what_to_see(
 )
 
 st.header("Each at its own task", anchor=False)
-job = controls.sections("Task", "job", jobs(), jobs()[0], JOBS)
+job = controls.sections(FACTS.sections)
 SHOW[job]()
 
 st.header("Which real models are which?", anchor=False)

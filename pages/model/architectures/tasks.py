@@ -8,13 +8,12 @@ from pages.ui import cache, controls, fragments, head_links, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from tfcore import shipped
 from tfcore.analysis.model import architectures
 from tfcore.analysis.model.architectures import Prediction, Translated
-from tfcore.analysis.model.masked_tokens import fill_masked, guesses
-from tfcore.analysis.model.translation import writing
 from tfcore.figures.shown import Shown
 from tfcore.generation.generate import generate
+from tfcore.measures.masked_tokens import fill_masked, guesses
+from tfcore.measures.translation import writing
 
 CHARACTERS = 400  # of a text
 BLANK = "___"
@@ -22,18 +21,11 @@ TOP = 8  # tokens of a prediction
 MOST = 48  # tokens of a sentence that are translated
 ONE_HEAD = f"Choose one head, of a sentence of at most {MOST} tokens, to open why it looks where it does."
 NEW = 24  # tokens that a story is continued by at most
-JOBS = {"translate": "translate", "fill": "predict a masked token", "stories": "continue the text"}
 TEXTS = {
     "translate": "She gave me a red book yesterday.",
     "fill": "The dog was very ___ because he had lost his bone.",
     "stories": "Once upon a time there was a little girl named Lily. She liked to",
 }
-
-
-def jobs() -> list[str]:
-    """Those that a shipped model can do."""
-    return [job for job in JOBS if job in shipped()]
-
 
 translated = cache.of_model(max_entries=64)(architectures.translated)
 masked = cache.of_model(max_entries=64)(architectures.masked)

@@ -4,16 +4,18 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.modern import experiments as experiments
+from pages.model.modern.facts import FACTS
 from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
-from pages.ui import cache, controls, links, page, places
-from pages.ui.components import parts_map
+from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
 from pages.ui.loading import model_map
 from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.model import modernising
-from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
+from tfcore.analysis.model.modernising import Speed, Version
+from tfcore.training.modernisation import SWITCHES
+from tfcore.views.model import parts as views
 
 NAMES = list(SWITCHES)
 LAST = len(NAMES) - 1
@@ -33,28 +35,17 @@ def choose(event: Event) -> None:
 def beside(found: list[Version], step: int) -> None:
     """The block before the switch and after it."""
 
-    def go(url: str) -> None:
-        links.go(places.place(url).file, {})
-
     for column, at, title in zip(st.columns(2, gap="medium"), (step - 1, step), ("before", "after"), strict=True):
         with column:
             if at < 0:
                 st.caption("This is where it begins.")
                 continue
             st.markdown(f"**{title}:** {NAMES[at]}" if step else f"**{NAMES[at]}**")
-            (whole,) = model_map.stacks(found[at].config)
-            if at == step and step:
-                (last,) = model_map.stacks(found[step - 1].config)
-                whole = model_map.marked(whole, last)
-            parts_map.parts_map(f"block {title}", [whole], label=f"The model {title} this switch", on_open=go)
+            last = found[step - 1].config if at == step and step else None
+            model_map.show(views.change(found[at].config, last, NAMES[at], title))
 
 
-page.begin(
-    "What has changed since 2017?",
-    "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
-    "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
-    "since.",
-)
+page.begin(FACTS)
 page.try_this(
     {
         "where it began": {"step": 0},

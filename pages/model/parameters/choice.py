@@ -5,8 +5,8 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.analysis.inference.kv_cache import even_parts
 from tfcore.config import Activation, ModelConfig
+from tfcore.measures.kv_bytes import even_parts
 from tfcore.part_configs import ExpertsConfig
 
 OWN = "own"

@@ -5,7 +5,7 @@ import pandas as pd
 from pages.ui import cache
 from pages.ui.loading.presets import NAMES
 from tfcore.analysis.model import costs as analysis
-from tfcore.analysis.model import parameter_count
+from tfcore.measures import parameter_count
 from tfcore.presets import PRESETS
 
 compared = cache.data(max_entries=256)(analysis.compared)

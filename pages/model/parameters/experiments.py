@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from tfcore.analysis.model.costs import ModelCosts, memory_found, parameters_found
-from tfcore.analysis.precision import Dtype
 from tfcore.figures.model.parameters import View, count_figure, memory_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.precision import Dtype
 
 HEIGHTS: dict[View, int] = {"ring": 360, "treemap": 460, "blocks": 460}  # pixels; a ring fills no more on a phone
 

@@ -6,6 +6,7 @@ import streamlit as st
 from pages.model.parameters import experiments as experiments
 from pages.model.parameters.choice import OWN, by_sliders
 from pages.model.parameters.costs import built, compared, every_preset
+from pages.model.parameters.facts import FACTS
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -13,12 +14,13 @@ from pages.ui.loading.presets import all_names, known
 from pages.ui.program import made
 from tfcore.analysis.model import costs
 from tfcore.analysis.model.costs import BuiltAgain, ModelCosts, cost_row, parameters_found
-from tfcore.analysis.model.parameter_count import parameters, published_sizes, rule_of_thumb
-from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import short, whole
+from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import ModelConfig
 from tfcore.figures.model import parameters as figures
 from tfcore.figures.model.parameters import View
+from tfcore.measures.parameter_count import parameters, rule_of_thumb
+from tfcore.measures.precision import Dtype
+from tfcore.measures.quantities import short, whole
 
 VIEWS: dict[View, str] = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
@@ -43,11 +45,7 @@ def metric(label: str, value: str, note: str) -> None:
     st.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-page.begin(
-    "Where are the parameters?",
-    "In the matrices: two thirds of a block with d_ff = 4 d are feed-forward, one third attention, and the narrower a "
-    "model, the larger the share of its embedding table. Count any model, exactly, without building it.",
-)
+page.begin(FACTS)
 names = all_names()
 page.try_this(
     {

@@ -6,12 +6,12 @@ import numpy as np
 
 from tfcore.analysis.model.costs import Need, models_that_fit, needs
 from tfcore.analysis.model.first_words import FirstWords, first_token
-from tfcore.analysis.precision import Dtype
-from tfcore.analysis.token_text import tick_labels
 from tfcore.config import ModelConfig
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.your_model import fits_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.precision import Dtype
+from tfcore.measures.token_text import tick_labels
 from tfcore.presets import PRESETS
 
 

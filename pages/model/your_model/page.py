@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.your_model import experiments as experiments
+from pages.model.your_model.facts import FACTS
 from pages.model.your_model.readings import show
 from pages.ui import cache, controls, fragments, keys, page, streamlit_internals, text
 from pages.ui.components.figure import figure
@@ -17,10 +18,10 @@ from pages.ui.program import made
 from pages.ui.work import jobs
 from tfcore import available
 from tfcore.analysis.model import costs, first_words
-from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import gigabytes, whole
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
+from tfcore.measures.precision import Dtype
+from tfcore.measures.quantities import gigabytes, whole
 
 HEIGHT = 390
 FIRST = 1.5  # seconds until the hub's answer is awaited beside the page
@@ -157,11 +158,7 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
         models.load(name)
 
 
-page.begin(
-    "Your own model, on every page",
-    "A checkpoint is the weights of a model and its config. Give the name of one on the Hugging Face hub, or a folder: "
-    "if it fits into memory, the pages here can show what is inside.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 left, right = st.columns([2, 3], gap="large")
 with left:

@@ -14,10 +14,10 @@ from pages.ui.reading import text_box
 from tfcore import available
 from tfcore.analysis.model import first_words
 from tfcore.analysis.model.first_words import RoundTrip
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.quantities import gigabytes, short, whole
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading.hub import is_hub_name
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.quantities import gigabytes, short, whole
 
 TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
 CHARACTERS = 500  # of a text

@@ -7,9 +7,9 @@ from pages.reference.check.kinds import Number, Order, Question, Reading
 from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
 from pages.reference.check.typed import typed_number
 from pages.ui import controls, keys, links, notices, page, places
-from tfcore.analysis.foundations.heads import score_heads
 from tfcore.analysis.reference.questions.problem import answer_text
-from tfcore.analysis.training.text_loss import likeliest
+from tfcore.measures.heads.kinds import score_heads
+from tfcore.measures.text_loss import likeliest
 
 CODE = "a"  # of the answers, in the address and in the session
 HOW_TO_TYPE = (

@@ -12,11 +12,11 @@ from pages.reference.check.round import Asked, Slot
 from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.reference.questions.problem import HeadsMeasured, NextTokens, Score, drawn_of_100
-from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.tiles import tiles
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.text_loss import next_tokens
 
 TEXTS = (
     "Once upon a time there was a little dog named Max. Max had a red ball.",

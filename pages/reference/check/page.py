@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.reference.check import card as cards
+from pages.reference.check.facts import FACTS
 from pages.reference.check.result import result
 from pages.reference.check.round import CHAPTERS, LEVELS, SEEDS, draw
 from pages.ui import controls, links, notices, page
@@ -48,11 +49,7 @@ def go_to(event: Event) -> None:
         controls.set_values(question=event["customdata"][0], sheet=False)
 
 
-page.begin(
-    "What have you understood?",
-    "Ten questions, drawn from more than a hundred and with new numbers each time. Every answer is graded at once, and "
-    "a wrong one leads to the experiment that settles it.",
-)
+page.begin(FACTS)
 page.try_this({name: {"question": 1, "sheet": False, **values} for name, values in TRY.items()}, "Rounds to try")
 chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

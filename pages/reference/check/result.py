@@ -2,20 +2,11 @@
 
 import streamlit as st
 
+from pages import facts
 from pages.reference.check.card import ready
 from pages.reference.check.round import CHAPTERS, Answer, Slot, verdict
 from pages.ui import places
 
-PAGES_OF = {  # chapter of questions -> chapter of pages
-    "foundations": "Foundations",
-    "block": "Block",
-    "model": "Model",
-    "training": "Training",
-    "inference": "Inference",
-    "experts": "Experts",
-    "inside": "Inside",
-    "history": "Reference",
-}
 MOST = 3  # pages to read next
 
 
@@ -51,11 +42,10 @@ def result(slots: tuple[Slot, ...], given: list[Answer], states: list[bool | Non
             places.link(found.look.page, found.look.view, found.look.words)
     if (chapter := weakest(scores)) is not None:
         st.markdown(f"**Read next:** {CHAPTERS[chapter][0]}, where most was missed.")
-        pages = [place for place in places.chapter(PAGES_OF[chapter]) if place.url != "check"] or [
-            places.place("parameters")
-        ]
+        folder = "reference" if chapter == "history" else chapter
+        pages = [one for one in facts.pages_of(folder) if one.facts.key != "check"]
         with st.container(horizontal=True):
-            for place in pages[:MOST]:
-                st.page_link(place.file, label=place.title)
+            for near in pages[:MOST]:
+                st.page_link(near.file, label=near.facts.title)
     else:
         st.markdown("**Read next:** nothing was missed. Try a round in depth, or build one of your own models.")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.reference.folklore import experiments
 from pages.reference.folklore.card import BADGES, card, click, table
+from pages.reference.folklore.facts import FACTS
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
@@ -48,11 +49,7 @@ def fits(claim: Claim, finding: Checked, chapter: str, verdict: str, words: str)
     )
 
 
-page.begin(
-    "Is it true what they say?",
-    f"{len(CLAIMS)} figures, rules of thumb and slips from papers, courses and talks, each computed again by the "
-    "library behind these pages when you open this one.",
-)
+page.begin(FACTS)
 findings = dict(zip(CLAIMS, progress.in_turn(found, list(CLAIMS), lambda key: f"“{CLAIMS[key].name}”"), strict=True))
 verdict = controls.segmented("Verdict", "verdict", [ALL, *BADGES], ALL, {ALL: "All", **{key: key for key in BADGES}})
 page.try_this(TRY)

@@ -5,7 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages import facts
 from pages.reference import views as _views
+from pages.reference.glossary.facts import FACTS
 from pages.ui import controls, links, page, places, text
 from tfcore.analysis.reference import glossary
 from tfcore.analysis.reference.glossary import ALL, Term
@@ -30,9 +32,9 @@ def card(term: Term) -> None:
         if term.formula:
             st.latex(term.formula)
         with st.container(horizontal=True, vertical_alignment="center"):
-            name, settings = _views.parts(term.see)
+            name, settings = _views.parts(facts.views_of_terms()[term.name])
             place = places.place(name)
-            links.to(place.file, settings, f"See it: **{place.title}**", ":material/arrow_outward:")
+            links.to(place.file, settings, f"See it: **{place.facts.title}**", ":material/arrow_outward:")
             if term.source:
                 st.caption(term.source, width="content")
 
@@ -40,15 +42,12 @@ def card(term: Term) -> None:
 def line(term: Term) -> str:
     """A term in the list (Markdown)."""
     formula = f" ${term.formula}$" if term.formula else ""
-    place = places.place(_views.parts(term.see)[0])
-    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.title}]({term.see})"
+    see = facts.views_of_terms()[term.name]
+    place = places.place(_views.parts(see)[0])
+    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.facts.title}]({see})"
 
 
-page.begin(
-    "What is it called?",
-    f"{len(glossary.terms())} terms of the field as these pages use them: what each means in one sentence, its formula "
-    "where there is one, and the view that shows it.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 left, right = st.columns([1, 3], gap="medium")
 with left:

@@ -2,16 +2,11 @@
 
 from pages.reference.history import sequences as sequences
 from pages.reference.history import timeline as timeline
+from pages.reference.history.facts import FACTS
 from pages.ui import controls, page
 
-SHOWN = {"time": "Timeline", "families": "Families", "sequences": "What else is a sequence"}
-
-page.begin(
-    "Where does it come from?",
-    "From a neuron with a threshold in 1943 to models that read, write, see, fold proteins and move arms: what each "
-    "step brought, who built on whom, and a page of this app that shows the idea.",
-)
-show = controls.sections("Show", "show", list(SHOWN), "time", SHOWN)
+page.begin(FACTS)
+show = controls.sections(FACTS.sections)
 if show == "sequences":
     sequences.panel()
 else:

@@ -11,8 +11,8 @@ from pages.ui import controls, page
 from pages.ui.components.figure import Event, figure, name_of
 from pages.ui.program import made
 from tfcore.analysis.foundations.token_counts import SEQUENCES, Knob
-from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.analysis.reference.history import length_range, sequence_length
+from tfcore.measures.flop_count import sequence_cost
 
 TRY: dict[str, dict[str, Any]] = {
     "ViT-B/16": {"kind": "image", "image_side": 224, "image_patch": 16},

@@ -4,10 +4,10 @@ from tfcore.analysis.start.walk_findings import stage_finding, stage_picture
 from tfcore.analysis.start.walk_prediction import likely_tokens
 from tfcore.analysis.start.walk_tensors import stage_tensors
 from tfcore.analysis.start.walkthrough import WalkedText
-from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.shown import Shown
 from tfcore.figures.start.walkthrough import limit_of, pieces_figure, stage_height
+from tfcore.measures.token_text import tick_labels
 
 
 def stage(walked: WalkedText, stage: str, head: int, when: str) -> Shown:

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
+from pages.start.walkthrough.facts import FACTS
 from pages.start.walkthrough.words import SAID, words
 from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
@@ -16,11 +17,11 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
-from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.start.walk_tensors import OF_A_HEAD
 from tfcore.analysis.start.walkthrough import WalkStage, first_head, walk_stages, walk_text
 from tfcore.config import ModelConfig
 from tfcore.figures.start.walkthrough import stage_height
+from tfcore.measures.masked_tokens import mask_of
 
 CHARACTERS = 2_000
 TOKENS = 32
@@ -183,11 +184,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     )
 
 
-page.begin(
-    "What is a Transformer?",
-    "A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by stage, "
-    "from its characters to the prediction.",
-)
+page.begin(FACTS)
 st.html(panel.STACKED)
 box, choice = st.columns([3, 2])
 with choice:

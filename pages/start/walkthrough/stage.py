@@ -12,12 +12,12 @@ from pages.ui import fragments, keys, page, text
 from pages.ui.components.figure import figure
 from pages.ui.streamlit_internals import WRAPPER
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import short
 from tfcore.analysis.start.walk_costs import stage_share
 from tfcore.analysis.start.walk_findings import stage_finding
 from tfcore.analysis.start.walk_prediction import likeliest_token, text_counts, with_next_token
 from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
 from tfcore.analysis.start.walkthrough import Walk, WalkedText
+from tfcore.measures.quantities import short
 
 TOP = 5
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.training.fine_tuning import FineTuneConfig, FineTuned, compare_methods, learned, over_seeds
-from tfcore.analysis.training.preference import PreferenceConfig, PreferenceRun, frontier, reward_gained, reward_hacking
+from tfcore.analysis.training.fine_tuning import compare_methods, learned, over_seeds
+from tfcore.analysis.training.preference import frontier, reward_gained, reward_hacking
 from tfcore.figures.shown import Shown
 from tfcore.figures.training.fine_tuning import losses_figure
 from tfcore.figures.training.preference import frontier_figure
 from tfcore.training.finetuning import kept_runs
+from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned
 from tfcore.training.preference import kept_preferences
+from tfcore.training.preference_runs import PreferenceConfig, PreferenceRun
 
 
 def kept_run(config: FineTuneConfig) -> FineTuned:

@@ -11,7 +11,8 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.training.preference import (
+from tfcore.training import preference
+from tfcore.training.preference_runs import (
     ALGORITHM_NAMES,
     ALGORITHMS,
     BETAS,
@@ -21,7 +22,6 @@ from tfcore.analysis.training.preference import (
     PreferenceRun,
     RewardName,
 )
-from tfcore.training import preference
 
 HEIGHT = 400
 PATIENCE = 20.0  # seconds without anybody looking after which a run is stopped

@@ -11,19 +11,10 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from pages.ui.work import live
-from tfcore.analysis.quantities import amount, whole
-from tfcore.analysis.training.fine_tuning import (
-    METHODS,
-    RANKS,
-    RATES,
-    FineTuneConfig,
-    FineTuned,
-    Method,
-    compare_methods,
-    lora_parameters,
-    tuning_cost,
-)
+from tfcore.analysis.training.fine_tuning import compare_methods, lora_parameters, tuning_cost
+from tfcore.measures.quantities import amount, whole
 from tfcore.training import finetuning
+from tfcore.training.finetuning_runs import METHODS, RANKS, RATES, FineTuneConfig, FineTuned, Method
 from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
 
 HEIGHT = 340

@@ -16,6 +16,7 @@ from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.analysis.training import entropy as analysis
 from tfcore.figures.shown import Shown
+from tfcore.measures import information
 
 CHARACTERS = 2_000
 TOKENS = 128  # of the text that a model reads
@@ -59,7 +60,7 @@ def panel() -> None:
     page.try_this(TRY)
     which, rest = st.columns([2, 5], vertical_alignment="bottom")
     with which:
-        source = controls.sections("Outcomes", "of", list(SOURCES), "hand", SOURCES)
+        source = controls.segmented("Outcomes", "of", list(SOURCES), "hand", SOURCES, named=False)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)
@@ -86,7 +87,7 @@ def panel() -> None:
             r"\underbrace{-\sum_i p_i \log_2 p_i}_{\text{entropy } H(P)} + "
             r"\underbrace{\sum_i p_i \log_2 \frac{p_i}{q_i}}_{\mathrm{KL}(P \,\|\, Q)\; \ge\; 0}"
         ),
-        code=(analysis.entropy, analysis.cross_entropy, analysis.divergence_terms, analysis.weighted_logs),
+        code=(information.entropy, information.cross_entropy, information.divergence_terms, information.weighted_logs),
         papers=(
             "Entropy: Shannon 1948, section 6. Cross-entropy and KL: Cover and Thomas, Elements of Information Theory, "
             "chapter 2. Targets that give every outcome some probability: label smoothing, "

@@ -7,7 +7,6 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore import load
-from tfcore.analysis.token_text import label, tick_labels, visible
 from tfcore.analysis.training.compression import Coder, per_byte
 from tfcore.analysis.training.entropy import compare, divergence_sums, entropy_numbers, loss_of_mixture, loss_of_token
 from tfcore.analysis.training.kl_fit import KLFit, fit_of, fitted_bumps, kl_minima, own_bump
@@ -18,22 +17,15 @@ from tfcore.analysis.training.mutual_information import (
     shared_information,
     three_ways,
 )
-from tfcore.analysis.training.text_bits import (
-    Prediction,
-    TextBits,
-    concentration,
-    first_guess,
-    text_bits,
-    text_cost,
-    token_surprisal,
-)
-from tfcore.analysis.training.text_loss import next_tokens
+from tfcore.analysis.training.text_bits import Prediction, concentration, first_guess, text_cost, token_surprisal
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.shown import Shown
 from tfcore.figures.training.entropy import areas_figure, outcome_terms_figure, token_loss_figure
 from tfcore.figures.training.kl_fit import bumps_figure, kl_maps_figure
 from tfcore.figures.training.mutual_information import cell_terms_figure, overlap_figure
 from tfcore.figures.training.text_bits import adding_up_figure, per_byte_figure
+from tfcore.measures.text_loss import TextBits, next_tokens, text_bits
+from tfcore.measures.token_text import label, tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -64,7 +64,7 @@ def panel() -> None:
     page.try_this(TRY)
     which, rest = st.columns([2, 5], vertical_alignment="bottom")
     with which:
-        source = controls.sections("Table", "cells", list(SOURCES), "hand", SOURCES)
+        source = controls.segmented("Table", "cells", list(SOURCES), "hand", SOURCES, named=False)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)

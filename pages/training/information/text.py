@@ -17,8 +17,8 @@ from pages.ui.work import progress
 from tfcore import shipped
 from tfcore.analysis.training import compression, text_bits
 from tfcore.analysis.training.compression import Coder
-from tfcore.analysis.training.text_bits import TextBits
-from tfcore.analysis.training.text_loss import surprisal
+from tfcore.measures import text_loss
+from tfcore.measures.text_loss import TextBits, surprisal
 from tfcore.tokenizers.tokenizer import unmarked
 
 CHARACTERS = 2_000
@@ -57,7 +57,7 @@ METRICS = {
     "bytes": "of the text in UTF-8",
 }
 
-costs = cache.of_model(max_entries=64)(text_bits.text_bits)
+costs = cache.of_model(max_entries=64)(text_loss.text_bits)
 plain_peers = cache.data(max_entries=64)(compression.peers)
 window_of = cache.of_model(max_entries=256)(text_bits.window_of)
 predicted = cache.of_model(max_entries=16)(text_bits.predict_window)  # a pass tells them all
@@ -117,7 +117,7 @@ def panel() -> None:
             r"\text{perplexity} = 2^{\frac{1}{T}\sum_t \text{bits}_t}, \qquad "
             r"\text{bits per byte} = \tfrac{1}{B}\sum_t \text{bits}_t"
         ),
-        code=(text_bits.text_bits, text_bits.framed, surprisal, compression.peers),
+        code=(text_loss.text_bits, text_loss.framed, surprisal, compression.peers),
         papers=(
             "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, "
             "which also counts the weights. English predicted by people: about 0.6 to 1.3 bits per letter (Shannon "
@@ -193,7 +193,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int, latest: page.La
             alt=shown.alt,
             caption=shown.alt,
         )
-    read = made(text_bits.text_bits, model_name, pasted)
+    read = made(text_loss.text_bits, model_name, pasted)
     latest.offer(experiments.surprise, read, made(text_bits.predict_token, *asked), at)
 
 

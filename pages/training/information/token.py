@@ -7,7 +7,8 @@ from pages.training.information import experiments
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.training import entropy
-from tfcore.analysis.training.text_loss import surprisal
+from tfcore.measures import information
+from tfcore.measures.text_loss import surprisal
 
 GOOD = 0.9  # probability of all other tokens
 ROWS = (1.0, 0.9, 0.5, 0.1, 0.01, 0.001)
@@ -47,7 +48,7 @@ def panel() -> None:
             r"\qquad "
             r"\text{perplexity} = 2^{\text{mean loss}}"
         ),
-        code=(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, surprisal),
+        code=(entropy.token_loss, entropy.mixed_loss, information.perplexity, surprisal),
         papers=(
             "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
             "table 3, reports its perplexity, per token of its own vocabulary."

@@ -15,9 +15,9 @@ from pages.ui.work import runs
 from pages.ui.work.run_records import Seen
 from tfcore.analysis.training import training_choices
 from tfcore.analysis.training.training_choices import smoothing, smoothing_target
-from tfcore.analysis.training.training_runs import Curves
 from tfcore.figures.shown import Shown
 from tfcore.training.lab import choices
+from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import one_step
 from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
@@ -243,7 +243,7 @@ PICTURES: dict[str, tuple[str, Callable[[LabSpec, Seen | None, list[str]], None]
 def changes(spec: LabSpec | str, seen: Seen | None, mine: list[str]) -> None:
     """The section."""
     names = {key: name for key, (name, _) in PICTURES.items()}
-    chosen = controls.sections("What changes with the", "choice", list(PICTURES), "schedule", names)
+    chosen = controls.segmented("What changes with the", "choice", list(PICTURES), "schedule", names, named=False)
     if isinstance(spec, str):
         st.info("These settings cannot be trained, so there is nothing to show: the reason stands beside them.")
     else:

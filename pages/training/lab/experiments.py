@@ -3,14 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from tfcore.analysis.token_text import plotly_escape, tick_labels
 from tfcore.analysis.training.training_choices import (
     DECAYED,
     MOVED,
-    SCHEDULES,
-    Norms,
-    Rates,
-    Updates,
     clipped_steps,
     norms_kept,
     overfit_gaps,
@@ -20,8 +15,6 @@ from tfcore.analysis.training.training_choices import (
     update_spreads,
 )
 from tfcore.analysis.training.training_runs import (
-    Curves,
-    Look,
     gradient_state,
     head_maps,
     last_check,
@@ -47,7 +40,10 @@ from tfcore.figures.training.training_runs import (
     right_shares_figure,
     run_figure,
 )
+from tfcore.measures.token_text import plotly_escape, tick_labels
 from tfcore.training.lab.choices import DECAY, MOST_RATE, WARM
+from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.options import SCHEDULES, Norms, Rates, Updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import trained

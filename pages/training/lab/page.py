@@ -8,13 +8,12 @@ import streamlit as st
 from pages.training.lab import run as _lab_run
 from pages.training.lab import watch as _lab_watch
 from pages.training.lab.choices import changes
+from pages.training.lab.facts import FACTS
 from pages.training.lab.runs import compare, keep
 from pages.training.lab.settings import choose, values
 from pages.ui import controls, page
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
-
-SECTIONS = {"train": "the training", "changes": "hyperparameters", "compare": "runs compared"}
 
 
 def asked(spec: LabSpec) -> dict[str, Any]:
@@ -34,15 +33,11 @@ TRY = {
     "too high a learning rate": asked(replace(recipe("copy"), lr=0.1)),
 }
 
-page.begin(
-    "Train a model, here and now",
-    "A small Transformer starts from random weights and learns a task from examples: watch its loss, attention and "
-    "answers.",
-)
+page.begin(FACTS)
 page.try_this(TRY)
 top = st.container(horizontal=True, horizontal_alignment="distribute")
 with top:
-    section = controls.sections("See", "show", list(SECTIONS), "train", SECTIONS)
+    section = controls.sections(FACTS.sections)
 left, right = st.columns([1, 2], gap="large")
 with left:
     now = choose()

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls, text
-from tfcore.analysis.training.training_choices import OPTIMISERS, SCHEDULES
+from tfcore.training.lab.options import OPTIMISERS, SCHEDULES
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import LONGEST_TEXT, TASKS, LabSpec, TaskName
 from tfcore.training.lab.words import POSITIONS, setting_text, summary

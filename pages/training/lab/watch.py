@@ -12,8 +12,8 @@ from pages.ui.program import made
 from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
 from tfcore.analysis.training import training_runs
-from tfcore.analysis.training.training_runs import Curves, Look, free_running, look
 from tfcore.figures.training.training_runs import tokens_a_cell
+from tfcore.training.lab.curves import Curves, Look, free_running, look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import PROBED_ROWS, one_step, train_slice

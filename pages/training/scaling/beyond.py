@@ -7,11 +7,11 @@ from pages.training.scaling import experiments
 from pages.training.scaling.words import choose_law, metrics, ten_to
 from pages.ui import page
 from pages.ui.components.figure import figure
-from tfcore.analysis.quantities import round_count
 from tfcore.analysis.training import over_training
 from tfcore.analysis.training.compute_budget import optimum
 from tfcore.analysis.training.over_training import RATIOS, OverTraining
-from tfcore.analysis.training.scaling_laws import LAWS, LawName
+from tfcore.measures.quantities import round_count
+from tfcore.measures.scaling_laws import LAWS, LawName
 
 
 def panel() -> None:

@@ -8,10 +8,10 @@ from pages.training.scaling import experiments
 from pages.training.scaling.words import LAW_NAMES, choose_law, metrics, ten_to
 from pages.ui import fragments, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import compute_budget, training_cost
 from tfcore.analysis.training.compute_budget import SIZES, tokens_per_parameter
-from tfcore.analysis.training.scaling_laws import KAPLAN_SPLIT, LAWS, LawName
+from tfcore.measures.quantities import power, round_count
+from tfcore.measures.scaling_laws import KAPLAN_SPLIT, LAWS, LawName
 
 LOWEST = 17.0  # power of ten of operations
 HIGHEST = 28.0

@@ -9,11 +9,11 @@ from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading.presets import NAMES as PRESET_NAMES
 from pages.ui.program import made
-from tfcore.analysis.model import flop_count
-from tfcore.analysis.quantities import round_count, whole
 from tfcore.analysis.training import training_cost
 from tfcore.analysis.training.known_models import MODELS
 from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Plan
+from tfcore.measures import flop_count
+from tfcore.measures.quantities import round_count, whole
 
 OWN = "own"
 PUE = "power usage effectiveness: energy of the whole facility over that of its IT equipment"

@@ -3,14 +3,12 @@
 import json
 from collections.abc import Mapping
 
-from tfcore.analysis.model.flop_count import RuleError, rule_errors
 from tfcore.analysis.training import over_training
 from tfcore.analysis.training.compute_budget import SIZES, budget_split, iso_flops, optima, optimum, rule_ratios, splits
 from tfcore.analysis.training.known_models import MODELS, ratio_range, size_range
 from tfcore.analysis.training.ladder_fit import LadderFit, as_written, ladder_errors, largest_rung, refitted
 from tfcore.analysis.training.law_curves import Against, law_curves, loss_parts, operations
 from tfcore.analysis.training.over_training import RATIOS, cheapest_lifetime, extra_loss, extra_losses, lifetime
-from tfcore.analysis.training.scaling_laws import LAWS, AnyLawName, Law, LawName, named_law
 from tfcore.analysis.training.training_cost import Plan, furthest_from_rule, planned_cost
 from tfcore.figures.shown import Shown
 from tfcore.figures.training.known_models import plane_figure, years_figure
@@ -18,6 +16,8 @@ from tfcore.figures.training.ladder import ladder_figure, residuals_figure
 from tfcore.figures.training.over_training import extra_loss_figure, lifetime_figure
 from tfcore.figures.training.scaling import iso_flops_figure, law_figure, ratios_figure
 from tfcore.figures.training.training_cost import days_figure, rule_figure
+from tfcore.measures.flop_count import RuleError, rule_errors
+from tfcore.measures.scaling_laws import LAWS, AnyLawName, Law, LawName, named_law
 from tfcore.presets import PRESETS
 from tfcore.training import ladder
 

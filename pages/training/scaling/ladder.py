@@ -8,8 +8,9 @@ from pages.training.scaling.words import metrics
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis.training import ladder_fit, scaling_laws
+from tfcore.analysis.training import ladder_fit
 from tfcore.analysis.training.ladder_fit import FEWEST, LadderFit
+from tfcore.measures import scaling_laws
 from tfcore.training.recipes.ladder_scaling import rungs, scaling
 
 WRITTEN = 0  # the law as it was written down before the last size was trained

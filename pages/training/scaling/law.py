@@ -7,10 +7,10 @@ from pages.training.scaling import experiments
 from pages.training.scaling.words import LAW_NAMES, WHENCE, metrics, ten_to
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.quantities import round_count
 from tfcore.analysis.training import law_curves
 from tfcore.analysis.training.law_curves import Against, LawCurves
-from tfcore.analysis.training.scaling_laws import LAWS, AnyLawName, KaplanLaw, Law, named_law
+from tfcore.measures.quantities import round_count
+from tfcore.measures.scaling_laws import LAWS, AnyLawName, KaplanLaw, Law, named_law
 
 NAMES: dict[AnyLawName, str] = {**{name: LAW_NAMES[name] for name in LAWS}, "kaplan": "Kaplan 2020"}
 FROM: dict[AnyLawName, str] = {

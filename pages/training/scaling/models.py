@@ -9,11 +9,11 @@ from pages.training.scaling import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure, name_of
 from tfcore import shipped
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import compute_budget, known_models
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
 from tfcore.analysis.training.known_models import MODELS, Kind, KnownModel
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.quantities import power, round_count
 
 View = Literal["plane", "years"]
 VIEWS: dict[View, str] = {"plane": "tokens", "years": "years"}

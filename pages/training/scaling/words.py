@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.analysis.training.scaling_laws import LawName
+from tfcore.measures.scaling_laws import LawName
 
 LAW_NAMES: dict[LawName, str] = {
     "refit": "refitted 2024",

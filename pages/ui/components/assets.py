@@ -14,6 +14,7 @@ from typing import Any
 import plotly
 import streamlit as st
 
+from tfcore.charts import scenes
 from tfcore.figures import theme
 
 HERE = Path(__file__).parent
@@ -29,8 +30,7 @@ OURS = (
     "planes.css",
     "line_map.js",
     "line_map.css",
-    "parts_map.js",
-    "parts_map.css",
+    "scene.js",
     "attention_stage.js",
     "river.js",
     "river_layout.js",
@@ -58,6 +58,7 @@ def contents() -> dict[str, bytes]:
         "plotly.min.js": plotly_script(),
         "theme.js": f"export default {tables}\n".encode(),
         **{name: (HERE / name).read_bytes() for name in OURS},
+        **{f"{name}.{end}": scenes.source(name, end).encode() for name in scenes.NAMES for end in ("js", "css")},
     }
 
 

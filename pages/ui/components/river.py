@@ -17,8 +17,8 @@ from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import Factors
 from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
-from tfcore.analysis.quantities import counted
 from tfcore.figures.theme import HEAD_KINDS
+from tfcore.measures.quantities import counted
 
 KEY = "river"  # of the picture, for a frame of another site
 LONGEST = 2_000  # characters of all heads that are changed

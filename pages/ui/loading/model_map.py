@@ -1,111 +1,24 @@
-"""The parts of a model as boxes, from its text to its prediction, every one a link to the page about it."""
+"""The parts of a model on a page, each of which leads to the page about it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pages.ui.components.parts_map import Group, Part, Stack
-from tfcore.config import ModelConfig
-
-POSITIONS = {
-    "sinusoidal": "sinusoidal, added",
-    "learned": "learned, added",
-    "rope": "RoPE, inside attention",
-    "alibi": "ALiBi, inside attention",
-    "relative": "relative, inside attention",
-    "none": "none",
-}
-NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": "Next target token"}
+from pages.facts import about, pages
+from pages.ui import frame, links
+from tfcore.views.model import parts as views
+from tfcore.views.view import Scene, View
 
 
-def stacks(config: ModelConfig) -> list[Stack]:
-    """One stack of boxes for a decoder or an encoder; two, the reader first, for both."""
-    if config.architecture != "encoder-decoder":
-        return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
-    note = f"{config.d_model} values per token"
-    state = Group(rows=((Part("Encoder states", note, "residual", "architectures", across="gives"),),))
-    return [
-        Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
-        Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
-    ]
+def show(view: View, carried: Callable[[str], Mapping[str, str]] = lambda _: {}) -> None:
+    """A view of parts.
 
-
-def marked(stack: Stack, before: Stack) -> Stack:
-    """The stack with every part that is not in the one before standing out."""
-    known = {part for group in before.groups for row in group.rows for part in row}
-    groups = tuple(
-        replace(group, rows=tuple(tuple(replace(part, marked=part not in known) for part in row) for row in group.rows))
-        for group in stack.groups
-    )
-    return replace(stack, groups=groups)
-
-
-def start(config: ModelConfig) -> Group:
-    """From the text to the first vectors."""
-    return Group(
-        rows=(
-            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
-            (
-                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "tokens"),
-                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
-            ),
-        )
-    )
-
-
-def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
-    """One block, in the order its norms have."""
-    bidirectional = reads or config.architecture == "encoder"
-    attention = (
-        Part("Attention", _attention_note(config), "query", "attention"),
-        Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
-        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "masks"),
-    )
-    halves: list[tuple[Part, ...]] = [attention]
-    if looks_across:
-        halves.append((Part("Cross-attention", "to the encoder states", "key", "architectures", across="takes"),))
-    if config.experts is not None:
-        experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
-        halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))
-    elif config.ff_size:
-        biases = ", biases" if config.bias else ""
-        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
-        halves.append((Part("Feed-forward", note, "feedforward", "feedforward"),))
-    if config.parallel:
-        halves = [tuple(one for half in halves for one in half)]
-    rows = [row for half in halves for row in _sublayer(config, half)]
-    count = config.encoder_layers if bidirectional else config.decoder_layers
-    return Group(rows=tuple(rows), title=f"block, {count} times")
-
-
-def _attention_note(config: ModelConfig) -> str:
-    norm = "queries and keys normalised" if config.qk_norm else "queries, keys, values"
-    return norm + (", biases" if config.has_qkv_bias else "")
-
-
-def _heads_note(config: ModelConfig) -> str:
-    shared = f"; {config.kv_heads} KV heads" if config.kv_heads < config.n_heads else ""
-    return f"of {config.head_size}{shared}"
-
-
-def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """Attention or feed-forward with its norms and its addition."""
-
-    def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
-        there = config.norm_placement in placements
-        return [(Part(NORMS[config.norm], where, "norm", "normalisation"),)] if there else []
-
-    add = (Part("+ input", "residual connection", "residual", "residuals"),)
-    first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
-    return [*first, parts, *inside, add, *norm("of the sum", "post")]
-
-
-def end(config: ModelConfig) -> Group:
-    """From the last vectors to the prediction."""
-    rows = []
-    if config.norm_placement != "post":
-        rows.append((Part(NORMS[config.norm], "final norm", "norm", "normalisation"),))
-    tied = "tied to the embedding" if config.tie_embeddings else "not tied"
-    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "stream"),))
-    url = "architectures" if config.architecture == "encoder" else "generation"
-    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", url),))
-    return Group(rows=tuple(rows))
+    Args:
+        carried: page -> parameters of its address that a click takes along.
+    """
+    names = views.about(view.result)
+    assert isinstance(view.chart, Scene)
+    urls = {name: f"/{about(name)}" for name in names}
+    told = frame.show(replace(view, chart=replace(view.chart, data={**view.chart.data, "urls": urls})))
+    if told is not None and isinstance(told.value, int) and 0 <= told.value < len(names):
+        key = about(names[told.value])
+        links.go(pages()[key].file, carried(key))

@@ -6,14 +6,14 @@ no og:url: it would lead everybody to the page without the view that the link is
 TFCORE_ADDRESS    none; the address at which others reach this server, such as https://example.org, for the picture
 """
 
-import ast
 import os
 import re
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from pages import facts
 from pages.ui import streamlit_internals
 
 ROOT = Path(__file__).parents[3]
@@ -31,30 +31,11 @@ class Page(NamedTuple):
     description: str
 
 
-def literal(file: str, name: str) -> Any:
-    """The value of a constant in a script of pages/, read from its source, because running the script would draw."""
-    for line in ast.parse((ROOT / "pages" / file).read_text("utf-8")).body:
-        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == name:
-            return ast.literal_eval(line.value)
-    raise ValueError(f"pages/{file} has no constant {name}")
-
-
-@cache
-def site() -> str:
-    """The name of the site."""
-    return str(literal("router.py", "NAME"))
-
-
 @cache
 def pages() -> dict[str, Page]:
-    """Address -> title, from the router, and description, from the front page."""
-    answers = dict(entry for cards in literal("start/home/page.py", "CHAPTERS").values() for entry in cards.values())
-    claim = literal("start/home/page.py", "CLAIM")
-    found = {}
-    for entries in literal("router.py", "PAGES").values():
-        for file, title, _, url in entries:
-            found[url] = Page(title if url else site(), answers.get(file, claim))
-    return found
+    """Address -> title and description."""
+    every = (page.facts for page in facts.pages().values())
+    return {one.key: Page(one.title if one.key else facts.NAME, one.answers or one.claim) for one in every}
 
 
 @cache
@@ -101,9 +82,9 @@ def tags(url: str, base: str | None) -> str:
         base: what the picture's address begins with; no picture without.
     """
     title, description = pages()[url]
-    named = {"og:type": "website", "og:site_name": site(), "og:title": title, "og:description": description}
+    named = {"og:type": "website", "og:site_name": facts.NAME, "og:title": title, "og:description": description}
     name = url if url in pictures() else HOME
-    shown = f"{title}: a figure of this page" if url == name else f"The front page of {site()}"
+    shown = f"{title}: a figure of this page" if url == name else f"The front page of {facts.NAME}"
     if base is not None and name in pictures():
         named |= {
             "og:image": f"{base}/previews/{name}.png",
@@ -135,7 +116,7 @@ def html(url: str, base: str | None, first: str = "") -> str:
     """
     title = pages()[url].title
     before, after = _halves()
-    named = escape(title if title == site() else f"{title} - {site()}")
+    named = escape(title if title == facts.NAME else f"{title} - {facts.NAME}")
     head, body, rest = after.partition("<body>")
     begins = f"{before}<script>{streamlit_internals.SERVER}</script>\n    <title>{named}</title>\n    {tags(url, base)}"
     return f"{begins}{head}{body}{first if body else ''}{rest}"

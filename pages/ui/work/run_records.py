@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pages.ui.work.registry import ACTIVE, Record, Snapshot
 from pages.ui.work.registry import RefusedError as RefusedError
-from tfcore.analysis.training.training_runs import Curves, Look
+from tfcore.training.lab.curves import Curves, Look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice
 

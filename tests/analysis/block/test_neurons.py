@@ -6,9 +6,10 @@ import torch
 
 from tests import small
 from tests.training.tiny_run import write_corpus
-from tfcore.analysis.block import neuron_scan, neurons
+from tfcore.analysis.block import neurons
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import CheckpointError, load
+from tfcore.measures import neuron_scan
 from tfcore.training.recipes.neurons import LICENCE, NeuronsRecipe
 from tfcore.training.recipes.neurons import neurons as recipe
 
@@ -44,7 +45,7 @@ def test_the_scan_finds_what_a_plain_search_finds(scanned):
 def test_each_place_holds_the_activation_that_is_kept(scanned):
     _, found = scanned
     for layer, neuron, side in ((0, 0, 0), (1, 5, 1), (1, 63, 0)):
-        for one in neurons.snippets(small.model(), found, layer, neuron, side):
+        for one in neuron_scan.snippets(small.model(), found, layer, neuron, side):
             assert one.values[one.peak] == pytest.approx(one.stored, abs=1e-4)
             assert one.peak >= neuron_scan.SETTLED
 
@@ -55,7 +56,7 @@ def test_the_shipped_scan_belongs_to_the_shipped_weights(layer, neuron, side):
     found = neuron_scan.load_neuron_scan("stories")
     assert found.value.shape == (model.config.n_layers, model.config.ff_size, 2, 5)
     assert int(found.windows[found.windows != neuron_scan.PADDING_ID].max()) < model.config.vocab_size
-    for one in neurons.snippets(model, found, layer, neuron, side):
+    for one in neuron_scan.snippets(model, found, layer, neuron, side):
         assert one.values[one.peak] == pytest.approx(one.stored, rel=2e-3, abs=5e-3)
         assert (one.values[one.peak] > 0) == (side == 0)
 
@@ -65,7 +66,7 @@ def test_the_neurons_the_page_shows_do_what_it_says():
     found = neuron_scan.load_neuron_scan("stories")
 
     def lifted(layer, neuron, side, count):
-        effect = neurons.neuron_effect(model, layer, neuron, neurons.snippets(model, found, layer, neuron, side)[0])
+        effect = neurons.neuron_effect(model, layer, neuron, neuron_scan.snippets(model, found, layer, neuron, side)[0])
         return tokenizer.tokens(np.argsort(-effect.lift)[:count].tolist()), effect
 
     thanks, effect = lifted(3, 462, 0, 1)
@@ -78,7 +79,7 @@ def test_the_neurons_the_page_shows_do_what_it_says():
 def test_the_lift_is_the_neurons_own_part_of_the_logits():
     model, ids = small.model(), small.ids(1, 13)[0].tolist()
     values = neurons.text_activations(model, ids)[1, :, 7]
-    snippet = neurons.Snippet(tuple(ids), 10, values, float(values[10]))
+    snippet = neuron_scan.Snippet(tuple(ids), 10, values, float(values[10]))
     found = neurons.neuron_effect(model, 1, 7, snippet)
     # With the final norm's scale held at its value, the logits without the neuron are lower by exactly the lift.
     scale = model(torch.tensor([ids]), capture=("ln_final.scale",)).activations["ln_final.scale"]
@@ -92,11 +93,11 @@ def test_the_lift_is_the_neurons_own_part_of_the_logits():
     np.testing.assert_allclose(found.lift, (with_it - without).numpy(), atol=2e-5)
     assert found.followed == ids[11]
     assert found.with_it == pytest.approx(float(model(torch.tensor([ids])).logits[0, 10].softmax(-1)[ids[11]]))
-    last = neurons.neuron_effect(model, 1, 7, neurons.Snippet(tuple(ids), 12, values, float(values[12])))
+    last = neurons.neuron_effect(model, 1, 7, neuron_scan.Snippet(tuple(ids), 12, values, float(values[12])))
     assert last.followed is None
     assert np.isnan([last.with_it, last.without_it]).all()
     assert (
-        neurons.neuron_effect(model, 1, 7, neurons.Snippet(tuple(ids), 11, values, float(values[11]))).followed
+        neurons.neuron_effect(model, 1, 7, neuron_scan.Snippet(tuple(ids), 11, values, float(values[11]))).followed
         == ids[12]
     )
 
@@ -138,7 +139,7 @@ def test_what_a_neuron_promotes_is_ordered_by_its_lift():
     model, tokenizer = load("stories", device="cpu")
     found = neurons.promotion(model, tokenizer, "stories", 3, 462, 0, raised=5, lowered=2)
     text = neuron_scan.load_neuron_scan("stories")
-    effect = neurons.neuron_effect(model, 3, 462, neurons.snippets(model, text, 3, 462, 0)[0])
+    effect = neurons.neuron_effect(model, 3, 462, neuron_scan.snippets(model, text, 3, 462, 0)[0])
     ranked = sorted(range(len(effect.lift)), key=lambda i: -effect.lift[i])
     assert found.tokens == tuple(tokenizer.tokens([*ranked[:5], *ranked[-2:]]))
     assert found.lifts == pytest.approx([effect.lift[i] for i in [*ranked[:5], *ranked[-2:]]])
@@ -185,8 +186,8 @@ def test_what_is_said_of_the_most_active():
     named = neurons.named_most_active(found, " b", 2)
     assert named.neurons == ((0, 10, 1.0), (1, 11, 0.9))
     assert str(named) == "Neurons most active at '·b': 0.10 at 100% of its record, 1.11 at 90% of its record."
-    assert neurons.activation_words(np.array([1.0, -2.345])) == ["activation 1.00", "activation -2.35"]
-    snippet = neurons.Snippet((1, 2, 3), 1, np.array([1.0, 4.5, 2.0]), 4.4)
+    assert neuron_scan.activation_words(np.array([1.0, -2.345])) == ["activation 1.00", "activation -2.35"]
+    snippet = neuron_scan.Snippet((1, 2, 3), 1, np.array([1.0, 4.5, 2.0]), 4.4)
     assert snippet.largest == "activation 4.50"
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tfcore.analysis.block import pitfall_tasks as tasks
 from tfcore.analysis.block import pitfalls
 from tfcore.analysis.block.pitfall_findings import (
     SYMPTOMS,
@@ -15,6 +14,7 @@ from tfcore.analysis.block.pitfall_findings import (
     without_places,
 )
 from tfcore.analysis.block.pitfalls import KINDS, Look, PitfallConfig
+from tfcore.training import pitfall_tasks as tasks
 
 FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
 

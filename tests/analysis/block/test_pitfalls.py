@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 from tests.nightly import nightly
-from tfcore.analysis.block import pitfall_tasks as tasks
 from tfcore.analysis.block import pitfalls as variants
 from tfcore.analysis.block.pitfall_findings import finding, without_places
 from tfcore.analysis.block.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
+from tfcore.training import pitfall_tasks as tasks
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # trainings
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfcore.analysis.experts.text_routing import RoutedText, TextRouting
-from tfcore.analysis.one_text import FirstTokens
+from tfcore.measures.one_text import FirstTokens
 
 IDS = [5, 9, 5, 3, 9, 5, 7, 1, 9, 2, 3]
 TOKENS = [f" t{token}" for token in IDS]

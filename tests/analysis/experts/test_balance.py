@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.block import pitfall_tasks
 from tfcore.analysis.experts import balance
 from tfcore.analysis.experts.balance import (
     REMEDIES,
@@ -35,6 +34,7 @@ from tfcore.analysis.experts.balance_findings import (
 )
 from tfcore.model import Transformer
 from tfcore.routing import importance_loss
+from tfcore.training import pitfall_tasks
 
 SHORT = 6
 

@@ -17,7 +17,7 @@ from tfcore.analysis.experts.expert_sizes import (
     expert_sizes,
     finer,
 )
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 
 

@@ -19,7 +19,7 @@ from tfcore.analysis.experts.routing_rules import (
     sweep_ends,
 )
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, route
-from tfcore.analysis.one_text import FirstTokens
+from tfcore.measures.one_text import FirstTokens
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(batch=1, seq=19).flatten().tolist()

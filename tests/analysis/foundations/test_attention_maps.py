@@ -15,7 +15,6 @@ from tests.small import ALL_PATTERNS, model
 from tfcore import presets
 from tfcore.analysis.foundations.attention_maps import (
     MapRange,
-    attention_maps,
     head_mean,
     map_range,
     map_table,
@@ -27,11 +26,12 @@ from tfcore.analysis.foundations.attention_maps import (
     strongest_key,
     token_table,
 )
-from tfcore.analysis.foundations.heads import score_heads
-from tfcore.analysis.foundations.part_texts import longest_text, parts
-from tfcore.analysis.model.translation import source_ids, written
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import load
+from tfcore.measures.heads.kinds import score_heads
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.heads.part_texts import longest_text, parts
+from tfcore.measures.translation import source_ids, written
 
 
 @pytest.mark.parametrize("length", [1, 2, 13, 32])

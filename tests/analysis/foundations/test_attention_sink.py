@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.analysis.foundations.test_heads import random_patterns
 from tests.small import model
 from tfcore import load
-from tfcore.analysis.foundations.attention_maps import attention_maps, hidden_sink, read_attention, without_sink
+from tfcore.analysis.foundations.attention_maps import hidden_sink, read_attention, without_sink
 from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
-from tfcore.analysis.foundations.heads import score_cross, score_heads
+from tfcore.measures.heads.kinds import score_cross, score_heads
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 

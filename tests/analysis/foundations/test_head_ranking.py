@@ -17,7 +17,6 @@ from tfcore.analysis.foundations.head_ranking import (
     KIND,
     LEAST,
     PAIR,
-    TEXTS,
     rank_heads,
     standard_kinds,
     striking_head,
@@ -25,7 +24,7 @@ from tfcore.analysis.foundations.head_ranking import (
     strongest_of,
     strongest_pair,
 )
-from tfcore.analysis.foundations.heads import THRESHOLD, induction_scores, mean_scores, score_heads
+from tfcore.measures.heads.kinds import TEXTS, THRESHOLD, induction_scores, mean_scores, score_heads
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 N = 8

@@ -9,23 +9,21 @@ import torch
 
 from tests.small import config, difference, ids, model
 from tfcore.analysis.foundations import heads
-from tfcore.analysis.foundations.attention_maps import attention_maps
-from tfcore.analysis.foundations.heads import (
+from tfcore.analysis.foundations.heads import head_table, order, score_columns
+from tfcore.measures.heads.kinds import (
     CROSS_KINDS,
     KINDS,
     NEAR,
     THRESHOLD,
     HeadScores,
-    head_table,
     induction_scores,
     mean_scores,
-    order,
     repeated_tokens,
     repeated_tokens_measure,
-    score_columns,
     score_cross,
     score_heads,
 )
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.model import Transformer
 
 

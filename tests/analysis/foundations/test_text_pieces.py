@@ -10,16 +10,15 @@ from tfcore.analysis.foundations.text_pieces import (
     ChangedText,
     Density,
     SeveralTokens,
-    TextPieces,
     TextSizes,
     changed_text,
     characters_per_token,
-    cut_text,
     densities,
     piece_label,
     text_sizes,
     tokens_of_texts,
 )
+from tfcore.measures.token_pieces import TextPieces, cut_text
 from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
 
 TOKENIZER = tfcore.load("stories")[1]

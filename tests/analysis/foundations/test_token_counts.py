@@ -6,7 +6,7 @@ import pytest
 
 import tfcore
 from tfcore.analysis.foundations.token_counts import SEQUENCES, SequenceCost, cost_at, sound
-from tfcore.analysis.model.flop_count import flops, sequence_cost
+from tfcore.measures.flop_count import flops, sequence_cost
 
 PUBLISHED = {
     "image": 197,  # 14 x 14 and the class, arXiv:2010.11929

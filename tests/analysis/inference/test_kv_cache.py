@@ -5,22 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small import config
-from tfcore.analysis.inference.kv_cache import (
-    DEEPSEEK_V2,
-    CacheShape,
-    CacheSizes,
-    cache_bytes,
-    cache_range,
-    cache_shape,
-    cache_sizes,
-    grouped_heads,
-    product_latex,
-    shared,
-    ways,
-)
-from tfcore.analysis.model.memory_use import memory
-from tfcore.analysis.precision import BITS
+from tfcore.analysis.inference.kv_cache import CacheSizes, cache_range, cache_sizes, product_latex
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, grouped_heads, shared, ways
+from tfcore.measures.memory_use import memory
+from tfcore.measures.precision import BITS
 from tfcore.presets import PRESETS, bert_base, llama3_70b
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)

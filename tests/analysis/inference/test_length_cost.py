@@ -6,7 +6,7 @@ import pytest
 
 from tfcore import presets
 from tfcore.analysis.inference import length_cost
-from tfcore.analysis.model import flop_count
+from tfcore.measures import flop_count
 
 LENGTHS = [1024, 4096, 2**15, 2**17]
 CONFIG = presets.gpt2_small()  # 12 layers, 12 heads of 64

@@ -7,7 +7,6 @@ import torch
 from tests import small
 from tfcore.analysis.inside.attribution_patching import estimate_patches, estimated_shares
 from tfcore.analysis.inside.interventions import effect
-from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.inside.patching import (
     LargestShare,
     Pair,
@@ -27,6 +26,7 @@ from tfcore.analysis.inside.patching import (
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.lenses import unembedding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 

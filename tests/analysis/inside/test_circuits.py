@@ -7,26 +7,28 @@ import torch
 from tests import small
 from tests.analysis.foundations.test_heads import wired
 from tfcore.analysis.inside.circuits import (
-    INPUTS,
-    Composition,
     DrawnPairs,
     PatchedRun,
     circuit_composition,
-    compose,
-    composition,
     decisive_input,
     drawn_pairs,
     edits_of_receivers,
-    frobenius,
-    head_weights,
     highest_composition,
     patch_paths,
     patched_losses,
+)
+from tfcore.measures.heads.compositions import (
+    INPUTS,
+    Composition,
+    compose,
+    composition,
+    frobenius,
+    head_weights,
     random_composition,
     random_draws,
     theory,
 )
-from tfcore.analysis.inside.induction_heads import copying, random_rows, twice, zeroed_heads
+from tfcore.measures.heads.induction_heads import copying, random_rows, twice, zeroed_heads
 
 
 def by_hand(model, later, head, earlier, other):

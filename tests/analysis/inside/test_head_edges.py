@@ -9,10 +9,10 @@ from tests.analysis.foundations.test_heads import wired
 from tests.real import real
 from tfcore.analysis.inside.head_circuits import circuits_alone
 from tfcore.analysis.inside.head_edges import INPUTS, Edge, cut_each, effect_of, estimate_edges, strongest_edges
-from tfcore.analysis.inside.induction_heads import head_kinds, random_rows
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.heads.induction_heads import head_kinds, random_rows
 
 TEXT, OTHER = (small.ids(1, 9, seed=seed)[0].tolist() for seed in (0, 1))
 DIFFERENCE = Quantity("difference", 7, 30)

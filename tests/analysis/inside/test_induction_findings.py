@@ -11,8 +11,8 @@ import torch
 import tfcore
 from pages.reference.check.training import QUESTIONS
 from tfcore.analysis.inside import induction_findings as findings
-from tfcore.analysis.inside.induction_heads import Copying, HeadKinds, HeadTests, copying, random_rows, scores_of, twice
 from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.measures.heads.induction_heads import Copying, HeadKinds, HeadTests, copying, random_rows, scores_of, twice
 from tfcore.training.repeated_rows import RECIPES, repeated_rows, training_note
 
 

@@ -26,9 +26,9 @@ from tfcore.analysis.inside.input_attribution import (
     without_rounding,
 )
 from tfcore.analysis.inside.quantities import Quantity
-from tfcore.analysis.statistics import rank_correlation
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.statistics import rank_correlation
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(1, 9)[0].tolist()

@@ -8,7 +8,6 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.inside.logit_lens import (
     Lens,
     TokenPath,
@@ -18,14 +17,12 @@ from tfcore.analysis.inside.logit_lens import (
     embedding_predicts_input,
     follow_tokens,
     lens_cells,
-    lens_logits,
     logit_lens,
     probability_by_stage,
     spread_out,
-    stage_states,
     tokens_at,
 )
-from tfcore.analysis.inside.residual_stream import stages
+from tfcore.measures.lenses import lens_logits, stage_states, stages, unembedding
 
 TEXT = small.ids(1, 9)[0].tolist()
 

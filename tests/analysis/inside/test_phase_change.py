@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.analysis.inside.circuits import composition
 from tfcore.analysis.inside.phase_change import (
     BestHeads,
     FormedYet,
     InContextScore,
-    Moment,
     best_heads,
-    best_key_composition,
     formed_yet,
     heads_form,
     in_context,
     moment_losses,
-    places,
     uniform_loss_text,
 )
+from tfcore.measures.heads.compositions import composition
+from tfcore.measures.heads.induction_moments import Moment, best_key_composition, places
 
 
 def moment(step: int, loss: float, score: float) -> Moment:

@@ -12,11 +12,11 @@ from tfcore.analysis.inside.residual_stream import (
     WrittenExtremes,
     largest_turn,
     part_name,
-    stage_names,
     stream_curve,
     stream_shape,
     written_norms,
 )
+from tfcore.measures.lenses import stage_names
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -9,20 +9,11 @@ import torch
 from tests import small
 from tests.cards import STORIES, measured
 from tfcore.analysis.inside.logit_lens import correct_by_stage, follow_tokens, logit_lens
-from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.inside.tuned_lens import (
-    LeadsFrom,
-    LensComparison,
-    LensDivergence,
-    compare_lenses,
-    divergence,
-    leads_from,
-    lens_divergence,
-    mean_divergences,
-)
+from tfcore.analysis.inside.tuned_lens import LeadsFrom, LensDivergence, leads_from, lens_divergence
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import load
 from tfcore.loading.tuned_lenses import FOLDER, load_tuned_lens, with_tuned_lens
+from tfcore.measures.lenses import LensComparison, compare_lenses, divergence, mean_divergences, stage_names, stages
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -18,9 +18,9 @@ from tfcore.analysis.model.architectures import (
     strongest_source,
     translated,
 )
-from tfcore.analysis.model.masked_tokens import mask_id
-from tfcore.analysis.model.translation import Writing
-from tfcore.analysis.training.text_loss import top
+from tfcore.measures.masked_tokens import mask_id
+from tfcore.measures.text_loss import top
+from tfcore.measures.translation import Writing
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 READ, WRITTEN = 4, 3

@@ -20,9 +20,9 @@ from tfcore.analysis.model.costs import (
     needs,
     parameters_found,
 )
-from tfcore.analysis.model.memory_use import memory
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures.memory_use import memory
+from tfcore.measures.parameter_count import parameters
 from tfcore.presets import PRESETS, bert_base, gpt2_small, gpt3_175b, llama3_8b
 
 

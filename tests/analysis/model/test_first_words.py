@@ -14,7 +14,7 @@ from tfcore.analysis.model.first_words import (
     is_finite,
     round_trip,
 )
-from tfcore.analysis.model.masked_tokens import mask_of
+from tfcore.measures.masked_tokens import mask_of
 
 TEXT = "The little dog had a ball."
 

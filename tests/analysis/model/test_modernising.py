@@ -9,13 +9,11 @@ from tests.nightly import nightly
 from tfcore import presets
 from tfcore.analysis.model import modernising
 from tfcore.analysis.model.modernising import (
-    SWITCHES,
     LossChanges,
     SizeChanges,
     Trained,
     TrainedModels,
     Version,
-    first_of,
     loss_changes,
     loss_effects,
     race,
@@ -27,6 +25,7 @@ from tfcore.analysis.model.modernising import (
     versions,
 )
 from tfcore.model import Transformer
+from tfcore.training.modernisation import SWITCHES, first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION, rungs
 
 SMALL = first_of(32, 2, 4, 50, 16)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tests.cards import STORIES, measured
-from tfcore.analysis.model.masked_tokens import filled, guesses, with_blanks
-from tfcore.analysis.model.translation import alignment_accuracy, chrf, read_links, translate
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.loading.checkpoints import PRETRAINED, load
+from tfcore.measures.masked_tokens import filled, guesses, with_blanks
+from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import next_tokens
+from tfcore.measures.translation import alignment_accuracy, chrf, read_links, translate
 
 BLANK = "The dog was very ___ because he had lost his bone."
 

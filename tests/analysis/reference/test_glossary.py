@@ -1,4 +1,4 @@
-"""The glossary's facts: every term once, complete, with a view and a formula that can be drawn."""
+"""The glossary's facts: every term once, complete, with a formula that can be drawn."""
 
 import re
 
@@ -60,7 +60,6 @@ def test_a_term_is_complete(term):
     assert term.means.endswith(".")
     assert not re.search(r"[.] [A-Z]", term.means), "one sentence"
     assert len(term.means) <= 150
-    assert re.fullmatch(r"[a-z-]+(\?\w+=[\w+-]+(&\w+=[\w+-]+)*)?", term.see)
     for source in filter(None, term.source.split(", ")):
         assert re.fullmatch(
             r"(TopK: )?arXiv:\d{4}\.\d{5}|arXiv:(0[7-9]|1[0-4])\d\d\.\d{4}|transformer-circuits\.pub/\d{4}/\w+", source

@@ -6,13 +6,13 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.start.walk_costs import feed_forward_share, stage_cost
 from tfcore.analysis.start.walk_findings import activity, stage_finding
 from tfcore.analysis.start.walk_tensors import stage_tensors
 from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, first_head, walk, walk_stages
 from tfcore.attention import attention_weights, weighted_values
+from tfcore.measures.flop_count import flops
+from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 
 N = 9

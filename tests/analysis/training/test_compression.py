@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfcore.analysis.training.compression import Coder, adaptive, peers, per_byte
-from tfcore.analysis.training.text_bits import TextBits
+from tfcore.measures.text_loss import TextBits
 
 
 def test_peers_are_what_they_say():

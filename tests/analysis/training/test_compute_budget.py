@@ -20,7 +20,7 @@ from tfcore.analysis.training.compute_budget import (
     splits,
     tokens_per_parameter,
 )
-from tfcore.analysis.training.scaling_laws import LAWS
+from tfcore.measures.scaling_laws import LAWS
 
 
 def searched(law, flops):

@@ -11,20 +11,16 @@ from hypothesis import strategies as st
 from tfcore.analysis.training.entropy import (
     bits_text,
     compare,
-    cross_entropy,
     divergence_sums,
-    entropy,
     entropy_identity,
     entropy_numbers,
-    kl_divergence,
     loss_of_mixture,
     loss_of_token,
     loss_table,
     mixed_loss,
-    perplexity,
     token_loss,
-    weighted_logs,
 )
+from tfcore.measures.information import cross_entropy, entropy, kl_divergence, perplexity, weighted_logs
 
 WEIGHTS = st.lists(st.integers(1, 10_000), min_size=5, max_size=5)
 

@@ -4,18 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tfcore.analysis.model.memory_use import memory
-from tfcore.analysis.training.fine_tuning import (
-    FineTuneConfig,
-    FineTuned,
-    Losses,
-    compare_methods,
-    learned,
-    over_seeds,
-    trainable,
-    tuning_cost,
-)
+from tfcore.analysis.training.fine_tuning import compare_methods, learned, over_seeds, trainable, tuning_cost
 from tfcore.config import ModelConfig
+from tfcore.measures.memory_use import memory
+from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned, Losses
 
 MODEL = ModelConfig(vocab_size=100, d_model=32, n_layers=4, n_heads=4, d_ff=64, max_seq_len=32)
 

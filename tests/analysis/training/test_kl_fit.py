@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.entropy import kl_divergence
 from tfcore.analysis.training.kl_fit import (
     MEANS,
     POINTS,
@@ -22,6 +21,7 @@ from tfcore.analysis.training.kl_fit import (
     own_bump,
     two_bumps,
 )
+from tfcore.measures.information import kl_divergence
 
 X = np.linspace(-REACH, REACH, POINTS)
 

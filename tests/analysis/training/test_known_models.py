@@ -14,7 +14,7 @@ from tfcore.analysis.training.known_models import (
     select,
     size_range,
 )
-from tfcore.analysis.training.scaling_laws import LAWS
+from tfcore.measures.scaling_laws import LAWS
 
 
 def test_published_models_are_dated_sourced_and_of_known_ratio():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests import small_ladder
-from tfcore.analysis.training import scaling_laws
 from tfcore.analysis.training.ladder_fit import (
     LadderErrors,
     LadderExponents,
@@ -18,7 +17,8 @@ from tfcore.analysis.training.ladder_fit import (
     largest_rung,
     refitted,
 )
-from tfcore.analysis.training.scaling_laws import LAWS, Law
+from tfcore.measures import scaling_laws
+from tfcore.measures.scaling_laws import LAWS, Law
 from tfcore.training import ladder
 
 SCALING_LAW = ladder.SHIPPED / "scaling.json"

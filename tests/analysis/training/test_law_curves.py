@@ -13,7 +13,7 @@ from tfcore.analysis.training.law_curves import (
     loss_parts,
     operations,
 )
-from tfcore.analysis.training.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
+from tfcore.measures.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
 
 
 def test_the_best_of_every_budget_is_below_every_size():

@@ -16,7 +16,7 @@ from tfcore.analysis.training.over_training import (
     lifetime,
     over_training,
 )
-from tfcore.analysis.training.scaling_laws import LAWS
+from tfcore.measures.scaling_laws import LAWS
 
 LAW = LAWS["refit"]
 

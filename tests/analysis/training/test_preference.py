@@ -2,17 +2,15 @@
 
 import pytest
 
-from tfcore.analysis.training.preference import (
+from tfcore.analysis.training.preference import frontier, reward_gained, reward_hacking
+from tfcore.training.preference_runs import (
     PreferenceConfig,
     PreferenceRun,
     Sampled,
     ends_happily,
-    frontier,
     is_short,
     names_animals,
     repetition,
-    reward_gained,
-    reward_hacking,
 )
 
 FIRST = Sampled(0, 0.5, 0.0, 1.6, 0.02)

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.cards import STORIES, measured
-from tfcore.analysis.experts.text_routing import load_over_texts
-from tfcore.analysis.foundations.heads import repeated_tokens_measure
-from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoints import PRETRAINED, load
+from tfcore.measures.expert_scan import load_over_texts
+from tfcore.measures.heads.kinds import repeated_tokens_measure
+from tfcore.measures.text_loss import bits_per_byte
 
 
 @pytest.fixture(scope="module", params=["stories", "stories-moe", "stories-learned", "stories-shared"])

@@ -12,8 +12,8 @@ import tfcore
 from tests.small import model
 from tests.tokenizers.test_foreign_tokenizers import byte_level, word_piece
 from tfcore.analysis.training import text_bits
-from tfcore.analysis.training.text_bits import TextBits
-from tfcore.analysis.training.text_loss import bits_per_byte, surprisal
+from tfcore.measures import text_loss
+from tfcore.measures.text_loss import TextBits, bits_per_byte, surprisal
 from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteTokenizer
 
@@ -23,7 +23,7 @@ TEXT = "the dog and Ä 犬 cat"
 
 def test_tokens_cost_what_the_model_says_and_add_up_to_bits_per_byte():
     subject = model(vocab_size=264)
-    found = text_bits.text_bits(subject, TOKENIZER, TEXT)
+    found = text_loss.text_bits(subject, TOKENIZER, TEXT)
     ids = [TOKENIZER.separator_id, *TOKENIZER.encode(TEXT)]
     direct = [
         -float(subject(torch.tensor([ids[:i]])).logits[0, -1].log_softmax(-1)[ids[i]]) for i in range(1, len(ids))
@@ -35,14 +35,14 @@ def test_tokens_cost_what_the_model_says_and_add_up_to_bits_per_byte():
 
 
 def test_without_a_sign_at_the_start_the_first_token_costs_the_vocabulary():
-    found = text_bits.text_bits(model(vocab_size=256), ByteTokenizer(), "abc")
+    found = text_loss.text_bits(model(vocab_size=256), ByteTokenizer(), "abc")
     assert found.bits[0] == 8
     assert (len(found.bits), found.start) == (3, "")
 
 
 def test_a_tokenizers_own_start_is_no_part_of_the_text():
     tokenizer = ForeignTokenizer(byte_level("<s> $A", ("<s>",)), byte_level=True)
-    read = text_bits.framed(tokenizer, "the cat")
+    read = text_loss.framed(tokenizer, "the cat")
     assert tokenizer.decode([*read.before]) == ""
     assert len(read.before) == 1
     assert (tokenizer.decode(list(read.ids)), read.whole) == ("the cat", True)
@@ -53,7 +53,7 @@ def test_what_a_tokenizer_puts_around_a_text_is_left_out_and_a_changed_text_is_n
     inner.no_padding()
     inner.no_truncation()
     tokenizer = ForeignTokenizer(inner)
-    read = text_bits.framed(tokenizer, "The CAT")
+    read = text_loss.framed(tokenizer, "The CAT")
     around = tokenizer.encode("")
     assert [*read.before, *read.ids, around[-1]] == tokenizer.encode("The CAT")
     assert not read.whole
@@ -68,7 +68,7 @@ class Announced(ByteTokenizer):
 
 def test_of_two_signs_at_the_start_the_second_is_no_part_of_the_text():
     subject = model(vocab_size=256)
-    found = text_bits.text_bits(subject, Announced(), "abc")
+    found = text_loss.text_bits(subject, Announced(), "abc")
     p = subject(torch.tensor([[1, 2]])).logits[0, -1].softmax(-1)[ord("a")]
     assert (len(found.bits), found.bits[0]) == (3, pytest.approx(-math.log2(p), abs=1e-4))
     with pytest.raises(ValueError, match="token -1 has nothing before it"):
@@ -78,7 +78,7 @@ def test_of_two_signs_at_the_start_the_second_is_no_part_of_the_text():
 @pytest.mark.parametrize("context", [4, 7, 32])
 def test_expectations_belong_to_the_very_bits(context):
     subject = model(vocab_size=264, max_seq_len=context)
-    found = text_bits.text_bits(subject, TOKENIZER, TEXT)
+    found = text_loss.text_bits(subject, TOKENIZER, TEXT)
     for at in range(len(found.ids)):
         guess = text_bits.predict_token(subject, TOKENIZER, TEXT, at, 264)
         assert -math.log2(guess.probabilities[guess.rank - 1]) == pytest.approx(found.bits[at], abs=1e-3)
@@ -114,7 +114,7 @@ def test_a_long_context_is_read_in_windows():
 
 def test_who_needs_as_much_as_a_uniform_guess_knows_no_text(monkeypatch):
     monkeypatch.setattr(text_bits, "SENTENCE", "a")
-    assert text_bits.text_bits(model(vocab_size=256), ByteTokenizer(), "a").per_byte == text_bits.UNIFORM
+    assert text_loss.text_bits(model(vocab_size=256), ByteTokenizer(), "a").per_byte == text_bits.UNIFORM
     assert not text_bits.knows_text(model(vocab_size=256), ByteTokenizer())
 
 

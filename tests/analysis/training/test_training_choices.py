@@ -7,9 +7,6 @@ import torch.nn.functional as F
 
 from tests.analysis.training.test_training_runs import curves
 from tfcore.analysis.training.training_choices import (
-    Norms,
-    Rates,
-    Updates,
     clipped_steps,
     norms_kept,
     other_bound,
@@ -20,6 +17,7 @@ from tfcore.analysis.training.training_choices import (
     smoothing_target,
     update_spreads,
 )
+from tfcore.training.lab.options import Norms, Rates, Updates
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tfcore.analysis.model.flop_count import RuleError, rule_errors
 from tfcore.analysis.training.training_cost import (
     HARDWARE,
     RUNS,
@@ -21,6 +20,7 @@ from tfcore.analysis.training.training_cost import (
     reached_peak,
     training_cost,
 )
+from tfcore.measures.flop_count import RuleError, rule_errors
 from tfcore.presets import gpt2_small, gpt3_175b
 
 PLAN = {"n": 175e9, "d": 300e9, "hardware": "a100", "count": 1024, "mfu": 0.5, "price": 2.0, "pue": 1.1}

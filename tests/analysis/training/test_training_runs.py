@@ -8,21 +8,18 @@ import torch
 
 from tests import small
 from tfcore.analysis.training.training_runs import (
-    Curves,
     Generalisation,
-    Look,
-    by_place,
     generalisation,
     gradient_state,
     head_maps,
     last_check,
-    look,
     lowest_loss,
     right_shares,
     right_tokens,
     run_ends,
     stage,
 )
+from tfcore.training.lab.curves import Curves, Look, by_place, look
 
 
 def curves(train_accuracy=(0, 0, 0), held_accuracy=(0, 0, 0), train_loss=(3, 2, 1), held_loss=(3, 2.5, 2), norm=(1, 2)):

@@ -6,7 +6,7 @@ import numpy as np
 
 import tfcore
 from pages.ui import text
-from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.measures.heads.maps import attention_maps
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.analysis.experts.expert_scan import Preferred
+from tfcore.analysis.experts.expert_tokens import Preferred
 from tfcore.figures import theme
 from tfcore.figures.experts import routing as figures
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tfcore.analysis.foundations.recurrence import alignment
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, ComparisonConfig, Look, Repeats
-from tfcore.analysis.foundations.recurrence.gradients import Arriving
-from tfcore.analysis.foundations.recurrence.passes import Pass, PassConfig, Passes
-from tfcore.analysis.foundations.recurrence.real_model import RealGradient
 from tfcore.figures import theme
 from tfcore.figures.foundations import recurrence
+from tfcore.training.recurrent import alignment
+from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, Repeats
+from tfcore.training.recurrent.gradients import Arriving
+from tfcore.training.recurrent.passes import Pass, PassConfig, Passes
+from tfcore.training.recurrent.real_model import RealGradient
 
 
 def test_gradients_have_their_products_over_them():

@@ -5,10 +5,10 @@ import pytest
 
 from tfcore.analysis.foundations import signal_tokens, signals
 from tfcore.analysis.foundations.protein import Composition
-from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures import theme
 from tfcore.figures.foundations import protein
 from tfcore.figures.foundations import signal_tokens as figures
+from tfcore.measures.flop_count import sequence_cost
 
 
 @pytest.mark.parametrize(("side", "patch", "at"), [(224, 16, 77), (224, 48, 15), (64, 64, 0), (448, 4, 12_543)])

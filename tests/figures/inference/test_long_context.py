@@ -10,12 +10,12 @@ from tfcore.analysis.inference.flash_attention import Tiling, follow
 from tfcore.analysis.inference.length_cost import MeasuredReach, pairs_kept, reach
 from tfcore.analysis.inference.memory_traffic import naive_traffic, tiled_traffic
 from tfcore.analysis.inference.ring_attention import follow_ring
-from tfcore.analysis.model.flop_count import length_cost
-from tfcore.analysis.quantities import compact
 from tfcore.figures import theme
 from tfcore.figures.inference import attention_timing, flash_attention, online_softmax, ring_attention, sparse_attention
 from tfcore.figures.inference import length_cost as cost_figures
 from tfcore.masks import MaskConfig
+from tfcore.measures.flop_count import length_cost
+from tfcore.measures.quantities import compact
 
 N = 13
 LABELS = [f"t{i}" for i in range(N)]

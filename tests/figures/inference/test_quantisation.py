@@ -5,8 +5,7 @@ import pytest
 
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import WAYS, ActivationScan
-from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, CacheScheme
-from tfcore.analysis.inference.quantisation.formats import Scheme
+from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect
 from tfcore.analysis.inference.quantisation.gguf_block import block_of_weights
 from tfcore.analysis.inference.quantisation.losses import LossPoint, LossTable
 from tfcore.analysis.inference.quantisation.speed import SpeedPoint
@@ -16,6 +15,8 @@ from tfcore.figures.inference import quantised_cache
 from tfcore.figures.inference import quantised_losses as losses
 from tfcore.figures.inference import quantised_weights as figures
 from tfcore.figures.tokens import LINE
+from tfcore.measures.quantisation.formats import Scheme
+from tfcore.measures.quantisation.rounded_cache import CacheScheme
 
 OF = model(d_model=48, d_ff=256, activation="swiglu")
 ERRORS = {8: {way: np.array([0.1, 0.2]) for way in WAYS}}

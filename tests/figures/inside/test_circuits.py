@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun, drawn_pairs, places_of_drawn
-from tfcore.analysis.inside.induction_heads import HeadTests
+from tfcore.analysis.inside.circuits import PatchedRun, drawn_pairs, places_of_drawn
 from tfcore.figures import theme
 from tfcore.figures.inside import circuits as figures
+from tfcore.measures.heads.compositions import Composition
+from tfcore.measures.heads.induction_heads import HeadTests
 
 SCORES = np.full((2, 2, 3), 0.1)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.induction_heads import Copying
 from tfcore.figures import theme
 from tfcore.figures.inside import induction_heads as figures
+from tfcore.measures.heads.induction_heads import Copying
 
 REPEATED = np.array([False, False, True, True, False, True])
 GRID = np.array([[0.0, 0.25, 0.5], [0.75, 0.1, 0.9]])

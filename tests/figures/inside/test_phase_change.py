@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.phase_change import Moment
 from tfcore.figures import theme
 from tfcore.figures.inside import phase_change as figures
+from tfcore.measures.heads.induction_moments import Moment
 
 
 def moment(step: int, loss: float = 4.0) -> Moment:

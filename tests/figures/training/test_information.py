@@ -9,10 +9,10 @@ from tfcore.analysis.training.compression import Coder
 from tfcore.analysis.training.entropy import compare
 from tfcore.analysis.training.kl_fit import fit_bumps, fit_of
 from tfcore.analysis.training.mutual_information import joint_information
-from tfcore.analysis.training.text_bits import text_bits
 from tfcore.figures import theme
 from tfcore.figures.training import entropy, kl_fit, mutual_information
 from tfcore.figures.training import text_bits as texts
+from tfcore.measures.text_loss import text_bits
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 NAMES = ["A", "B", "&lt;C"]

@@ -5,10 +5,11 @@ import json
 import numpy as np
 
 from pages.ui.components.figure import _json
-from tfcore.analysis.training.training_choices import Norms, Rates, Updates, smoothing
-from tfcore.analysis.training.training_runs import Curves, Look
+from tfcore.analysis.training.training_choices import smoothing
 from tfcore.figures import theme
 from tfcore.figures.training import training_choices, training_runs
+from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.options import Norms, Rates, Updates
 
 
 def curves(steps=1_000, checks=40):

@@ -17,8 +17,8 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.block import neuron_shares
-from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import promoted_tokens, promotion, strongest_texts, text_activations
+from tfcore.measures.neuron_scan import load_neuron_scan
 
 opened = partial(visits.opened, "block/feedforward/page.py")
 PANELS = {

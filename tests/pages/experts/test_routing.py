@@ -13,12 +13,12 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
-from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import load_scan, save_scan, scan
 from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
 from tfcore.analysis.experts.shared_experts import shared_work
 from tfcore.analysis.experts.text_routing import RouterChange, agreement, route
 from tfcore.loading import checkpoints
+from tfcore.measures import expert_scan
+from tfcore.measures.expert_scan import load_scan, save_scan, scan
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 

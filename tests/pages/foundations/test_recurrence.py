@@ -7,15 +7,9 @@ import pytest
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.foundations.recurrence import (
-    alignment,
-    alignment_findings,
-    comparison,
-    comparison_findings,
-    passes,
-)
-from tfcore.analysis.foundations.recurrence.passes import PassConfig, Passes
-from tfcore.training import recurrence
+from tfcore.analysis.foundations.recurrence import alignment_findings, comparison_findings
+from tfcore.training.recurrent import alignment, comparison, passes, side_by_side
+from tfcore.training.recurrent.passes import PassConfig, Passes
 
 opened = partial(visits.opened, "foundations/recurrence/page.py")
 
@@ -76,7 +70,7 @@ def test_of_work_that_is_done_the_last_result_is_drawn(monkeypatch):
         [Passes(PassConfig(), (), "no machine"), passes.kept_passes()],
     )
     monkeypatch.setattr(alignment, "align", lambda _: iter(align))
-    monkeypatch.setattr(recurrence, "compare", lambda _: iter(compare))
+    monkeypatch.setattr(side_by_side, "compare", lambda _: iter(compare))
     monkeypatch.setattr(passes, "time_passes", lambda _: iter(measured))
 
     def drawn(figure, **address):

@@ -13,8 +13,8 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
-from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
+from tfcore.measures.parameter_count import parameters
 from tfcore.views.inference.kv_cache.measure.generation import cache_work
 from tfcore.views.inference.kv_cache.measure.paging import NEVER, TOKEN, Traffic, compare
 

@@ -12,7 +12,7 @@ from tests.pages import visits
 from tests.pages.visits import run, said
 from tfcore.analysis.inside.attribution_graphs.export import to_json
 from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, FEATURE, OUTPUT
-from tfcore.analysis.one_text import one_text
+from tfcore.measures.one_text import one_text
 
 opened = partial(visits.opened, "inside/circuits/page.py")
 

@@ -11,10 +11,11 @@ from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
+from tfcore.analysis.inside.features.of_text import feature_activations
 from tfcore.analysis.inside.interventions import effect
-from tfcore.analysis.token_text import visible
+from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig
 

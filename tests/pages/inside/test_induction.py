@@ -14,9 +14,9 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
-from tfcore.analysis.foundations.heads import repeated_tokens
-from tfcore.analysis.inside.induction_heads import evaluate_heads
 from tfcore.loading.checkpoint_history import load_history
+from tfcore.measures.heads.induction_heads import evaluate_heads
+from tfcore.measures.heads.kinds import repeated_tokens
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
 

@@ -14,9 +14,9 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.one_text import begin_of
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.measures.one_text import begin_of
 
 opened = partial(visits.opened, "inside/stream/page.py")
 HE = "There was a little boy. One day, Sam said that"

@@ -6,13 +6,14 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from pages.model.architectures import tasks as jobs
+from pages.model.architectures.facts import FACTS
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import shipped
-from tfcore.analysis.model.translation import source_ids, translate, written
-from tfcore.analysis.one_text import one_text
+from tfcore.measures.one_text import one_text
+from tfcore.measures.translation import source_ids, translate, written
 
 opened = partial(visits.opened, "model/architectures/page.py")
 SENTENCE = "I know him very well."
@@ -66,9 +67,8 @@ def test_empty_boxes_ask_for_a_text():
         assert "There is no" in said(run(test))
 
 
-def test_every_shipped_kind_has_its_job():
-    jobs = opened().segmented_control(key="job").options
-    assert len(jobs) == len({"translate", "fill", "stories"} & set(shipped()))
+def test_the_model_of_every_task_ships():
+    assert set(FACTS.sections.names) <= set(shipped())
 
 
 def test_known_models_are_counted():

@@ -10,8 +10,8 @@ from tests.pages.figures import figures
 from tests.pages.visits import run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.model import modernising
-from tfcore.analysis.model.modernising import SWITCHES
 from tfcore.training import ladder
+from tfcore.training.modernisation import SWITCHES
 
 opened = partial(visits.opened, "model/modern/page.py")
 

@@ -7,10 +7,10 @@ import pytest
 from pages.ui.loading.presets import NAMES
 from tests.pages import visits
 from tests.pages.figures import figures
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.reference.folklore import model as folklore
 from tfcore.config import ModelConfig
+from tfcore.measures.flop_count import flops
+from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS, gpt2_small
 

@@ -7,7 +7,7 @@ from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
 from tfcore.analysis.model import costs
-from tfcore.analysis.quantities import gigabytes
+from tfcore.measures.quantities import gigabytes
 
 
 @pytest.mark.parametrize(("family", "routed"), [("gpt2", False), ("mixtral", True)])

@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
+from pages.facts import pages
 from pages.reference import views as _views
 from pages.reference.folklore.card import click
 from pages.ui import controls
 from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import figures
-from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore import load
 from tfcore.analysis.reference.folklore import CLAIMS
@@ -79,7 +79,7 @@ def test_buttons_filter_and_choose():
     assert "softmax(8" in said(test, "subheader")
 
 
-FILES = {url: file for file, *_, url in listed()}
+FILES = {key: page.file for key, page in pages().items()}
 VIEWS = sorted({claim.see for claim in CLAIMS.values() if _views.parts(claim.see)[0] in FILES})
 
 

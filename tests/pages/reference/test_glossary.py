@@ -1,21 +1,22 @@
 """The glossary page: filters in the address, links that hold, and terms that other pages link to."""
 
 import ast
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pages.facts import pages, views_of_terms
 from pages.reference import views as _views
 from tests.nightly import often
 from tests.pages import visits
-from tests.pages.test_router import listed
 from tests.pages.visits import press, run, said
 from tfcore.analysis.reference.glossary import terms
 
 opened = partial(visits.opened, "reference/glossary/page.py")
-FILES = {url: file for file, *_, url in listed()}
-VIEWS = sorted({term.see for term in terms().values()})
+FILES = {key: page.file for key, page in pages().items()}
+VIEWS = sorted(set(views_of_terms().values()))
 SET = [view for view in VIEWS if "?" in view]
 PAGES = Path(__file__).resolve().parents[3] / "pages"
 
@@ -23,7 +24,7 @@ PAGES = Path(__file__).resolve().parents[3] / "pages"
 def test_every_term_is_on_the_page_with_its_sentence():
     shown = "\n".join(element.value for element in opened().markdown)
     for term in terms().values():
-        assert f"({term.see})" in shown
+        assert f"({views_of_terms()[term.name]})" in shown
         assert term.formula in shown
 
 
@@ -48,8 +49,9 @@ def test_buttons_choose():
     assert test.subheader[0].value == "KV cache"
 
 
-def test_every_view_is_a_page():
-    assert {_views.parts(view)[0] for view in VIEWS} <= set(FILES)
+def test_every_term_is_shown_by_one_page():
+    assert sorted(term for page in pages().values() for term in page.facts.terms) == sorted(terms())
+    assert [view for view in VIEWS if not re.fullmatch(r"[a-z-]+(\?\w+=[\w+-]+(&\w+=[\w+-]+)*)?", view)] == []
 
 
 @pytest.mark.parametrize("view", often(SET, SET[::4]))

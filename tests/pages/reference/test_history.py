@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
+from pages.facts import pages
 from pages.reference import views as _views
 from pages.reference.history import sequences, timeline
 from pages.ui import controls, places
 from tests.pages import visits
 from tests.pages.figures import figures
-from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.analysis.reference.folklore import CLAIMS
@@ -105,7 +105,7 @@ def test_an_entry_about_sequences_leads_to_them_on_this_page():
 @pytest.mark.parametrize("view", sorted(SEEN | {one.see for one in SEQUENCES.values()} - {""}))
 def test_every_view_that_is_named_is_a_page(view):
     page, settings = _views.parts(view)
-    assert page in {url for *_, url in listed()}
+    assert page in set(pages())
     assert "=" not in page
     assert all(settings.values())
 

@@ -7,12 +7,12 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.ui import links
-from pages.ui.components import parts_map
-from pages.ui.server import previews
+from pages.ui.components import scene
 from tests.pages import visits
-from tests.pages.test_router import listed
 from tests.pages.visits import press, run, said
+from tfcore.views.model import parts as views
 
 ROUTER = Path(__file__).parents[3] / "pages" / "router.py"
 
@@ -59,16 +59,7 @@ def test_a_model_that_does_not_write_has_no_river():
 
 def test_it_leads_to_every_page():
     links_shown = [e.proto.page for e in opened().main if getattr(e, "type", "") == "page_link"]
-    assert set(links_shown) == {url for *_, url in listed() if url}
-
-
-def test_its_chapters_are_those_of_the_sidebar_in_the_same_order():
-    router, here = previews.literal("router.py", "PAGES"), previews.literal("start/home/page.py", "CHAPTERS")
-    assert {name: [file for file, *_ in pages] for name, pages in router.items()} == {
-        name: ["start/home/page.py"] * (name == "Start") + [file for file, _ in pages.values()]
-        for name, pages in here.items()
-    }
-    assert list(router) == list(here)
+    assert set(links_shown) == set(pages()) - {""}
 
 
 def test_a_link_takes_the_text_to_the_page_of_the_river():
@@ -128,10 +119,17 @@ def test_it_leads_back_to_where_one_was():
 
 
 def test_a_part_of_the_map_leads_to_its_page_and_heads_take_the_model_along(monkeypatch):
-    opening, gone = [], []
-    monkeypatch.setattr(parts_map, "parts_map", lambda *_, on_open, **__: opening.append(on_open))
+    told, gone = [], []
+    monkeypatch.setattr(scene, "_component", lambda **_: {"told": told[-1]})
     monkeypatch.setattr(links, "go", lambda file, parameters: gone.append((file, parameters)))
-    opened(model="stories-moe")
-    for url in ("heads", "feedforward"):
-        opening[-1](url)
-    assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("block/feedforward/page.py", {})]
+    parts = views.about(views.parts("stories-moe").result)
+    for one in (
+        ["part", parts.index("heads")],
+        ["part", parts.index("experts")],
+        ["part", 999],
+        ["part", True],
+        "part",
+    ):
+        told.append(one)
+        opened(model="stories-moe")
+    assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("experts/routing/page.py", {})]

@@ -9,10 +9,12 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run, said
 from tests.pages.waiting import SOON
-from tfcore.analysis.training.fine_tuning import FineTuneConfig, learned
-from tfcore.analysis.training.preference import PreferenceConfig, reward_gained, reward_hacking
+from tfcore.analysis.training.fine_tuning import learned
+from tfcore.analysis.training.preference import reward_gained, reward_hacking
 from tfcore.training.finetuning import kept_runs
+from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.preference import kept_preferences
+from tfcore.training.preference_runs import PreferenceConfig
 
 opened = partial(visits.opened, "training/finetuning/page.py")
 pytestmark = pytest.mark.usefixtures("patience")

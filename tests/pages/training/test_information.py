@@ -16,9 +16,8 @@ from pages.ui.loading import models
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.text_bits import TextBits
-from tfcore.analysis.training.text_loss import bits_per_byte
+from tfcore.measures.text_loss import TextBits, bits_per_byte
+from tfcore.measures.token_text import visible
 
 opened = partial(visits.opened, "training/information/page.py")
 

@@ -12,9 +12,9 @@ from tests import small_ladder
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.training import scaling_laws
 from tfcore.analysis.training.compute_budget import optimum
-from tfcore.analysis.training.scaling_laws import LAWS
+from tfcore.measures import scaling_laws
+from tfcore.measures.scaling_laws import LAWS
 from tfcore.training import ladder
 
 opened = partial(visits.opened, "training/scaling/page.py")

@@ -13,9 +13,10 @@ def app():
     import streamlit as st
 
     from pages.ui import controls, fragments, notices, page
+    from tests.pages.ui.plain_facts import FACTS
 
     with notices.whole_run():
-        page.begin("Title", "Claim.")
+        page.begin(FACTS)
         big = controls.toggle("Big", "big")
         values = {
             "big": big,
@@ -262,8 +263,9 @@ def renaming():
     import streamlit as st
 
     from pages.ui import controls, notices, page
+    from tests.pages.ui.plain_facts import FACTS
 
-    page.begin("Title", "Claim.")
+    page.begin(FACTS)
     n = controls.slider("N", "n", 1, 9, 1)
     st.session_state["which"] = controls.select("Which", "item", [0, 1, 2], 0, {i: f"{i} of {n}" for i in range(3)})
     st.session_state["corrected"] = len(notices.sentences())
@@ -317,6 +319,7 @@ def of_all_kinds():
 
     from pages.ui import controls, links, notices, page
     from pages.ui.components import dragging
+    from tests.pages.ui.plain_facts import FACTS
 
     place, kind = st.session_state["at"]
     links.arrive(place)
@@ -330,7 +333,7 @@ def of_all_kinds():
         "dragged": lambda: dragging.read("x", "0_0", lambda said: (str(said), said in ("0_0", "1_1")), str),
     }
     with notices.whole_run():
-        page.begin("Title", "Claim.")
+        page.begin(FACTS)
         if "put" in st.session_state:
             controls.set_values(x=st.session_state.pop("put"))
         st.session_state["got"] = draw[kind]()

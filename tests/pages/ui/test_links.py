@@ -45,8 +45,9 @@ def app():
     import streamlit as st
 
     from pages.ui import controls, notices, page
+    from tests.pages.ui.plain_facts import FACTS
 
-    page.begin("Title", "Claim.")
+    page.begin(FACTS)
     st.session_state["got"] = controls.text_area("Text", "text", "default", 20_000)
     controls.text_area("Other", "other", "", 20_000)
     st.session_state["said"] = notices.sentences()

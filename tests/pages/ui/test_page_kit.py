@@ -9,8 +9,9 @@ from pages.ui import cache
 
 def app():
     from pages.ui import controls, page, text
+    from tests.pages.ui.plain_facts import FACTS
 
-    page.begin("What is it?", "It is this.")
+    page.begin(FACTS)
     controls.slider("Head", "head", 0, 7, 0)
     page.try_this({"three": {"head": 3}, "$x$ :red[y]": {"head": 4}})
     page.what_to_see("A stripe.")
@@ -35,7 +36,7 @@ def test_a_page_has_its_rhythm():
     assert "no Python source" in test.code[1].value
     assert [one.label for one in test.expander] == ["Answer", "How it is computed"]
     assert [one.label for one in test.tabs] == ["Formula", "Code", "Papers"]
-    assert "tfcore.analysis.token_text.visible" in test.caption[-2].value
+    assert "tfcore.measures.token_text.visible" in test.caption[-2].value
 
 
 def test_try_this_sets_the_control():

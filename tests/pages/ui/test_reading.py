@@ -4,8 +4,7 @@ import pytest
 
 from pages.ui import cache, links, text
 from tests.pages.visits import opened, run, said
-from tfcore.analysis import one_text
-from tfcore.analysis.foundations import text_pieces
+from tfcore.measures import one_text, token_pieces
 from tfcore.tokenizers.tokenizer import MARK, SEPARATOR
 from tfcore.tokenizers.typed import marked
 
@@ -58,7 +57,7 @@ def test_the_panel_of_tokens_has_it_too():
         opened("foundations/tokens/page.py", **address, **more).markdown for more in ({}, {"text_special": "true"})
     ]
     plain, special = (
-        len(text_pieces.cut_text(one, cache.model("stories")[1]).ids) for one in (TYPED, marked(TYPED, [SEPARATOR]))
+        len(token_pieces.cut_text(one, cache.model("stories")[1]).ids) for one in (TYPED, marked(TYPED, [SEPARATOR]))
     )
     for found, tokens in zip(sizes, (plain, special), strict=True):
         assert any(one.value.startswith(f"**{tokens} tokens with their ids") for one in found)

@@ -8,15 +8,14 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.facts import pages
 from pages.ui import cache, tour
-from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
-from tfcore.analysis.foundations.attention_maps import attention_maps, strongest_key
+from tfcore.analysis.foundations.attention_maps import strongest_key
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.model import Transformer
-
-FILES = {url: file for file, _, _, url in listed()}
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +45,14 @@ def test_the_front_page_begins_it():
 
 def test_it_begins_and_ends_at_the_river_and_every_stop_asks_for_one_action():
     assert len(tour.STOPS) == 7
-    assert tour.STOPS[0].page == tour.STOPS[-1].page == "flow"
+    assert [stop.says.number for stop in tour.STOPS] == [*range(1, 8)]
+    assert tour.STOPS[0].page == tour.STOPS[-1].page == pages()["flow"]
     for one, after in zip(tour.STOPS, tour.STOPS[1:], strict=False):
         assert one.page != after.page
     for stop in tour.STOPS:
-        assert stop.page in FILES
-        assert stop.words.endswith(".")
-        assert stop.action.count(".") == 1
-        assert "text" not in stop.view  # it is the visitor's
+        assert stop.says.words.endswith(".")
+        assert stop.says.action.count(".") == 1
+        assert "text" not in stop.says.view  # it is the visitor's
 
 
 def test_a_stop_sets_its_view_and_leads_back_and_on():
@@ -118,13 +117,13 @@ def attended(view) -> tuple[list[str], int, int, float]:
 
 def view(number: int) -> tuple[Transformer, list[int]]:
     """The model of a stop, and the tour's text as it reads it."""
-    model, tokenizer = cache.model(tour.STOPS[number - 1].view["model"])
+    model, tokenizer = cache.model(tour.STOPS[number - 1].says.view["model"])
     return model, tokenizer.encode(tour.TEXT)
 
 
 def test_rows_of_the_head_of_the_tour_sum_to_1_and_nothing_later_is_read():
     model, ids = view(3)
-    stop = tour.STOPS[2]
+    stop = tour.STOPS[2].says
     pattern = attention_maps(model, ids).patterns[int(stop.view["layer"]), int(stop.view["head"])]
     np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
     assert not np.triu(pattern, 1).any()

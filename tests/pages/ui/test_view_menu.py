@@ -14,10 +14,11 @@ def app():
 
     from pages.ui import controls, links, notices, page
     from pages.ui.server import view_menu
+    from tests.pages.ui.plain_facts import FACTS
 
     links.arrive("heads")
     with notices.whole_run():
-        page.begin("Title", "Claim.")
+        page.begin(FACTS)
         page.try_this({"it": {"text": "It sat.", "head": 3}})
         st.session_state["got"] = [
             controls.slider("Head", "head", 0, 11, 2),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcore import presets
-from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
-from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
+from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_shape, shared
+from tfcore.measures.parameter_count import built_parameters, kv_head_parameters, parameters
 from tfcore.views.inference.kv_cache.measure.serving import (
     ENDLESS,
     Budget,

@@ -12,13 +12,13 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.positions import rope_angles, rotation
 

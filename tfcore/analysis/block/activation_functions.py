@@ -11,9 +11,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
 from tfcore.config import Activation
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}

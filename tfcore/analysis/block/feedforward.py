@@ -8,9 +8,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.config import GATED, Activation, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.measures.parameter_count import parameters
 from tfcore.presets import PRESETS
 
 GATE_NAMES: dict[Activation, str] = {"swiglu": "SwiGLU", "geglu": "GEGLU", "reglu": "ReGLU"}
@@ -38,7 +38,7 @@ class LayerCost:
         activation: its activation function.
         d_ff: hidden width.
         matrices: 2, or 3 when gated; each of d_model * d_ff weights.
-        count: parameters, from tfcore.analysis.model.parameter_count.
+        count: parameters, from tfcore.measures.parameter_count.
     """
 
     activation: Activation

@@ -22,10 +22,10 @@ from tfcore.analysis.block.neurons import (
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.flow_shares import stream_direction
 from tfcore.analysis.inside.shared_layers import PlainRun, run_above
-from tfcore.analysis.one_text import first_tokens, one_text
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.text_loss import has_ended
 from tfcore.config import ModelConfig
+from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.text_loss import has_ended
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,12 +10,13 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import frozen_norm, unembedding
-from tfcore.analysis.one_text import one_text, piece_of
-from tfcore.analysis.token_text import visible
+from tfcore.analysis.inside.logit_attribution import frozen_norm
 from tfcore.inspection.edits import Edit
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.neuron_scan import Snippet, load_neuron_scan, neuron_activations, snippets
+from tfcore.measures.one_text import one_text, piece_of
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -40,42 +41,6 @@ def logits_of(model: Transformer, written: Float[Tensor, "*batch d_model"]) -> F
     """What vectors in the stream add to each token's logit, but for the number that the final norm divides by."""
     own = frozen_norm(model.decoder.ln_final, written, torch.ones(1).to(model.device))
     return own.to(model.dtype) @ unembedding(model).mT * model.config.logit_scale
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """A text in which a neuron has one of its largest activations.
-
-    Args:
-        ids: its tokens.
-        peak: where the neuron is most active.
-        values: the neuron's activation at every token, computed now.
-        stored: the activation at the peak as the scan found it.
-    """
-
-    ids: tuple[int, ...]
-    peak: int
-    values: Float[ndarray, " seq"]
-    stored: float
-
-    @property
-    def largest(self) -> str:
-        """The activation at the peak, in words."""
-        return activation_words(self.values)[self.peak]
-
-
-def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side: int) -> list[Snippet]:
-    """The texts the scan kept for a neuron, the strongest first, each read again by the model."""
-    rows = [scan.ids(int(window)) for window in scan.window[layer, neuron, side]]
-    longest = max(len(ids) for ids in rows)
-    # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
-    batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
-    values = neuron_activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
-    place = scan.position[layer, neuron, side], scan.value[layer, neuron, side]
-    return [
-        Snippet(tuple(ids), int(peak), own[: len(ids)], float(stored))
-        for ids, own, peak, stored in zip(rows, values, *place, strict=True)
-    ]
 
 
 def strongest_texts(model: Transformer, scan_of: str, layer: int, neuron: int, side: int) -> list[Snippet]:
@@ -169,11 +134,6 @@ def most_active(
     return [
         ActiveNeuron(int(i), int(j), int(side), float(shares[i, j, side]), float(values[i, j])) for i, j, side in places
     ]
-
-
-def activation_words(values: Float[ndarray, " seq"]) -> list[str]:
-    """As in "activation 2.31", for each token."""
-    return [f"activation {value:.2f}" for value in values]
 
 
 @dataclass(frozen=True, slots=True)

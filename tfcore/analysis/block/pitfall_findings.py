@@ -6,10 +6,10 @@ from functools import cache
 
 import torch
 
-from tfcore.analysis.block import pitfall_tasks as tasks
 from tfcore.analysis.block import pitfalls
 from tfcore.analysis.block.pitfalls import Look, Pitfall, PitfallConfig
 from tfcore.analysis.finding import Finding
+from tfcore.training import pitfall_tasks as tasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.analysis.block import pitfall_tasks as tasks
-from tfcore.analysis.statistics import ratio
 from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
@@ -19,8 +17,10 @@ from tfcore.generation.generate import generate
 from tfcore.initialise import initialise
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.masks import bidirectional
+from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.norms import NoNorm, Norm
+from tfcore.training import pitfall_tasks as tasks
 
 Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
 KINDS: tuple[Pitfall, ...] = get_args(Pitfall)

@@ -13,15 +13,15 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.block.pitfall_tasks import LETTERS, SENTENCE, SLOTS, Batch, encode, text_batch
-from tfcore.analysis.training.entropy import entropy
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures.information import entropy
 from tfcore.model import Output, Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import importance_loss
+from tfcore.training.pitfall_tasks import LETTERS, SENTENCE, SLOTS, Batch, encode, text_batch
 
 Remedy = Literal["none", "loss", "capacity", "noise", "experts", "bias"]
 Where = Literal["sinusoidal", "rope"]

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.model.parameter_count import ParameterCount, feed_forward_weights, parameters
-from tfcore.analysis.quantities import power, whole
 from tfcore.config import ModelConfig
+from tfcore.measures.flop_count import flops
+from tfcore.measures.parameter_count import ParameterCount, feed_forward_weights, parameters
+from tfcore.measures.quantities import power, whole
 from tfcore.part_configs import ExpertsConfig
 
 SEQ = 1_024  # tokens of the text over which operations are counted, or the context where that is shorter

@@ -7,7 +7,7 @@ import numpy as np
 
 from tfcore.analysis.experts.text_routing import RoutedText, TextRouting, agreement
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 
 @dataclass(frozen=True, slots=True)

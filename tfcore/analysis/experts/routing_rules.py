@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting, route
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 

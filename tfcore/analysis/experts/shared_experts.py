@@ -8,10 +8,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.interventions import next_losses, run_each
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
+from tfcore.analysis.inside.interventions import run_each
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import next_losses
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 SHARED = "blocks.*.mlp.shared_out"

@@ -1,6 +1,6 @@
 """Which experts take each token of a text, with what weight, as a model was trained or with its router changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.interventions import next_losses
-from tfcore.analysis.one_text import FirstTokens, one_text
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import blank
+from tfcore.measures.one_text import FirstTokens, one_text
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.part_configs import Routing
 from tfcore.routing import expert_capacity
@@ -226,39 +226,3 @@ class RoutedText(NamedTuple):
 
     read: FirstTokens
     routing: TextRouting
-
-
-@dataclass(frozen=True, slots=True)
-class ExpertLoad:
-    """Loads of all experts, counted over texts.
-
-    Args:
-        tokens: share of the tokens that go to the expert; a layer sums to top_k.
-        choices: share of all choices that fall on the expert; a layer sums to 1.
-    """
-
-    tokens: Float[ndarray, "layer expert"]
-
-    @property
-    def choices(self) -> Float[ndarray, "layer expert"]:
-        return self.tokens / self.tokens.sum(1, keepdims=True)
-
-
-@torch.no_grad()
-def load_over_texts(model: Transformer, texts: Iterable[Sequence[int]]) -> ExpertLoad:
-    """Count over texts, each at most as long as the model's context, which experts their tokens are sent to.
-
-    Raises:
-        ValueError: the model has no experts.
-    """
-    config = model.config
-    if config.experts is None:
-        raise ValueError("this model has no experts to count; take one with config.experts")
-    names = [f"blocks.{i}.mlp.router.indices" for i in config.routed_layers]
-    counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
-    for ids in texts:
-        found = model(one_text(model, ids), capture=names).activations
-        for layer, name in enumerate(names):
-            counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
-        tokens += len(ids)
-    return ExpertLoad((counts / tokens).numpy())

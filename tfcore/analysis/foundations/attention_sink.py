@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.heads import HeadScores, score_cross, score_heads
-from tfcore.analysis.token_text import shorten, visible
+from tfcore.measures.heads.kinds import HeadScores, score_cross, score_heads
+from tfcore.measures.token_text import shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 LETTERS = 12  # of a token in a sentence

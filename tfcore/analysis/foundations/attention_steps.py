@@ -13,10 +13,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.largest import first_largest
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.measures.largest import first_largest
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 Vectors = Sequence[Sequence[float]]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 Pair = tuple[bytes, bytes]

@@ -12,8 +12,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
 from tfcore.checks import check_place
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -13,23 +13,13 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.foundations.attention_maps import read_attention
-from tfcore.analysis.foundations.heads import HeadScores, Place, induction_scores, mean_scores
-from tfcore.analysis.foundations.part_texts import Part
-from tfcore.analysis.largest import first_largest
+from tfcore.measures.heads.kinds import TEXTS, HeadScores, Place, induction_scores, mean_scores
+from tfcore.measures.heads.part_texts import Part
+from tfcore.measures.largest import first_largest
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.tokenizers.vocabulary import is_read
 
-TEXTS = (  # a story, a program, a talk, a fact: written for this
-    "The old lighthouse stood on a cliff above the sea. Every evening the keeper climbed the stairs, lit the lamp, and "
-    "wrote the weather in a book.",
-    "def mean(values):\n    total = 0\n    for value in values:\n        total += value\n"
-    "    return total / len(values)\n",
-    '"Where is the key?" asked Anna. "I gave the key to Peter," said Tom. '
-    "Anna went to Peter and asked him for the key.",
-    "Water boils at 100 degrees Celsius at sea level, but at higher altitudes the boiling point is lower because the "
-    "air pressure is lower.",
-)
 TOKENS = 64  # of each text; more change few kinds and take longer
 LEAST = 8  # tokens of a text that says something about heads
 

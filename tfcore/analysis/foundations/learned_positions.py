@@ -13,8 +13,8 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.embedding_table import principal_components
-from tfcore.analysis.statistics import colour_end
 from tfcore.config import ModelConfig
+from tfcore.measures.statistics import colour_end
 from tfcore.model import Transformer
 
 Task = Literal["nearby", "previous"]

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from tfcore.analysis.block.pitfalls import Look
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig, build
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 

@@ -12,11 +12,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig, Positions
 from tfcore.inspection.edits import Edit
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate, sinusoidal
 

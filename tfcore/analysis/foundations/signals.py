@@ -15,7 +15,7 @@ from numpy import ndarray
 from PIL import Image, ImageOps
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import shorten
+from tfcore.measures.token_text import shorten
 
 PICTURE_MEGABYTES = 8  # of a file
 PICTURE_PIXELS = 25_000_000  # 100 MB once unpacked with transparency

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
 from tfcore.analysis.foundations.signals import RATE
-from tfcore.analysis.model.flop_count import LengthCost
-from tfcore.analysis.quantities import si
+from tfcore.measures.flop_count import LengthCost
+from tfcore.measures.quantities import si
 
 
 def text(characters: int, per_token: float) -> int:

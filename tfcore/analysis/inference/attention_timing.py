@@ -13,12 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import counted, prefixed
 from tfcore.attention import attention_scores, attention_weights, weighted_values
 from tfcore.checks import check_whole
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
+from tfcore.measures.precision import stored_bytes
+from tfcore.measures.quantities import prefixed
+from tfcore.measures.timing import milliseconds, on_cpu
 
 try:  # torch's own record of every allocation of this thread; not a public name, so it may go
     from torch._C._profiler import _ExperimentalConfig
@@ -90,12 +91,6 @@ def where() -> str:
     if place.type == "cuda":
         return f"{torch.cuda.get_device_name(place)}, torch {torch.__version__}, float32"
     return on_cpu() if place.type == "cpu" else f"{place.type}, torch {torch.__version__}, float32"
-
-
-def on_cpu() -> str:
-    """What is measured on the CPU, whatever else there is, runs on, in words."""
-    threads = torch.get_num_threads()
-    return f"{counted(threads, 'CPU thread')}, torch {torch.__version__}, float32"
 
 
 def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:
@@ -224,12 +219,6 @@ class FusedSpeed(Finding):
             f"At {self.n:,} tokens fused attention is {speed}{memory}: {milliseconds(self.plain)} and "
             f"{milliseconds(self.fused)}; the results differ by {self.difference:.0e} at most."
         )
-
-
-def milliseconds(seconds: float) -> str:
-    """A time in milliseconds, with three digits that count."""
-    time = 1e3 * seconds
-    return f"{time:,.0f} ms" if time >= 999.5 else f"{time:.3g} ms"
 
 
 def fused_speed(points: Sequence[Timed]) -> FusedSpeed:

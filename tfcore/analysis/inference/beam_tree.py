@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.decoding import LEAST, last_tokens, read_again
-from tfcore.analysis.one_text import piece_of
 from tfcore.generation.beam import Beam, BeamStep, beam_steps
 from tfcore.generation.generate import generate
+from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -13,12 +13,12 @@ import torch
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.decoding import Written, mean_log_probability, written_token
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.training.text_loss import surprisal
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.quantities import counted
+from tfcore.measures.text_loss import surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.chat import ChatError, ChatToken, Message, conversation
 from tfcore.tokenizers.chat import Role as Role

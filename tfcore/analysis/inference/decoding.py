@@ -13,10 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
 from tfcore.generation.beam import beam_steps
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

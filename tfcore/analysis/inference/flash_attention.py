@@ -22,8 +22,8 @@ from tfcore.analysis.inference.online_softmax import (
     result,
     row_step,
 )
-from tfcore.analysis.quantities import compact
 from tfcore.checks import check_place
+from tfcore.measures.quantities import compact
 
 Order = Literal["queries", "keys"]
 

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.masks import leak_test
-from tfcore.analysis.model.flop_count import LengthCost
-from tfcore.analysis.quantities import counted, prefixed
 from tfcore.config import ModelConfig
 from tfcore.masks import Kind, MaskConfig, build
+from tfcore.measures.flop_count import LengthCost
+from tfcore.measures.quantities import counted, prefixed
 from tfcore.model import Transformer
 
 GPU = 80.0 * 2**30  # bytes of a GPU that is sold as 80 GB

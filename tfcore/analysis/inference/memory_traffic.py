@@ -8,7 +8,7 @@ import numpy as np
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.flash_attention import FlashRun, Order, Tiling
-from tfcore.analysis.quantities import prefixed
+from tfcore.measures.quantities import prefixed
 
 LEADING: dict[Order, float] = {"keys": 12.0, "queries": 8.0}  # times n^2 d^2 / M: see `theorem`
 

@@ -11,10 +11,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.entropy import weighted_logs
 from tfcore.generation.generate import Reader, Step, one_step, stream
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.information import weighted_logs
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

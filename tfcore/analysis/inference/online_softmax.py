@@ -18,9 +18,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import compact
 from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantities import compact
 from tfcore.model import Transformer
 
 ENOUGH = 1e-5  # some ten roundings of float32 (1.2e-7) at values of a few units; how many depends on the processor

@@ -13,11 +13,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.statistics import ratio
-from tfcore.analysis.token_text import visible
 from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import Checked, outcome, speculate, speculative
+from tfcore.measures.statistics import ratio
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 State = Literal["accepted", "rejected", "discarded"]

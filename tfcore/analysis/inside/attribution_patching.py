@@ -15,10 +15,10 @@ from tfcore.analysis.inside.interventions import Action, Part, ablated, part_tit
 from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.patching import Kind, Pair, patched_names
 from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.statistics import correlation
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.statistics import correlation
+from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
 
 

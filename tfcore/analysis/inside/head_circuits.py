@@ -28,10 +28,10 @@ from tfcore.analysis.inside.head_edges import (
 )
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_at_once
-from tfcore.analysis.one_text import first_tokens, one_text
-from tfcore.analysis.statistics import correlation
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.statistics import correlation
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

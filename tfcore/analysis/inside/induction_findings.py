@@ -7,8 +7,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.heads import targets
-from tfcore.analysis.inside.induction_heads import STRONG, Copying, HeadKinds, HeadTests, Place, listed, ranked
+from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, HeadTests, Place, listed, ranked
+from tfcore.measures.heads.kinds import targets
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this

@@ -22,9 +22,9 @@ from tfcore.analysis.inside.flow_shares import (
     record,
 )
 from tfcore.analysis.inside.passages import Passage, attention_layers, read_passage
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling, draw
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -14,10 +14,10 @@ from torch import Tensor
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import BATCH, rows_at_once
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.statistics import rank_correlation
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.statistics import rank_correlation
+from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
 
 Occlusion = Literal["left out", "replaced"]

@@ -12,18 +12,18 @@ from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import next_losses
+from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -52,12 +52,6 @@ def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*ba
     """KL(p || q) = sum of p log2(p / q), in bits, of log-probabilities (natural logarithms)."""
     terms = before.exp() * (before - after)
     return terms.nan_to_num().sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
-
-
-def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> Float[Tensor, "row next"]:
-    """Cross-entropy of each next token of a text, in nats."""
-    targets = torch.tensor(list(ids[1:]), dtype=torch.int64, device=logits.device)
-    return F.cross_entropy(logits[:, :-1].mT, targets.expand(len(logits), -1), reduction="none")
 
 
 @torch.no_grad()

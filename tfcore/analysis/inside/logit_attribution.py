@@ -16,12 +16,13 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.linear import linear
+from tfcore.measures.lenses import check_model, unembedding
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Output, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -60,11 +61,6 @@ class Contributions:
     def total(self) -> float:
         """The sum of all parts."""
         return float(self.heads.sum() + self.feedforward.sum()) + self.embedding + self.position + self.biases
-
-
-def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
-    """One row a token: the direction along which its logit is read."""
-    return model.embed.weight if model.config.tie_embeddings else model.unembed.weight
 
 
 def logit_direction(
@@ -214,20 +210,6 @@ def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> f
     if against == "nothing":
         return float(logits[token])
     return float(logits[token] - (logits.mean() if against == "mean" else logits[against]))
-
-
-def check_model(model: Transformer) -> None:
-    """Check that a model's final state is the norm of a plain sum.
-
-    Raises:
-        ValueError: it is not; the message names what the model is.
-    """
-    config = model.config
-    if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
-        raise ValueError(
-            f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
-            f"norm_placement={config.norm_placement!r}, head={config.head!r}"
-        )
 
 
 # ---- findings ----

@@ -11,13 +11,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import check_model, unembedding
-from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.token_text import label, visible
 from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.linear import linear
+from tfcore.measures.lenses import check_model, lens_logits, stage_names, stage_states, stages
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantities import counted
+from tfcore.measures.token_text import label, visible
 from tfcore.model import Transformer
 
 KEPT = 5  # top predictions kept at each stage and position
@@ -67,20 +65,6 @@ class TokenPath:
     rank: Int[ndarray, "stage token"]
 
 
-def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
-    """LogitLens(x) = FinalNorm(x) W_U: any state of the stream, read as if it were the final one.
-
-    The norm is computed anew for each state, as the model would do if it stopped there. (TransformerLens can instead
-    divide by the scale of the true final state: other probabilities, and with the bias of a LayerNorm, whose share in
-    the logits then differs, another order of the tokens too.)
-
-    Source: section 2 of arXiv:2303.08112, which also says where it misleads: early layers may write in other
-    directions than the ones the unembedding reads.
-    """
-    norm = model.decoder.ln_final
-    return linear(norm(x), unembedding(model)) * model.config.logit_scale
-
-
 @torch.no_grad()
 def logit_lens(
     model: Transformer, ids: Sequence[int], chosen: Sequence[str] | None = None, tuned: TunedLens | None = None
@@ -109,18 +93,6 @@ def logit_lens(
         rows.append((top.indices, top.values, next_probability, next_rank))
     best, values, next_values, ranks = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
     return Lens(names, best, values, next_values, ranks, tuned is not None)
-
-
-@torch.no_grad()
-def stage_states(
-    model: Transformer, ids: Sequence[int], tuned: TunedLens | None = None
-) -> Float[Tensor, "stage seq d_model"]:
-    """The stream after every stage and at every position of a text, translated where a tuned lens is given; errors as
-    of logit_lens."""
-    check_model(model)
-    names = stages(model.config)
-    states = model.activations(one_text(model, ids), names)
-    return torch.cat([states[name] if tuned is None else tuned(name, states[name]) for name in names])
 
 
 def follow_tokens(

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
-from tfcore.analysis.model.masked_tokens import mask_of, with_blanks
-from tfcore.analysis.model.translation import end_id, source_ids, written
-from tfcore.analysis.one_text import first_tokens, one_text, piece_of
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.measures.masked_tokens import mask_of, with_blanks
+from tfcore.measures.one_text import first_tokens, one_text, piece_of
+from tfcore.measures.translation import end_id, source_ids, written
 from tfcore.model import Output, Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.residual_stream import part_name, stages
+from tfcore.analysis.inside.residual_stream import part_name
 from tfcore.analysis.inside.shared_layers import (
     BATCH,
     TOGETHER,
@@ -23,11 +23,12 @@ from tfcore.analysis.inside.shared_layers import (
     rows_compete,
     run_joined,
 )
-from tfcore.analysis.one_text import begin_of, first_tokens, next_logits, one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.lenses import stages
+from tfcore.measures.one_text import begin_of, first_tokens, next_logits, one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -12,7 +12,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Part, part_title, parts_of
 from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS
-from tfcore.analysis.statistics import t_quantile
+from tfcore.measures.statistics import t_quantile
 from tfcore.model import Transformer
 
 LEVEL = 0.95  # of the intervals

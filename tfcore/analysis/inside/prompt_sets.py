@@ -21,8 +21,8 @@ from tfcore.analysis.inside.interventions import Part, edits_for, parts_of
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_compete
-from tfcore.analysis.one_text import encoded
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import encoded
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

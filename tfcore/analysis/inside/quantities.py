@@ -12,10 +12,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import first_tokens, next_logits, one_text
-from tfcore.analysis.statistics import colour_end
-from tfcore.analysis.token_text import visible
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.one_text import first_tokens, next_logits, one_text
+from tfcore.measures.statistics import colour_end
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -12,43 +12,20 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.interventions import next_losses
 from tfcore.analysis.inside.quantities import logits_of
 from tfcore.analysis.inside.shared_layers import plain_run, runs_by_layer
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.lenses import stage_names, stages
+from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import next_losses
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 Measure = Literal["norm", "cosine"]
 AXES: dict[Measure, str] = {"norm": "norm of the stream", "cosine": "cosine to the final state"}
 NAMED = 12  # parts that a sentence names
-
-
-def stages(config: ModelConfig) -> tuple[str, ...]:
-    """Names of the stream's states in the order of computation: before the first block, and after each sublayer."""
-    ends = (".resid_mid", ".resid_post")
-    return ("blocks.0.resid_pre", *(name for name in known_names(config) if name.endswith(ends)))
-
-
-def stage_names(names: Sequence[str], short: bool = True) -> list[str]:
-    """blocks.0.resid_pre -> "embed"; blocks.2.resid_mid -> "attn 2"; the resid_post after it -> "FF 2".
-
-    Where a model has one state a block, each is named after its block. Not short: "embedding", "attention 2",
-    "feed-forward 2".
-    """
-    halves = any(name.endswith("resid_mid") for name in names)
-    found = []
-    kind = ("attn", "FF") if short else ("attention", "feed-forward")
-    for name in names:
-        if name.endswith("resid_pre"):
-            found.append("embed" if short else "embedding")
-            continue
-        layer = layer_of(name)
-        found.append(f"{kind[name.endswith('resid_post')]} {layer}" if halves else f"block {layer}")
-    return found
 
 
 def part_name(name: str, short: bool = False) -> str:

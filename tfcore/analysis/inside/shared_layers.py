@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.one_text import one_text
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
 from tfcore.model import NO_LOGITS, Transformer
 
 BATCH = 32  # sets of edits that share a pass

@@ -1,76 +1,18 @@
 """The tuned lens beside the logit lens: how near each comes to the model's own prediction, stage by stage."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from numpy import ndarray
-from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_lens import EMBEDDED, lens_logits, stage_states
-from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.token_text import visible
-from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.model import Transformer
+from tfcore.analysis.inside.logit_lens import EMBEDDED
+from tfcore.measures.lenses import LensComparison, stage_names
+from tfcore.measures.quantities import counted
+from tfcore.measures.token_text import visible
 
 LISTED = 9  # stages up to which a sentence gives the divergence after each
-
-
-def tuned_lens_logits(
-    model: Transformer, lens: TunedLens, stage: str, x: Float[Tensor, "*batch d_model"]
-) -> Float[Tensor, "*batch vocab"]:
-    """TunedLens(x) = LogitLens(A x + b), with the translator of the stage (arXiv:2303.08112, section 3)."""
-    return lens_logits(model, lens(stage, x))
-
-
-def divergence(final: Float[Tensor, "*batch vocab"], read: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
-    """KL(final || read) = sum_v p_final(v) (ln p_final(v) - ln p_read(v)), in nats, of two sets of logits: 0 where both
-    predict the same."""
-    log_final, log_read = final.float().log_softmax(-1), read.float().log_softmax(-1)
-    return F.kl_div(log_read, log_final, log_target=True, reduction="none").sum(-1)
-
-
-@dataclass(frozen=True, slots=True)
-class LensComparison:
-    """Both lenses at every stage and position of a text.
-
-    Args:
-        stages: names of the stream's states.
-        logit, tuned: KL divergence of the model's prediction from what each lens reads, nats.
-        logit_best, tuned_best: ids of the top predictions.
-    """
-
-    stages: tuple[str, ...]
-    logit: Float[ndarray, "stage seq"]
-    tuned: Float[ndarray, "stage seq"]
-    logit_best: Int[ndarray, "stage seq"]
-    tuned_best: Int[ndarray, "stage seq"]
-
-
-@torch.no_grad()
-def compare_lenses(model: Transformer, lens: TunedLens, ids: Sequence[int]) -> LensComparison:
-    """Read every state of a text by both lenses; errors as of logit_lens."""
-    names, states = stages(model.config), stage_states(model, ids)
-    final = lens_logits(model, states[-1])
-    rows = []
-    for name, x in zip(names, states, strict=True):  # one by one: all logits at once would be stage * seq * vocab
-        plain, tuned = lens_logits(model, x), tuned_lens_logits(model, lens, name, x)
-        rows.append((divergence(final, plain), divergence(final, tuned), plain.argmax(1), tuned.argmax(1)))
-    return LensComparison(names, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
-
-
-def mean_divergences(
-    model: Transformer, lens: TunedLens, texts: Iterable[Sequence[int]]
-) -> tuple[int, Float[ndarray, " stage"], Float[ndarray, " stage"]]:
-    """(tokens, by the logit lens, by the tuned lens): the mean KL divergence at each stage over all tokens of texts."""
-    found = [compare_lenses(model, lens, ids) for ids in texts]
-    logit, tuned = (np.concatenate([getattr(one, kind) for one in found], axis=1) for kind in ("logit", "tuned"))
-    return logit.shape[1], logit.mean(1), tuned.mean(1)
 
 
 # ---- findings ----

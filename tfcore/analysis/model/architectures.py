@@ -9,14 +9,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.masked_tokens import guesses, mask_id, with_blanks
-from tfcore.analysis.model.translation import Writing, source_ids, writing, written
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.text_loss import Likeliest, next_tokens, top
 from tfcore.config import Architecture
 from tfcore.generation.generate import generate
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.masked_tokens import guesses, mask_id, with_blanks
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.text_loss import Likeliest, next_tokens, top
+from tfcore.measures.token_text import visible
+from tfcore.measures.translation import Writing, source_ids, writing, written
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 

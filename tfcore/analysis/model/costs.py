@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
-from tfcore.analysis.model.flop_count import FlopCount, flops
-from tfcore.analysis.model.memory_use import MemoryUse, Optimizer, memory
-from tfcore.analysis.model.parameter_count import ParameterCount, parameters, rule_of_thumb
-from tfcore.analysis.precision import Dtype, Precision, stored_bytes
-from tfcore.analysis.quantities import amount, gigabytes
 from tfcore.config import ModelConfig
 from tfcore.device import device
 from tfcore.loading.weights import free_memory
+from tfcore.measures.flop_count import FlopCount, flops
+from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.memory_use import MemoryUse, Optimizer, memory
+from tfcore.measures.parameter_count import ParameterCount, parameters, rule_of_thumb
+from tfcore.measures.precision import Dtype, Precision, stored_bytes
+from tfcore.measures.quantities import amount, gigabytes
 
 
 @dataclass(frozen=True, slots=True)

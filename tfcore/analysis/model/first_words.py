@@ -9,11 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.one_text import next_logits, one_text, shortened
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
+from tfcore.measures.masked_tokens import mask_of
+from tfcore.measures.one_text import next_logits, one_text, shortened
+from tfcore.measures.text_loss import likeliest
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 

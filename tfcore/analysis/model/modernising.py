@@ -9,27 +9,16 @@ from typing import Any
 import torch
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import cache_shape
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import blank
+from tfcore.measures.kv_bytes import cache_shape
+from tfcore.measures.parameter_count import parameters
+from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
-from tfcore.presets import PRESETS, transformer_base
+from tfcore.presets import PRESETS
+from tfcore.training.modernisation import SWITCHES, first_of
 
-# What is switched, in this order; each keeps what the ones before it did.
-SWITCHES: dict[str, dict[str, Any]] = {
-    "block of 2017": {},
-    "pre-norm": {"norm_placement": "pre"},
-    "RMSNorm": {"norm": "rmsnorm"},
-    "RoPE": {"positions": "rope", "scale_embeddings": False},
-    "GQA": {"n_kv_heads": 2},
-    "SwiGLU": {"activation": "swiglu"},
-    "no biases": {"bias": False},
-    "tied": {"tie_embeddings": True},
-    "QK-norm": {"qk_norm": True},
-}
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
 READ = 128  # tokens read at once
 WRITTEN = 16  # tokens written one by one
@@ -285,21 +274,6 @@ def read_trained(rows: Sequence[Mapping[str, Any]]) -> Trained | None:
         return None
     (size,) = {tuple(int(row[name]) for name in ("d_model", "n_layers", "tokens")) for row in rows}
     return Trained(losses, *size)
-
-
-def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq_len: int) -> ModelConfig:
-    """The decoder of 2017 in this size (arXiv:1706.03762), its embeddings not tied yet."""
-    return replace(
-        transformer_base(),
-        architecture="decoder",
-        vocab_size=vocab_size,
-        d_model=d_model,
-        n_layers=n_layers,
-        n_heads=n_heads,
-        d_ff=None,
-        max_seq_len=max_seq_len,
-        tie_embeddings=False,
-    )
 
 
 def _networks(seed: int) -> list[Transformer]:

@@ -1,4 +1,4 @@
-"""The glossary as data: the field's terms, each with a sentence, a formula where there is one, and a view."""
+"""The glossary as data: the field's terms, each with a sentence, and a formula where there is one."""
 
 import tomllib
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ class Term:
 
     name: str
     means: str
-    see: str
     formula: str = ""
     source: str = ""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.model.flop_count import sequence_cost
+from tfcore.measures.flop_count import sequence_cost
 
 FACTS = Path(__file__).with_name("milestones.toml")
 FIELDS = {

@@ -9,7 +9,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.start.walk_tensors import stage_tensors
 from tfcore.analysis.start.walkthrough import Walk, WalkedText, walk_stages
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 STEPS = ("heads", "qk-norm", "rotation", "scores", "scaled", "bias", "mask", "softmax", "values")
 VECTORS = STEPS[:3]  # those that make or change queries and keys

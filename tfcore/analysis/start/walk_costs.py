@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tfcore.analysis.block.normalisation import NORM_NAMES
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.model.parameter_count import feed_forward_weights, parameters
 from tfcore.config import GATED, ModelConfig
+from tfcore.measures.flop_count import flops
+from tfcore.measures.parameter_count import feed_forward_weights, parameters
 
 _NORMS = {
     "rmsnorm": r"y = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}} \cdot g",

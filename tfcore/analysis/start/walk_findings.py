@@ -11,7 +11,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.start.walk_prediction import logit_range, probability_mass
 from tfcore.analysis.start.walk_tensors import ShownTensor, StageTensors
 from tfcore.analysis.start.walkthrough import Walk
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 
 class _Stage(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.start.walkthrough import Walk, WalkedText
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 
 @dataclass(frozen=True, slots=True)

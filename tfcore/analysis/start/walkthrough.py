@@ -11,15 +11,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
-from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.head_ranking import strongest_look
-from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.one_text import last_tokens, one_text
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
 from tfcore.checks import check_place
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import SHAPES, ActivationRecorder, known_names
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.masked_tokens import mask_of
+from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.statistics import ratio
-from tfcore.analysis.training.text_bits import UNIFORM, TextBits
-from tfcore.analysis.training.text_loss import surprisal
+from tfcore.analysis.training.text_bits import UNIFORM
 from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.measures.statistics import ratio
+from tfcore.measures.text_loss import TextBits, surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

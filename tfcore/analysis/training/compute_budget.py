@@ -8,8 +8,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training.scaling_laws import APPROACH_1, APPROACH_2, KAPLAN_SPLIT, LAWS, Law, Split
+from tfcore.measures.quantities import power, round_count
+from tfcore.measures.scaling_laws import APPROACH_1, APPROACH_2, KAPLAN_SPLIT, LAWS, Law, Split
 
 PER_TOKEN = 6  # operations of training for a parameter and a token: 2 forward, 4 backward (arXiv:2001.08361, 2.1)
 

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.training.entropy import bits_text, kl_divergence
+from tfcore.analysis.training.entropy import bits_text
+from tfcore.measures.information import kl_divergence
 
 REACH = 12.0  # the grid is -REACH .. REACH
 POINTS = 241  # of the grid

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training.compute_budget import PER_TOKEN, Training, optimum, tokens_per_parameter
-from tfcore.analysis.training.scaling_laws import LAWS
+from tfcore.measures.quantities import power, round_count
+from tfcore.measures.scaling_laws import LAWS
 
 Kind = Literal["recurrent", "dense", "mixture"]
 

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import round_count
-from tfcore.analysis.training.scaling_laws import LAWS, Law, fit_law
+from tfcore.measures.quantities import round_count
+from tfcore.measures.scaling_laws import LAWS, Law, fit_law
 
 FEWEST = 3  # sizes that a law can be fitted to
 

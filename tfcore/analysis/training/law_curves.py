@@ -8,9 +8,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training.compute_budget import PER_TOKEN, optimum
-from tfcore.analysis.training.scaling_laws import KAPLAN_COMPUTE, LAWS, KaplanLaw, Law
+from tfcore.measures.quantities import power, round_count
+from tfcore.measures.scaling_laws import KAPLAN_COMPUTE, LAWS, KaplanLaw, Law
 
 Against = Literal["size", "data", "compute"]
 POINTS = 81

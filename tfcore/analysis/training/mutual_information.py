@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.training.entropy import bits_text, check_probabilities, divergence_terms, entropy
+from tfcore.analysis.training.entropy import bits_text
+from tfcore.measures.information import check_probabilities, divergence_terms, entropy
 
 KINDS = ("vowel", "consonant", "space", "other")
 VOWELS = frozenset("aeiou")

@@ -7,9 +7,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training.compute_budget import PER_TOKEN, Training, at_ratio, optimum, tokens_per_parameter
-from tfcore.analysis.training.scaling_laws import Law
+from tfcore.measures.quantities import power, round_count
+from tfcore.measures.scaling_laws import Law
 
 RATIOS = np.logspace(0, 4.5, 73)  # tokens per parameter, from 1 to about 30,000
 PER_ANSWER = 2  # operations of inference for a parameter and a token, one forward pass (arXiv:2001.08361, 2.1)

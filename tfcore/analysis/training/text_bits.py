@@ -1,112 +1,25 @@
 """The surprisal of a text, token by token, in bits."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text, piece_of
-from tfcore.analysis.quantities import in_ten, power
-from tfcore.analysis.statistics import ratio
-from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.entropy import entropy, perplexity
-from tfcore.analysis.training.text_loss import likeliest, surprisal
+from tfcore.measures.information import entropy, perplexity
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantities import in_ten, power
+from tfcore.measures.statistics import ratio
+from tfcore.measures.text_loss import WINDOW, TextBits, framed, likeliest, text_bits
+from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
+from tfcore.tokenizers.tokenizer import Tokenizer
 
-LN2 = math.log(2)
 UNIFORM = 8.0  # bits per byte of a uniform guess
 SENTENCE = "The little girl went to the park with her mother, and there she saw a big dog."
 ROWS = 64  # places whose logits are there at a time
-WINDOW = 1_024  # tokens read at once at most, whatever the context: attention of 4,096 needs 16 times the memory
-
-
-@dataclass(frozen=True, slots=True)
-class Framed:
-    """A text as a model reads it.
-
-    Args:
-        before: ids that say that a text begins: of the tokenizer, or the separator of our own; often none.
-        ids: of the text itself, without those before and after it.
-        whole: decoding the ids gives the very text.
-    """
-
-    before: tuple[int, ...]
-    ids: tuple[int, ...]
-    whole: bool
-
-
-def framed(tokenizer: Tokenizer, text: str) -> Framed:
-    """Take the tokens that are the text apart from those that a tokenizer puts around it."""
-    around, ids = tokenizer.encode(""), tokenizer.encode(text)
-    start = next((i for i, pair in enumerate(zip(around, ids, strict=False)) if pair[0] != pair[1]), len(around))
-    end = len(around) - start
-    before, inside = ids[:start], ids[start : len(ids) - end]
-    separator = getattr(tokenizer, "separator_id", None)
-    if not before and separator is not None:
-        before = [separator]
-    return Framed(tuple(before), tuple(inside), tokenizer.decode(inside) == unmarked(text))
-
-
-@dataclass(frozen=True, slots=True)
-class TextBits:
-    """What each token of a text costs a model.
-
-    Args:
-        ids: of the text.
-        tokens: the same as pieces of text.
-        bits: -log2 p of each token, given all before it.
-        sizes: bytes of each token.
-        n_bytes: of the text, in UTF-8; the sum of the sizes, unless the tokenizer changes the text.
-        start: the sign before the first token, or "" where there is none: the first token then costs log2 of the
-            vocabulary, as if every one of its ids were equally likely.
-        whole: the tokens give back the very text.
-    """
-
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    bits: Float[ndarray, " token"]
-    sizes: Int[ndarray, " token"]
-    n_bytes: int
-    start: str
-    whole: bool
-
-    @property
-    def total(self) -> float:
-        """Bits of the whole text."""
-        return float(self.bits.sum())
-
-    @property
-    def per_token(self) -> float:
-        """Mean surprisal: the cross-entropy of the text under the model."""
-        return ratio(self.total, len(self.bits))
-
-    @property
-    def per_byte(self) -> float:
-        """Bits over the bytes of the text: models with different vocabularies are compared by it."""
-        return ratio(self.total, self.n_bytes)
-
-
-def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
-    """Surprisal of every token of a text in one pass (in windows that overlap by half, where it is long)."""
-    read = framed(tokenizer, text)
-    nats = surprisal(model, [*read.before, *read.ids], WINDOW)[max(0, len(read.before) - 1) :]
-    bits = nats.double().cpu().numpy() / LN2
-    if not read.before and read.ids:
-        bits = np.concatenate(([math.log2(model.config.vocab_size)], bits))
-    return TextBits(
-        read.ids,
-        tuple(tokenizer.tokens(list(read.ids))),
-        bits,
-        np.array([len(tokenizer.token_bytes(i)) for i in read.ids], dtype=np.int64),
-        len(unmarked(text).encode("utf-8", "surrogatepass")),
-        piece_of(tokenizer, read.before[-1]) if read.before else "",
-        read.whole,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,61 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.training.entropy import entropy
-from tfcore.analysis.training.training_runs import Curves
+from tfcore.measures.information import entropy
+from tfcore.training.lab.curves import Curves
+from tfcore.training.lab.options import OPTIMISERS, PLAIN, SCHEDULES, Norms, Rates, Updates
 
-PLAIN = "sgd without momentum"
-SCHEDULES = {"cosine": "cosine", "inverse_sqrt": "inverse square root", "constant": "constant"}
-OPTIMISERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD + momentum"}
 MOVED = OPTIMISERS | {PLAIN: "SGD, no momentum"}  # the kinds of Updates
 DECAYED = {"adamw": "AdamW", "adam": "Adam + L2", "none": "no decay"}  # the kinds of Norms
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """The learning rate of every step, by schedule."""
-
-    step: Int[ndarray, " step"]
-    by_schedule: dict[str, Float[ndarray, " step"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Updates:
-    """One step of one optimiser, tensor by tensor, as root mean squares.
-
-    Args:
-        tensors: names of the weight tensors.
-        gradient: of each, after clipping.
-        update: by which its weights moved.
-    """
-
-    kind: str
-    tensors: tuple[str, ...]
-    gradient: Float[ndarray, " tensor"]
-    update: Float[ndarray, " tensor"]
-
-    @property
-    def spread(self) -> float:
-        """The largest update over the smallest."""
-        return float(self.update.max() / max(self.update.min(), 1e-30))
-
-
-@dataclass(frozen=True, slots=True)
-class Norms:
-    """Norms of the weights of one training, step by step.
-
-    Args:
-        kind: "adamw", "adam", or "none" where nothing decays.
-        decayed, rest: norm of all weights that decay, and of all others, after every step; 1 at the beginning.
-    """
-
-    kind: str
-    decayed: Float[ndarray, " step"]
-    rest: Float[ndarray, " step"]
 
 
 @dataclass(frozen=True, slots=True)

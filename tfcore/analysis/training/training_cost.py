@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.model.flop_count import RuleError
-from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training.compute_budget import PER_TOKEN
+from tfcore.measures.flop_count import RuleError
+from tfcore.measures.quantities import power, round_count
 
 ORDINARY = 0.4  # share of the peak, between what published runs reach
 

@@ -4,7 +4,8 @@ A scene is NAME.js with NAME.css beside it. The script imports nothing and expor
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
 
-where `tell(name, value)` says what a visitor clicked, and the CSS variables --role-NAME of the element are the colours.
+where `tell(name, value)` says what a visitor clicked; without it nothing can be clicked. The CSS variables --role-NAME
+of the element are the colours, and those of HOUSE its text, lines and papers, as Streamlit calls them.
 """
 
 import json
@@ -14,8 +15,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tfcore.figures.theme import ROLES, Theme, colour
+from tfcore.figures.theme import FONT, MONO, ROLES, Theme, colour
 
+HOUSE = {
+    "text-color": "@ink",
+    "background-color": "@paper",
+    "secondary-background-color": "@grid",
+    "border-color": "@grid",
+    "primary-color": "@accent",
+    "font": FONT,
+    "code-font": MONO,
+    "base-radius": "0.5rem",
+    "button-radius": "0.5rem",
+}
 HERE = Path(__file__).parent
 NAMES = tuple(sorted(path.stem for path in HERE.glob("*.js")))
 
@@ -39,14 +51,16 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
         data: as JSON has it.
         height: in pixels.
     """
-    roles = "".join(f"--role-{role}: {colour('@' + role, theme)};" for role in ROLES)
+    said = {f"role-{role}": f"@{role}" for role in ROLES} | {f"st-{name}": value for name, value in HOUSE.items()}
+    colours = "".join(f"--{key}: {colour(at, theme) if at.startswith('@') else at};" for key, at in said.items())
     return (
-        f"<style>{source(name, 'css')}</style>\n"
-        f'<div id="scene" style="min-height: {height}px; background: {colour("@paper", theme)}; {roles}"></div>\n'
+        f"<style>#scene {{ {colours} min-height: {height}px; padding: 8px; background: var(--st-background-color) }}\n"
+        f"{source(name, 'css')}</style>\n"
+        f'<div id="scene"></div>\n'
         f'<script type="module">\n'
         f'const code = new Blob([{_script(source(name, "js"))}], {{ type: "text/javascript" }})\n'
         f"const {{ draw }} = await import(URL.createObjectURL(code))\n"
-        f'draw(document.getElementById("scene"), {_script(data)}, () => {{}})\n'
+        f'draw(document.getElementById("scene"), {_script(data)})\n'
         f"</script>"
     )
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.experts.expert_scan import Preferred
+from tfcore.analysis.experts.expert_tokens import Preferred
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 

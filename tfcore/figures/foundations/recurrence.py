@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.recurrence.alignment import LENGTHS as TESTED_LENGTHS
-from tfcore.analysis.foundations.recurrence.alignment import TRAINED, AlignmentLook
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, Look, Repeats, TaskName
-from tfcore.analysis.foundations.recurrence.gradients import Arriving
-from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, Kind
-from tfcore.analysis.foundations.recurrence.passes import LENGTHS, Passes
-from tfcore.analysis.foundations.recurrence.real_model import RealGradient
 from tfcore.figures import theme
+from tfcore.training.recurrent.alignment import LENGTHS as TESTED_LENGTHS
+from tfcore.training.recurrent.alignment import TRAINED, AlignmentLook
+from tfcore.training.recurrent.comparison import Comparison, Look, Repeats, TaskName
+from tfcore.training.recurrent.gradients import Arriving
+from tfcore.training.recurrent.networks import KINDS, NAMES, Kind
+from tfcore.training.recurrent.passes import LENGTHS, Passes
+from tfcore.training.recurrent.real_model import RealGradient
 
 Against = Literal["steps", "seconds"]
 FEW = 24  # places that are all named on an axis

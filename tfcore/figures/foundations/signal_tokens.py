@@ -11,9 +11,9 @@ from numpy import ndarray
 
 from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
 from tfcore.analysis.foundations.signals import RATE
-from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import heatmap
+from tfcore.measures.flop_count import LengthCost
 
 COLUMNS = 600  # of a spectrogram, beyond which neighbouring frames share one
 CHOSEN = {"line": {"color": "@accent", "width": 3}}

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.inference.length_cost import GPU
-from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
+from tfcore.measures.flop_count import LengthCost
 
 POWERS = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.inference.online_softmax import RowStep
-from tfcore.analysis.quantities import compact
 from tfcore.figures import theme
+from tfcore.measures.quantities import compact
 
 SHOWN = 2  # numbers of the output that are written
 # column: (title over it, width)

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.inference.quantisation.losses import HOW, LossTable
 from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint
-from tfcore.analysis.quantities import counted
 from tfcore.figures.theme import base_layout, build
+from tfcore.measures.quantities import counted
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 CLEAR = 8.0  # nats: as much as guessing between 3,000 tokens; higher losses are drawn at the edge

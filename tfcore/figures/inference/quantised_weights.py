@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.quantisation.activations import OUTLIER, OUTLIER_TEXT, ActivationScan
+from tfcore.analysis.inference.quantisation.activations import OUTLIER_TEXT, ActivationScan
 from tfcore.analysis.inference.quantisation.gguf_block import BLOCK, OpenedBlock
 from tfcore.analysis.inference.quantisation.weights import MatrixErrors, RowOnGrid
 from tfcore.figures.theme import base_layout, build
+from tfcore.measures.quantisation.rounded_activations import OUTLIER
 
 SHOWN = 192  # weights of a row at a time
 MOST_LEVELS = 6_000  # lines of a grid; a finer one is drawn as the range of each group

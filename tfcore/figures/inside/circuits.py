@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.circuits import Composition, PatchedRun
-from tfcore.analysis.inside.induction_heads import HeadTests, Place
+from tfcore.analysis.inside.circuits import PatchedRun
 from tfcore.figures import theme
+from tfcore.measures.heads.compositions import Composition
+from tfcore.measures.heads.induction_heads import HeadTests, Place
 
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.features.grown import DictionaryMoment
-from tfcore.analysis.inside.features.quality import Quality
 from tfcore.figures import theme
+from tfcore.measures.dictionaries.growth import DictionaryMoment
+from tfcore.measures.dictionaries.quality import Quality
 
 BINS = 25  # of cosines, from 0 to 1
 MEASURES: tuple[tuple[str, str, str, Callable[[Quality], float]], ...] = (

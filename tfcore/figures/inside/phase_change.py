@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.phase_change import Moment
 from tfcore.figures import theme
 from tfcore.figures.tiles import tiles
+from tfcore.measures.heads.induction_moments import Moment
 
 FIRST, SECOND = "@muted", "@ink"
 LEFT = 0.8  # step 0 on a logarithmic axis, as a share of the first step after it

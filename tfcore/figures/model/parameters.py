@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.memory_use import MemoryUse
-from tfcore.analysis.model.parameter_count import ParameterCount
-from tfcore.analysis.quantities import short
 from tfcore.figures.theme import base_layout, build
+from tfcore.measures.memory_use import MemoryUse
+from tfcore.measures.parameter_count import ParameterCount
+from tfcore.measures.quantities import short
 
 View = Literal["ring", "treemap", "blocks"]
 

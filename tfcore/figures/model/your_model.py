@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from tfcore.analysis.model.costs import Need
-from tfcore.analysis.quantities import gigabytes
 from tfcore.figures import theme
+from tfcore.measures.quantities import gigabytes
 
 
 def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int | None, height: int) -> go.Figure:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.fine_tuning import METHODS, FineTuned, Losses
 from tfcore.figures import theme
+from tfcore.training.finetuning_runs import METHODS, FineTuned, Losses
 
 Text = Literal["new", "old"]
 TITLES: dict[Text, str] = {

@@ -5,8 +5,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.preference import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun, RewardHacking
+from tfcore.analysis.training.preference import RewardHacking
 from tfcore.figures import theme
+from tfcore.training.preference_runs import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun
 
 SYMBOLS = ("circle", "square")  # by algorithm, so that they differ without their colour
 

@@ -7,8 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.training.compression import Coder
-from tfcore.analysis.training.text_bits import UNIFORM, TextBits
+from tfcore.analysis.training.text_bits import UNIFORM
 from tfcore.figures import theme
+from tfcore.measures.text_loss import TextBits
 
 
 def adding_up_figure(

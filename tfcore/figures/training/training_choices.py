@@ -7,9 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.training.training_choices import Norms, Rates, Smoothing, Updates
-from tfcore.analysis.training.training_runs import Curves
+from tfcore.analysis.training.training_choices import Smoothing
 from tfcore.figures import theme
+from tfcore.training.lab.curves import Curves
+from tfcore.training.lab.options import Norms, Rates, Updates
 
 HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2", "sgd without momentum": "@cat3", "none": "@muted"}
 SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square", "sgd without momentum": "square-open"}

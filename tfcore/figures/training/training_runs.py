@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.figures import theme
 from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import label_room
+from tfcore.training.lab.curves import Curves, Look
 
 MOST = 300  # points of a curve that travel
 SMALL = 8  # maps up to which each has MANY cells along a side, and beyond which it has FEW

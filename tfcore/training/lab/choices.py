@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import torch
 
-from tfcore.analysis.training.training_choices import PLAIN, Norms, Rates, Updates
+from tfcore.training.lab.options import PLAIN, Norms, Rates, Updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import ALONE, one_step, started

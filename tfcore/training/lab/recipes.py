@@ -4,8 +4,8 @@ from functools import cache
 
 import torch
 
-from tfcore.analysis.block.pitfall_tasks import sentences
 from tfcore.training.lab.spec import LabSpec, TaskName
+from tfcore.training.pitfall_tasks import sentences
 
 SENTENCES = 60  # of the text of the task "characters": about 2,000 characters
 

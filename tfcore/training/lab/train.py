@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from safetensors.torch import load, save
 from torch import nn
 
-from tfcore.analysis.training.training_runs import Curves, Look, look
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.kept import put_back, tensors_of
+from tfcore.training.lab.curves import Curves, Look, look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import Task, task
 from tfcore.training.optim import optimiser, rate

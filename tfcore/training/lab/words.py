@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tfcore.analysis.training.training_choices import OPTIMISERS, SCHEDULES
+from tfcore.training.lab.options import OPTIMISERS, SCHEDULES
 from tfcore.training.lab.spec import LabSpec
 
 POSITIONS = {"learned": "learned", "rope": "RoPE", "sinusoidal": "sinusoidal", "alibi": "ALiBi", "none": "none"}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfcore.analysis.experts.expert_scan import routing_accuracy, save_scan, scan
+from tfcore.measures.expert_scan import routing_accuracy, save_scan, scan
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes.neurons import LICENCE, with_tokenizer

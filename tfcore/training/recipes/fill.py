@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.model.masked_tokens import filled, mask_id
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import load, save
+from tfcore.measures.masked_tokens import filled, mask_id
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tfcore.analysis.training.fine_tuning import FineTuneConfig, FineTuned
 from tfcore.training.finetuning import fine_tune_to_the_end, kept_runs, save_runs
+from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned
 from tfcore.training.loop import Progress
 
 SEEDS = (0, 1, 2)  # of batches and of LoRA's A

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.model.modernising import SWITCHES, first_of
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.config import ModelConfig
+from tfcore.measures.parameter_count import parameters
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.modernisation import SWITCHES, first_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

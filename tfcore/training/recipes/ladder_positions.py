@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.training.text_loss import position_losses
 from tfcore.config import ModelConfig, Positions
+from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of

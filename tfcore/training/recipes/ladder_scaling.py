@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tfcore.analysis.model.parameter_count import EMBEDDINGS, parameters
-from tfcore.analysis.training.scaling_laws import Law, fit_law
 from tfcore.config import ModelConfig
+from tfcore.measures.parameter_count import EMBEDDINGS, parameters
+from tfcore.measures.scaling_laws import Law, fit_law
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.block.neuron_scan import PADDING_ID, cut_documents, save_neuron_scan, scan_neurons
 from tfcore.loading.checkpoints import load
+from tfcore.measures.neuron_scan import PADDING_ID, cut_documents, save_neuron_scan, scan_neurons
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import data

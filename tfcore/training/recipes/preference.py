@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from tfcore.analysis.training.preference import ALGORITHMS, BETAS, REWARD_NAMES, PreferenceConfig, PreferenceRun
 from tfcore.training.finetuning import save_runs
 from tfcore.training.loop import Progress
 from tfcore.training.preference import kept_preferences, tune_to_the_end
+from tfcore.training.preference_runs import ALGORITHMS, BETAS, REWARD_NAMES, PreferenceConfig, PreferenceRun
 
 REPEATS = (1, 2)  # further seeds, of the reward that the page begins with
 

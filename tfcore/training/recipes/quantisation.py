@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.inference.quantisation.activations import ActivationScheme, Scale, activation_edits
-from tfcore.analysis.inference.quantisation.cache_bits import Axis, CacheScheme, cache_edits
-from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
-from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
-from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantisation.formats import BITS, Format, Per, Scheme
+from tfcore.measures.quantisation.matrices import model_bits, quantised_copy
+from tfcore.measures.quantisation.rounded_activations import ActivationScheme, Scale, activation_edits
+from tfcore.measures.quantisation.rounded_cache import Axis, CacheScheme, cache_edits
 from tfcore.model import Transformer
 from tfcore.training import data
 from tfcore.training.ladder import add_row, read_table, rows_of

@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tfcore.analysis.foundations.head_ranking import TEXTS
-from tfcore.analysis.foundations.recurrence import alignment
-from tfcore.analysis.foundations.recurrence import comparison as comparisons
-from tfcore.analysis.foundations.recurrence.alignment import ORDERS, AlignmentConfig, aligned
-from tfcore.analysis.foundations.recurrence.comparison import BEGIN, TASKS, ComparisonConfig, kept_repeats, repeats_of
-from tfcore.analysis.foundations.recurrence.networks import KINDS
-from tfcore.analysis.foundations.recurrence.passes import PassConfig, timed
-from tfcore.analysis.foundations.recurrence.real_model import real_gradient
+from tfcore.measures.heads.kinds import TEXTS
 from tfcore.training.loop import Progress
 from tfcore.training.recipes.neurons import with_tokenizer
-from tfcore.training.recurrence import compared
+from tfcore.training.recurrent import alignment
+from tfcore.training.recurrent import comparison as comparisons
+from tfcore.training.recurrent.alignment import ORDERS, AlignmentConfig, aligned
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, ComparisonConfig, kept_repeats, repeats_of
+from tfcore.training.recurrent.networks import KINDS
+from tfcore.training.recurrent.passes import PassConfig, timed
+from tfcore.training.recurrent.real_model import real_gradient
+from tfcore.training.recurrent.side_by_side import compared
 
 PASSES = PassConfig()
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.foundations.heads import repeated_tokens_measure
-from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.loading.checkpoints import save
+from tfcore.measures.heads.kinds import repeated_tokens_measure
+from tfcore.measures.text_loss import bits_per_byte
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training import data, story_texts

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.block.neuron_scan import cut_documents
-from tfcore.analysis.inside.features.feature_scan import save_feature_scan, scan_features
-from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
 from tfcore.inspection.transcoders import TranscoderConfig
 from tfcore.loading.transcoders import Transcoders, load_transcoders, save_transcoders
+from tfcore.measures.dictionaries.feature_scan import save_feature_scan, scan_features
+from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
+from tfcore.measures.neuron_scan import cut_documents
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.model.translation import chrf, exact, translate
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import save
+from tfcore.measures.translation import chrf, exact, translate
 from tfcore.model import Transformer
 from tfcore.presets import transformer_base
 from tfcore.tokenizers.tokenizer import BPETokenizer

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tfcore.analysis.inside.residual_stream import stage_names, stages
-from tfcore.analysis.inside.tuned_lens import mean_divergences
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import load
 from tfcore.loading.tuned_lenses import load_tuned_lens, save_tuned_lens
+from tfcore.measures.lenses import mean_divergences, stage_names, stages
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts

@@ -6,21 +6,23 @@ import torch
 
 from tests.small import model
 from tfcore.analysis.inference.quantisation.activations import (
-    INPUTS,
     WAYS,
     ActivationScan,
-    ActivationScheme,
-    activation_edits,
     matrix_inputs,
-    outlier_channels,
     outliers_of,
-    rounded_activations,
     rounding_errors,
     scan_activations,
     scan_inputs,
     token_error,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.measures.quantisation.rounded_activations import (
+    INPUTS,
+    ActivationScheme,
+    activation_edits,
+    outlier_channels,
+    rounded_activations,
+)
 
 IDS = [3, 14, 15, 9, 2, 6]
 

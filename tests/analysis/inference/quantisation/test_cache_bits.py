@@ -5,18 +5,16 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
 from tfcore.analysis.inference.quantisation.cache_bits import (
-    CacheScheme,
     ChannelSpread,
     cache_bits_bytes,
-    cache_edits,
     cache_effect,
     read_vectors,
-    rounded_cache,
     rounded_cache_bytes,
 )
 from tfcore.loading.checkpoints import load
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes
+from tfcore.measures.quantisation.rounded_cache import CacheScheme, cache_edits, rounded_cache
 
 IDS = [3, 14, 15, 9, 2, 6, 5]
 TEXT = "Once upon a time there was a little dog named Max."

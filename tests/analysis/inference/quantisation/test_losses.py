@@ -5,8 +5,6 @@ import torch
 
 from tests.nightly import nightly
 from tests.small import model
-from tfcore.analysis.inference.quantisation.activations import ActivationScheme, activation_edits
-from tfcore.analysis.inference.quantisation.formats import Scheme
 from tfcore.analysis.inference.quantisation.losses import (
     HOW,
     PARTS,
@@ -16,9 +14,11 @@ from tfcore.analysis.inference.quantisation.losses import (
     same_type,
     types_of,
 )
-from tfcore.analysis.inference.quantisation.matrices import model_bits, quantised_copy
 from tfcore.analysis.inference.quantisation.written import written
 from tfcore.loading.checkpoints import load
+from tfcore.measures.quantisation.formats import Scheme
+from tfcore.measures.quantisation.matrices import model_bits, quantised_copy
+from tfcore.measures.quantisation.rounded_activations import ActivationScheme, activation_edits
 from tfcore.training import ladder
 from tfcore.training.data import CorpusError
 from tfcore.training.recipes.quantisation import QUANTISATION, _row, cases, mean_loss, quantisation

@@ -7,15 +7,6 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, rounded
-from tfcore.analysis.inference.quantisation.matrices import (
-    kinds_of,
-    matrices,
-    matrix_of,
-    model_bits,
-    no_matrices,
-    quantised_copy,
-)
 from tfcore.analysis.inference.quantisation.weights import (
     MatrixErrors,
     matrix_errors,
@@ -28,6 +19,8 @@ from tfcore.analysis.inference.quantisation.weights import (
     shape_of,
     shared_width,
 )
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
+from tfcore.measures.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits, no_matrices, quantised_copy
 
 GROUPED = {"d_model": 48, "n_heads": 6, "n_kv_heads": 2, "d_ff": 64, "activation": "swiglu"}
 SCHEME = Scheme(format="int4", per="16")

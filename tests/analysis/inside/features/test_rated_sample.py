@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.features.feature_scan import SCAN_FILE, FeatureScan, load_feature_scan
 from tfcore.analysis.inside.features.rated_sample import (
     OF_EACH,
     RATINGS_FILE,
@@ -22,6 +21,7 @@ from tfcore.analysis.inside.features.rated_sample import (
 )
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.transcoders import FOLDER, load_transcoders
+from tfcore.measures.dictionaries.feature_scan import SCAN_FILE, FeatureScan, load_feature_scan
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 PLACE = PRETRAINED / "stories" / FOLDER

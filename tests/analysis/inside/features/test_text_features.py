@@ -9,12 +9,12 @@ import torch
 
 from tests.small import ids, model
 from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, readability
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
 from tfcore.analysis.inside.features.one_feature import FeatureFires, FeaturePromotion
 from tfcore.analysis.inside.features.readability import LEAST_FIRES, Readability, TokenFeatures
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 
 SHAPE = {"d_model": 24, "n_features": 50, "top_k": 5}
 TEXT = ids(1, 11, seed=4)[0].tolist()

@@ -8,8 +8,8 @@ import tfcore
 from tfcore.analysis.inside.in_context import heads
 from tfcore.analysis.inside.in_context.heads import Exact, HeadEffects
 from tfcore.analysis.inside.in_context.tasks import draw, prompt
-from tfcore.analysis.statistics import rank_correlation
 from tfcore.inspection.edits import Edit
+from tfcore.measures.statistics import rank_correlation
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import tfcore
 from tests import small
 from tfcore.analysis.inside.in_context import steps
 from tfcore.analysis.inside.in_context.steps import Kept, Sums, Written
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.parameter_count import parameters
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 

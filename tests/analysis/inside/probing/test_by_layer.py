@@ -13,8 +13,8 @@ from tfcore.analysis.inside.probing import by_layer, kept, properties
 from tfcore.analysis.inside.probing.by_layer import ProbedLayer, class_read, readable
 from tfcore.analysis.inside.probing.logistic import fit_probe
 from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, tagged_words, tokenize_words
-from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
+from tfcore.measures.statistics import wilson
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 

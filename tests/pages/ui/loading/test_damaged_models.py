@@ -3,14 +3,14 @@
 import pytest
 
 import app
+from pages.facts import pages
 from pages.ui.loading import models
 from tests.nightly import often
-from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tfcore.loading.real_models import MODELS, SETTING
 
 OFTEN = ("start/home/page.py", "inside/flow/page.py")
-FILES = [file for file, *_ in listed()]
+FILES = [page.file for page in pages().values()]
 
 
 @pytest.fixture(params=[model.name for model in MODELS])

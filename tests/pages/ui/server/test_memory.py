@@ -62,15 +62,15 @@ VISITS = f"""
 import json, sys
 from tfcore.training import compiler
 from tests.pages.test_text_lengths import sections
-from tests.pages.test_router import listed
+from pages.facts import pages
 
 compiler.leave_out()
 found = {{}}
-for file, *_ in listed():
-    for _ in sections(file):
+for page in pages().values():
+    for _ in sections(page.file):
         for name in {NEEDLESS}:
             if name in sys.modules:
-                found.setdefault(name, file)
+                found.setdefault(name, page.file)
 print(json.dumps(found))
 """
 

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 
 import app as server
+from pages.facts import pages
 from pages.ui.server import previews
-from tests.pages.test_router import listed
 
-URLS = [url for *_, url in listed()]
+URLS = list(pages())
 BASE = "https://example.org"
 
 
@@ -39,7 +39,7 @@ class Head(HTMLParser):
 @pytest.mark.parametrize("url", URLS)
 def test_every_page_says_what_it_is(url):
     head = Head(previews.html(url, BASE))
-    title = next(title for _, title, _, known in listed() if known == url) if url else "Inside the Transformer"
+    title = pages()[url].facts.title if url else "Inside the Transformer"
     assert head.meta["og:title"] == title
     assert head.title.startswith(title)
     assert head.meta["og:description"] == head.meta["description"]
@@ -119,8 +119,3 @@ def test_a_page_without_a_picture_has_that_of_the_front_page(monkeypatch):
     said = Head(previews.tags("heads", BASE)).meta
     assert said["og:image"] == f"{BASE}/previews/home.png"
     assert said["og:image:alt"] == "The front page of Inside the Transformer"
-
-
-def test_a_table_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match=r"pages/start/home/page\.py has no constant NOTHING"):
-        previews.literal("start/home/page.py", "NOTHING")

@@ -10,7 +10,7 @@ from tests.analysis.foundations.test_heads import random_patterns, scores_of
 from tfcore.analysis.foundations.attention_maps import rollout
 from tfcore.analysis.foundations.attention_sink import without_keys
 from tfcore.analysis.foundations.head_ranking import ENTROPY, PAIR, rank_heads
-from tfcore.analysis.foundations.heads import score_heads
+from tfcore.measures.heads.kinds import score_heads
 from tfcore.views.foundations.heads.say import (
     HeadKind,
     RolloutOnFirst,

@@ -7,7 +7,7 @@ import pytest
 
 import tfcore
 from tfcore.analysis.foundations.attention_maps import read_attention
-from tfcore.analysis.foundations.heads import HeadScores
+from tfcore.measures.heads.kinds import HeadScores
 from tfcore.views import kept, programs
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
-from tfcore.analysis.quantities import span
+from tfcore.measures.quantities import span
+from tfcore.training.recurrent.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
 
 LOST = 0.2  # by how much the share must be lower after the trained length for the place to count as lost
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName
-from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, NAMES, Kind
-from tfcore.analysis.quantities import span
+from tfcore.measures.quantities import span
+from tfcore.training.recurrent.comparison import Comparison, Repeats, TaskName
+from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, NAMES, Kind
 
 THRESHOLD = 0.8  # of right tokens, to say when a task is learned
 PLACES: dict[TaskName, tuple[str, str]] = {  # what the first and the last place are

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.gradients import Arriving
-from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, Kind
-from tfcore.analysis.quantities import compact, power
+from tfcore.measures.quantities import compact, power
+from tfcore.training.recurrent.gradients import Arriving
+from tfcore.training.recurrent.networks import IN_SENTENCE, Kind
+from tfcore.training.recurrent.real_model import RealGradient
 
 AGREED = 1e-12  # relative; what is less is rounding, and differs from machine to machine
 FROM = 1  # steps back: the last token itself is left out of rates
@@ -97,3 +98,35 @@ def rate(one: Arriving) -> float:
 
 def _difference(one: Arriving) -> float:
     return float(np.abs(one.product / one.measured - 1).max()) if one.product is not None else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RealReach(Finding):
+    """The norms between the nearest and the farthest token.
+
+    Args:
+        name, layers: of the model.
+        distance: of the farthest token.
+        near, far: medians over the nearer half of the distances from 1 on, and over the farther half.
+    """
+
+    name: str
+    layers: int
+    distance: int
+    near: float
+    far: float
+
+    @property
+    def sentence(self) -> str:
+        near, far, half = compact(self.near, 2), compact(self.far, 2), self.distance // 2
+        return (
+            f"In {self.name}, a trained Transformer of {self.layers} layers, the median norm is {near} up to {half} "
+            f"tokens back and {far} from there to {self.distance}."
+        )
+
+
+def real_reach(found: RealGradient) -> RealReach:
+    """Medians of both halves."""
+    last = len(found.measured) - 1
+    near, far = found.measured[1 : last // 2 + 1], found.measured[last // 2 + 1 :]
+    return RealReach(found.name, found.layers, last, float(np.median(near)), float(np.median(far)))

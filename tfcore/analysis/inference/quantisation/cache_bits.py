@@ -1,77 +1,25 @@
 """The KV cache in fewer bits: keys and values rounded by channel or by token, and its bytes with their scales."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
 from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors, text_vectors
-from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
 from tfcore.analysis.inference.quantisation.weights import percent, relative_error
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.quantities import both
-from tfcore.analysis.statistics import ratio
 from tfcore.config import ModelConfig
-from tfcore.inspection.edits import Edit
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes, cache_shape
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.quantisation.formats import SCALE_BITS
+from tfcore.measures.quantisation.rounded_cache import GROUP, CacheScheme, rounded_cache
+from tfcore.measures.quantities import both
+from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
-Axis = Literal["channel", "token"]
-GROUP = 32  # values that share a scale and a minimum
 FLOAT_BITS = 16  # of the cache it is compared with
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheScheme:
-    """How a cache is rounded.
-
-    Args:
-        bits: of an integer; 16 leaves the cache as it is.
-        keys, values: what shares a scale: 32 tokens of one channel, or 32 channels of one token.
-    """
-
-    bits: int = 2
-    keys: Axis = "channel"
-    values: Axis = "token"
-
-    def __str__(self) -> str:
-        return f"int{self.bits}, keys by {self.keys}, values by {self.values}"
-
-
-def rounded_cache(
-    x: Float[Tensor, "*batch key d_head"], bits: int, axis: Axis, group: int = GROUP
-) -> Float[Tensor, "*batch key d_head"]:
-    """Keys or values after asymmetric rounding in groups of neighbours along one axis.
-
-    Source: arXiv:2402.02750, section 3. There the last, incomplete group of keys stays in float16;
-    here it has a scale of its own.
-
-    Args:
-        axis: "channel": a scale for `group` tokens of each channel; "token": for `group` channels of each token.
-    """
-    along = x.mT if axis == "channel" else x  # what shares a scale stands side by side
-    length = along.shape[-1]
-    size = min(group, length)
-    last = along[..., -1:].expand(*along.shape[:-1], -length % size)  # repeated, so that no range becomes wider
-    padded = torch.cat((along, last), -1)
-    blocks = padded.reshape(-1, size)
-    found = quantise_minmax(blocks, bits).values.reshape(padded.shape)[..., :length]
-    return found.mT if axis == "channel" else found
-
-
-def cache_edits(config: ModelConfig, scheme: CacheScheme) -> list[Edit]:
-    """Edits that round keys and values as a cache would keep them: keys after their rotation."""
-    keys = "rot_k" if config.positions == "rope" else "k"
-    return [
-        Edit(f"blocks.*.attn.{keys}", lambda x: rounded_cache(x, scheme.bits, scheme.keys)),
-        Edit("blocks.*.attn.v", lambda x: rounded_cache(x, scheme.bits, scheme.values)),
-    ]
 
 
 def rounded_cache_bytes(shape: CacheShape, tokens: int, bits: int) -> int:

@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.quantisation.matrices import matrix_of
 from tfcore.loading.gguf_file import Entry, GgufFile
 from tfcore.loading.real_models import installed
+from tfcore.measures.quantisation.matrices import matrix_of
 from tfcore.model import Transformer
 
 BLOCK = 32  # values

@@ -10,10 +10,10 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.attention_timing import milliseconds
-from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
-from tfcore.analysis.quantities import counted
 from tfcore.linear import linear
+from tfcore.measures.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
+from tfcore.measures.quantities import counted
+from tfcore.measures.timing import milliseconds
 
 ROWS = 1536  # of the matrix: the width of the feed-forward layers of smollm2, larger than a cache of level 2
 COLUMNS = 4096

@@ -10,10 +10,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
-from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
-from tfcore.analysis.precision import stored_bytes
-from tfcore.analysis.quantities import amount, short
+from tfcore.measures.precision import stored_bytes
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
+from tfcore.measures.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
+from tfcore.measures.quantities import amount, short
 from tfcore.model import Transformer
 
 TELLING = 6.0  # times the RMS: an outlier beside which the other weights can still be seen

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.quantisation.formats import Format, Per, Scheme
 from tfcore.analysis.inference.quantisation.losses import HOW
-from tfcore.analysis.inference.quantisation.matrices import quantised_copy
 from tfcore.generation.generate import generate
+from tfcore.measures.quantisation.formats import Format, Per, Scheme
+from tfcore.measures.quantisation.matrices import quantised_copy
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -13,9 +13,9 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_graphs.effects import feature_name, total_effects
 from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph
 from tfcore.analysis.inside.attribution_graphs.influence import Influence, Pruned, shares
-from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.token_text import plotly_escape, visible
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.token_text import plotly_escape, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

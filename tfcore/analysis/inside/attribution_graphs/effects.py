@@ -13,11 +13,11 @@ from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Outp
 from tfcore.analysis.inside.attribution_graphs.influence import Influence
 from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.shared_layers import BATCH, plain_run
-from tfcore.analysis.one_text import one_text, piece_of
-from tfcore.analysis.statistics import correlation
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.one_text import one_text, piece_of
+from tfcore.measures.statistics import correlation
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -17,11 +17,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import next_logits, one_text
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.one_text import next_logits, one_text
 from tfcore.model import NO_LOGITS, Transformer
 
 EMBEDDING, FEATURE, ERROR, OUTPUT = range(4)  # kinds of nodes

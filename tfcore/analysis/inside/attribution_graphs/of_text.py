@@ -13,8 +13,8 @@ from tfcore.analysis.inside.attribution_graphs.influence import (
     measure_influence,
     prune,
 )
-from tfcore.analysis.one_text import first_tokens
 from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.one_text import first_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_title
+from tfcore.analysis.inside.features.of_text import feature_title
 from tfcore.analysis.inside.interventions import Effect, continue_text, effect
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.model import Transformer
 
 

@@ -9,11 +9,10 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.inspection.capture import layer_of
 from tfcore.inspection.transcoders import Transcoder
-from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 
@@ -32,11 +31,6 @@ def feature_title(dictionary: Transcoder, feature: int) -> str:
     """As in "feature 2/517": layer and number; "feature stream/517" in the autoencoder."""
     place = "stream" if dictionary.config.is_autoencoder else dictionary_layer(dictionary)
     return f"feature {place}/{feature}"
-
-
-def chosen_dictionary(name: str, dictionary: int) -> Transcoder:
-    """One of the dictionaries of a shipped model, counted as in `Transcoders.each`."""
-    return load_transcoders(name).each[dictionary]
 
 
 @torch.no_grad()

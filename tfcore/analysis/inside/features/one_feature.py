@@ -8,14 +8,15 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block.neurons import Snippet
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.features.feature_scan import FeatureScan, load_feature_scan
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_title
-from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
+from tfcore.analysis.inside.features.of_text import feature_title
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.measures.dictionaries.feature_scan import FeatureScan, load_feature_scan
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.neuron_scan import Snippet
+from tfcore.measures.one_text import one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

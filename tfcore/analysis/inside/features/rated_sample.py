@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.features.feature_scan import SCAN_FILE, TEXTS, FeatureScan
 from tfcore.analysis.inside.features.readability import LEAST_FIRES
-from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER
+from tfcore.measures.dictionaries.feature_scan import SCAN_FILE, TEXTS, FeatureScan
+from tfcore.measures.statistics import wilson
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 RATINGS_FILE = "ratings.json"

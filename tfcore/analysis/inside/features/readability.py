@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.features.feature_scan import FeatureScan
-from tfcore.analysis.one_text import piece_of
-from tfcore.analysis.token_text import visible
+from tfcore.measures.dictionaries.feature_scan import FeatureScan
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 ONE_TOKEN = 0.9  # share of the firings of a feature that are on one token

@@ -18,10 +18,10 @@ import torch
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
+from tfcore.measures.one_text import one_text
+from tfcore.measures.quantities import counted
+from tfcore.measures.statistics import wilson
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

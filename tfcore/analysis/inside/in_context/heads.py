@@ -12,11 +12,11 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
-from tfcore.analysis.inside.induction_heads import Place, copying_of_random_rows, listed
 from tfcore.analysis.inside.interventions import Part, edits_for
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
-from tfcore.analysis.statistics import rank_correlation
+from tfcore.measures.heads.induction_heads import Place, copying_of_random_rows, listed
+from tfcore.measures.statistics import rank_correlation
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt, written
-from tfcore.analysis.one_text import next_logits, one_text, piece_of
-from tfcore.analysis.quantities import counted
-from tfcore.analysis.token_text import visible
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures.one_text import next_logits, one_text, piece_of
+from tfcore.measures.quantities import counted
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -18,10 +18,10 @@ from typing import Literal, NamedTuple
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.accuracy import Interval, interval
-from tfcore.analysis.model.flop_count import flops
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import stream
 from tfcore.loading.checkpoints import load
+from tfcore.measures.flop_count import flops
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -14,8 +14,8 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.probing.logistic import fit_probe
 from tfcore.analysis.inside.probing.properties import label_words
 from tfcore.analysis.inside.probing.tagged_text import TaggedWord, TokenizedWords, tokenize_words
-from tfcore.analysis.statistics import wilson
 from tfcore.config import ModelConfig
+from tfcore.measures.statistics import wilson
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

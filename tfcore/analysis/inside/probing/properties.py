@@ -9,7 +9,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, TaggedWord, TokenizedWords
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 EDGES = (12, 24, 36)  # tokens, between the classes of position
 LENGTHS = (3, 5)  # letters of the longest short and the longest medium word

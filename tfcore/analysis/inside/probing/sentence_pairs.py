@@ -8,9 +8,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.largest import first_largest
-from tfcore.analysis.one_text import ends, first_tokens, one_text
-from tfcore.analysis.token_text import visible
+from tfcore.measures.largest import first_largest
+from tfcore.measures.one_text import ends, first_tokens, one_text
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -11,17 +11,18 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.features.feature_scan import load_feature_scan
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, dictionary_layer, feature_title
+from tfcore.analysis.inside.features.of_text import dictionary_layer, feature_title
 from tfcore.analysis.inside.probing.by_layer import stream_names
 from tfcore.analysis.inside.probing.two_classes import Direction
 from tfcore.analysis.inside.quantities import logits_of
-from tfcore.analysis.model.parameter_count import built_parameters
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.measures.one_text import one_text
+from tfcore.measures.parameter_count import built_parameters
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from tfcore.analysis.one_text import ends
+from tfcore.measures.one_text import ends
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 FILE = Path(__file__).parent / "tagged_text.txt"

@@ -11,12 +11,12 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.inside.probing.by_layer import layer_name, stream_names
 from tfcore.analysis.inside.probing.logistic import L2
-from tfcore.analysis.one_text import first_tokens, one_text
-from tfcore.analysis.statistics import wilson
-from tfcore.analysis.token_text import visible
+from tfcore.measures.lenses import unembedding
+from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.statistics import wilson
+from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

@@ -10,11 +10,11 @@ from tfcore.analysis.block.ablation_and_dropout import dropout
 from tfcore.analysis.block.depth import Deep, stream_sizes
 from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.one_text import next_logits
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.measures.one_text import next_logits
+from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 
 TEXT = "Once upon a time there was a little dog. The little dog"

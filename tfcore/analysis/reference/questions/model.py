@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from tfcore.analysis.model.memory_use import memory
-from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.config import ModelConfig
+from tfcore.measures.memory_use import memory
+from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS, gpt2_small
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import visible
+from tfcore.measures.token_text import visible
 
 CLOSE = 0.01  # relative: what counts as the same number
 BYTES = ("GB",)  # units in which answers are counted in bytes

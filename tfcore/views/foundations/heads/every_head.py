@@ -19,11 +19,12 @@ from tfcore.analysis.foundations.attention_maps import (
 )
 from tfcore.analysis.foundations.attention_sink import without_keys
 from tfcore.analysis.foundations.head_ranking import KIND, rank_heads, standard_kinds
-from tfcore.analysis.foundations.heads import Place, head_table, score_heads
-from tfcore.analysis.token_text import tick_labels, visible
+from tfcore.analysis.foundations.heads import head_table
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.heads.kinds import Place, score_heads
+from tfcore.measures.token_text import tick_labels, visible
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw import maps
 from tfcore.views.foundations.heads.draw import portrait as portraits

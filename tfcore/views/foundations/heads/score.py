@@ -1,6 +1,6 @@
 """Views of one attention score: why a head looks at a token."""
 
-from tfcore.analysis.token_text import label
+from tfcore.measures.token_text import label
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.score_parts import PAIRS_WIDTH, WIDTH, pairs_figure, score_matrix
 from tfcore.views.foundations.heads.measure.score_parts import parts_of_score, score_parts

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from tfcore.analysis.inference import kv_cache
-from tfcore.analysis.inference.kv_cache import cache_bytes
-from tfcore.analysis.one_text import first_tokens
-from tfcore.analysis.precision import Precision, stored_bytes
-from tfcore.analysis.quantities import Unit, amount, counted, short
 from tfcore.generation.kv_cache import KVCache
+from tfcore.measures import kv_bytes
+from tfcore.measures.kv_bytes import cache_bytes
+from tfcore.measures.one_text import first_tokens
+from tfcore.measures.precision import Precision, stored_bytes
+from tfcore.measures.quantities import Unit, amount, counted, short
 from tfcore.views.inference.kv_cache.draw.memory import crowd_figure, picture_figure, shares_figure
 from tfcore.views.inference.kv_cache.draw.sizes import Size, budget_figure, models_figure, ways_figure
 from tfcore.views.inference.kv_cache.draw.steps import steps_figure
@@ -135,7 +136,7 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
     found = kv_cache.cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
     bars = [
         Size(name, shape.kind, size, shape == chosen.shape)
-        for (name, size), shape in zip(found.sizes.items(), kv_cache.ways(chosen.shape), strict=True)
+        for (name, size), shape in zip(found.sizes.items(), kv_bytes.ways(chosen.shape), strict=True)
     ]
     return View(
         key="ways",
@@ -157,7 +158,7 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
         "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
         "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that "
         "are not counted here.",
-        code=(kv_cache.cache_bytes, kv_cache.shared, kv_cache.CacheShape),
+        code=(kv_bytes.cache_bytes, kv_bytes.shared, kv_bytes.CacheShape),
     )
 
 

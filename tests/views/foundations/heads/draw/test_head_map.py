@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations.heads import CROSS_KINDS, KINDS
 from tfcore.figures import theme
+from tfcore.measures.heads.kinds import CROSS_KINDS, KINDS
 from tfcore.views.foundations.heads.draw import head_map
 
 KIND_MAP = np.array([["self", "broad", "induction"], ["broad", "broad", "local"]], dtype=object)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.measures.parameter_count import parameters
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.measure.head_splits import (
     HeadSplit,

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.heads import Place
 from tfcore.figures.theme import HEAD_KINDS, base_layout, build
+from tfcore.measures.heads.kinds import Place
 
 ROW = 22  # pixels of a layer; fewer where there are many
 MOST = 440  # pixels of all layers

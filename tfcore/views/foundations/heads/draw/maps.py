@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.heads import Place
 from tfcore.figures.theme import DECADES, MONO, base_layout, build
 from tfcore.figures.tiles import tiles
+from tfcore.measures.heads.kinds import Place
 
 Form = Literal["map", "lines"]  # of one head
 MAP_CELLS = 128  # along a side of a map; a longer one is pooled

@@ -15,8 +15,9 @@ from tfcore.analysis.foundations.head_ranking import (
     striking_head,
     strongest_look,
 )
-from tfcore.analysis.foundations.heads import HeadScores, Place, order
-from tfcore.analysis.foundations.part_texts import Part, parts
+from tfcore.analysis.foundations.heads import order
+from tfcore.measures.heads.kinds import HeadScores, Place
+from tfcore.measures.heads.part_texts import Part, parts
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, Source, opened
 

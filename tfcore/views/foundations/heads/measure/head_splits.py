@@ -9,14 +9,14 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.part_texts import TextIds, text_ids
-from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.heads.part_texts import TextIds, text_ids
+from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.one_text import one_text
+from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.kept import kept

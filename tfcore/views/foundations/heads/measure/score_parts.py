@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.part_texts import Part
 from tfcore.attention import attention_scores, attention_weights
+from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned

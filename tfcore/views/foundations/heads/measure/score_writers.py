@@ -12,13 +12,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.analysis.foundations.part_texts import Part, TextIds, parts, text_ids
-from tfcore.analysis.one_text import one_text
 from tfcore.attention import Attention
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
+from tfcore.measures.heads.part_texts import Part, TextIds, parts, text_ids
+from tfcore.measures.one_text import one_text
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.quantities import Unit, amount, scale
 from tfcore.figures.model.parameters import BYTES
 from tfcore.figures.theme import base_layout, build
+from tfcore.measures.quantities import Unit, amount, scale
 from tfcore.views.inference.kv_cache.measure.serving import Budget
 
 KINDS = {"MHA": "@cat1", "GQA": "@cat0", "MQA": "@cat3", "MLA": "@cat2"}

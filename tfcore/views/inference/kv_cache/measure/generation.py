@@ -12,12 +12,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.one_text import one_text
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.flop_count import flops
+from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

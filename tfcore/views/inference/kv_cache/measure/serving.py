@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, grouped_heads, shared
-from tfcore.analysis.precision import BITS, Precision, stored_bytes
-from tfcore.analysis.quantities import Unit, amount
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes, grouped_heads, shared
+from tfcore.measures.precision import BITS, Precision, stored_bytes
+from tfcore.measures.quantities import Unit, amount
 
 Remedy = Literal["asked", "gqa", "int8 cache", "int8 weights", "paging", "tensor parallelism", "all"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding, Statement, state
-from tfcore.analysis.quantities import short
+from tfcore.measures.quantities import short
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork
 
 

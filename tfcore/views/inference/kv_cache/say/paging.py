@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import counted
+from tfcore.measures.quantities import counted
 from tfcore.views.inference.kv_cache.measure.paging import (
     LATER,
     NAMES,

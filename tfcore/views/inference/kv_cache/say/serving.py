@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.quantities import Unit, both
+from tfcore.measures.quantities import Unit, both
 from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Service, remedy_names
 
 

@@ -1,0 +1,34 @@
+"""Facts of the page “Masks”."""
+
+from pages.facts import Facts, Stop
+
+FACTS = Facts(
+    key="masks",
+    title="Masks",
+    icon="filter_b_and_w",
+    order=60,
+    question="Which tokens may attend to which?",
+    claim="The attention mask removes pairs of query and key before the softmax. It makes attention causal, "
+    "bidirectional or sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
+    answers="Which tokens may attend to which? Eight attention masks, and what leaks when the mask is missing.",
+    shows="eight masks on the pasted text, any model and any head, scores and weights before and after, and a leak "
+    "test with the largest difference as a number; a model trained without a mask, live, in which the label leaks",
+    terms={
+        "attention mask": "",
+        "bidirectional attention": "kind=bidirectional",
+        "causal mask": "kind=causal",
+        "prefix-LM": "kind=prefix",
+        "sliding window": "kind=window",
+    },
+    parts=("mask",),
+    stops=(
+        Stop(
+            number=4,
+            target=".st-key-mask-figure",
+            words="The grey half is blocked: a causal mask keeps each token from attending to later ones. Otherwise "
+            "the model would be shown what it is to predict.",
+            action="Choose another mask, and see what becomes visible.",
+            view={"kind": "causal", "model": "stories", "layer": "2", "head": "5"},
+        ),
+    ),
+)

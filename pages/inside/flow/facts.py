@@ -1,0 +1,36 @@
+"""Facts of the page “Flow”."""
+
+from pages.facts import Facts, Stop
+
+FACTS = Facts(
+    key="flow",
+    title="Flow",
+    icon="waves",
+    order=10,
+    question="Where does the next word come from?",
+    claim="Each token is a stream through the layers, and attention carries ribbons from one to another. Widths are "
+    "shares of the last state, traced back from the end: switch a head off, and see the river and the next token "
+    "change.",
+    answers="Where does the next word come from? A text through all layers at once; switch heads off and watch.",
+    shows="one text through all layers of a model at once, as streams and ribbons traced back from the next token "
+    "(information flow routes): switch a head off or turn it round with a click or a drag, read the guess after every "
+    "layer, let the model write the next tokens, open folded layers, and go from any ribbon to its head",
+    stops=(
+        Stop(
+            number=1,
+            target=".tf-river svg",
+            words="Each golden stream is a token on its way through the layers, and each ribbon is what a head "
+            "carries from one token to another. At the end are the next tokens.",
+            action="Click one of the dots at a layer: that head is off.",
+            view={"model": "stories", "heads": ""},
+        ),
+        Stop(
+            number=7,
+            target=".st-key-write-button",
+            words="The river again: the heads that decide have the largest dots, and the words along the stream of "
+            "the last token are the logit lens. A text is written by doing all this once for each token.",
+            action="Press the button three times, and watch the river flow on.",
+            view={"model": "stories", "heads": ""},
+        ),
+    ),
+)

@@ -1,0 +1,61 @@
+// A scene of tfcore in the app: its colours, what is told, what stays.
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { load, place } from "./browser.js"
+
+// Scenes stand beside scene.js where they are served; here they do not.
+const { draw } = await load("parts_map.js")
+const { render, scenes } = await load("scene.js")
+scenes.set("parts_map", Promise.resolve({ draw }))
+
+const part = label => ({ label, note: "", role: "query", about: label, marked: false, across: "" })
+const of = label => ({ label, urls: { [label]: `/${label}` }, stacks: [{ title: "", groups: [{ title: "", rows: [[part(label)]] }] }] })
+
+function shown(data = of("q")) {
+  const page = place()
+  const show = now => render({ ...page, data: { module: "parts_map", data: now, alt: "a model", height: 90 } })
+  return { ...page, show, end: show(data) }
+}
+const drawn = () => new Promise(resolve => setTimeout(resolve))
+
+test("it is drawn in the colours of the theme, with words for who cannot see it", async () => {
+  const { find } = shown()
+  await drawn()
+  const [root] = find("[role=group]")
+  assert.equal(root.getAttribute("aria-label"), "a model")
+  assert.equal(root.style.minHeight, "90px")
+  assert.ok(root.style.getPropertyValue("--role-query"))
+  assert.deepEqual(find("a").map(a => a.textContent), ["q"])
+})
+
+test("what is clicked is told with its name", async () => {
+  const { find, sent } = shown()
+  await drawn()
+  find("a")[0].click()
+  assert.deepEqual(sent(), [["told", ["part", 0]]])
+})
+
+test("what has not changed is not drawn again, so that the focus stays; what has is", async () => {
+  const { find, show } = shown()
+  await drawn()
+  const [first] = find("a")
+  show(of("q"))
+  await drawn()
+  assert.equal(find("a")[0], first)
+  show(of("k"))
+  await drawn()
+  assert.deepEqual(find("a").map(a => a.textContent), ["k"])
+})
+
+test("of two changes at once the last is drawn; what is gone leaves nothing and draws nothing", async () => {
+  const { find, show, end, parentElement } = shown()
+  show(of("k"))
+  await drawn()
+  assert.deepEqual(find("a").map(a => a.textContent), ["k"])
+  end()
+  assert.equal(parentElement.children.length, 0)
+  const early = shown()
+  early.end()
+  await drawn()
+  assert.equal(early.parentElement.children.length, 0)
+})

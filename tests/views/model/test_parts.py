@@ -1,0 +1,78 @@
+"""The parts a model has, in the order it has them."""
+
+from dataclasses import replace
+
+import pytest
+
+from tfcore.config import ModelConfig
+from tfcore.part_configs import ExpertsConfig
+from tfcore.presets import PRESETS
+from tfcore.views.model.parts import measure as model_map
+
+SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, n_heads=2, max_seq_len=8)
+
+
+def boxes(config):
+    """Rows of labels, one list a stack."""
+    return [
+        [tuple(part.label for part in row) for group in stack.groups for row in group.rows]
+        for stack in model_map.stacks(config)
+    ]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_published_model_can_be_drawn(name):
+    config = PRESETS[name]()
+    assert len(boxes(config)) == (2 if config.architecture == "encoder-decoder" else 1)
+
+
+def test_the_order_is_that_of_the_norms():
+    attention, add, feed = ("Attention", "2 heads", "Mask"), ("+ input",), ("Feed-forward",)
+    norm = ("RMSNorm",)
+    (before,), (after,), (around,) = (
+        boxes(replace(SMALL, norm_placement=placement)) for placement in ("pre", "post", "sandwich")
+    )
+    assert before[2:-2] == [norm, attention, add, norm, feed, add, norm]
+    assert after[2:-2] == [attention, add, norm, feed, add, norm]
+    assert around[2:-2] == [norm, attention, norm, add, norm, feed, norm, add, norm]
+
+
+def test_parallel_halves_share_their_norm_and_their_addition():
+    (found,) = boxes(replace(SMALL, parallel=True))
+    assert found[2:-2] == [("RMSNorm",), ("Attention", "2 heads", "Mask", "Feed-forward"), ("+ input",), ("RMSNorm",)]
+
+
+def test_experts_stand_where_the_feed_forward_layer_was():
+    (found,) = boxes(replace(SMALL, experts=ExpertsConfig(n_experts=4, top_k=2)))
+    assert ("Mixture of experts",) in found
+    assert ("Feed-forward",) not in found
+
+
+def test_a_decoder_beside_an_encoder_looks_across():
+    reader, writer = boxes(PRESETS["transformer_base"]())
+    assert ("Cross-attention",) in writer
+    assert ("Cross-attention",) not in reader
+    assert reader[-1] == ("Encoder states",)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_arrow_leads_from_what_was_read_to_where_it_is_looked_at(name):
+    stacks = model_map.stacks(PRESETS[name]())
+    ends = [
+        [part.across for group in stack.groups for row in group.rows for part in row if part.across] for stack in stacks
+    ]
+    assert ends == ([["gives"], ["takes"]] if len(stacks) == 2 else [[]])
+
+
+def test_what_is_new_stands_out():
+    (before,), (after,) = (model_map.stacks(config) for config in (SMALL, replace(SMALL, qk_norm=True, n_kv_heads=1)))
+    parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
+    assert [part.label for part in parts if part.marked] == ["Attention", "2 heads"]
+    assert not any(part.marked for group in after.groups for row in group.rows for part in row)
+
+
+def test_norms_that_move_stand_out():
+    (before,), (after,) = (model_map.stacks(replace(SMALL, norm_placement=placement)) for placement in ("post", "pre"))
+    parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
+    notes = [part.note for part in parts if part.marked]
+    assert notes == ["of the input", "of the input", "final norm"]

@@ -1,0 +1,1 @@
+"""Measurements that several subjects or a training share, one formula each: tensors and configs in, numbers out."""

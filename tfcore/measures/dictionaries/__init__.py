@@ -1,0 +1,1 @@
+"""Dictionaries of features: how good they are, what each feature is active on, how they grow."""

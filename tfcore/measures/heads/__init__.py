@@ -1,0 +1,1 @@
+"""Heads: what they attend to, what kind each is, and how one reads what another wrote."""

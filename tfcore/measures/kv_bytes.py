@@ -1,0 +1,134 @@
+"""The bytes of the KV cache, for every way of sharing keys and values."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tfcore.config import ModelConfig
+from tfcore.measures.precision import Precision, stored_bytes
+from tfcore.measures.quantities import counted
+
+Sharing = Literal["built", "mha", "gqa", "mqa", "mla"]
+GROUPED = 8  # KV heads that most grouped models have, from Llama 2 70B on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheShape:
+    """What of a model decides how large its cache is.
+
+    Args:
+        layers: that attend to the tokens before.
+        heads: query heads.
+        kv_heads: KV heads.
+        d_head: width of one.
+        latent: of multi-head latent attention: numbers a token leaves in each layer in place of keys and values.
+        window: tokens that a layer with a sliding window sees, itself included.
+        windowed: how many layers have it.
+    """
+
+    layers: int
+    heads: int
+    kv_heads: int
+    d_head: int
+    latent: int = 0
+    window: int | None = None
+    windowed: int = 0
+
+    @property
+    def numbers(self) -> int:
+        """What one token leaves in one layer: a key and a value for each of their heads, or the latent vector."""
+        return self.latent or 2 * self.kv_heads * self.d_head
+
+    @property
+    def kind(self) -> str:
+        """How keys and values are shared: MHA, GQA, MQA or MLA."""
+        if self.latent:
+            return "MLA"
+        if self.kv_heads == self.heads:
+            return "MHA"
+        return "MQA" if self.kv_heads == 1 else "GQA"
+
+    def __str__(self) -> str:
+        """GQA: 8 KV heads."""
+        if self.latent:
+            return f"MLA: {self.latent:,} values"
+        return f"{self.kind}: {counted(self.kv_heads, 'KV head')}"
+
+    def kept(self, tokens: int) -> int:
+        """Tokens kept, summed over the layers; where there is a window, those the next token can still see."""
+        near = tokens if self.window is None else min(tokens, self.window - 1)
+        return (self.layers - self.windowed) * tokens + self.windowed * near
+
+
+# Multi-head latent attention: 512 compressed numbers and a rotated key of 64 for all heads together, 60 layers
+# (arXiv:2405.04434, section 3.1.2).
+DEEPSEEK_V2 = CacheShape(layers=60, heads=128, kv_heads=128, d_head=128, latent=512 + 64)
+DEEPSEEK_V2_PARAMETERS = 236_000_000_000  # as published, its abstract
+
+
+def cache_shape(config: ModelConfig) -> CacheShape:
+    """The shape of a config's cache: that of its decoder's attention to itself.
+
+    Raises:
+        ValueError: an encoder has no cache.
+    """
+    if config.architecture == "encoder":
+        raise ValueError("architecture='encoder' reads all tokens at once and keeps no cache; take a decoder")
+    windowed = max(0, config.decoder_layers - config.window_from) if config.window is not None else 0
+    return CacheShape(
+        layers=config.decoder_layers,
+        heads=config.n_heads,
+        kv_heads=config.kv_heads,
+        d_head=config.head_size,
+        window=config.window,
+        windowed=windowed,
+    )
+
+
+def cache_bytes(shape: CacheShape, tokens: int, batch: int = 1, precision: Precision = "float16") -> int:
+    """2 * layers * kv_heads * d_head * tokens * bytes per number, for each text of a batch.
+
+    The 2 is for a key and a value. Latent attention keeps its own count of numbers instead of 2 * kv_heads * d_head.
+    Quantised caches also keep a scale for every few numbers, some per cent more; it is left out here.
+
+    Args:
+        tokens: of each text.
+        batch: texts at once.
+        precision: of the numbers kept; it need not be that of the weights.
+
+    Returns:
+        Bytes: 80 layers, 64 heads of 128, 32,768 tokens in float16 are 85,899,345,920, which is 80 * 2^30.
+    """
+    if tokens < 0 or batch < 0:
+        raise ValueError(f"tokens={tokens} and batch={batch} must be 0 or more")
+    return stored_bytes(batch * shape.numbers * shape.kept(tokens), precision)
+
+
+def shared(shape: CacheShape, sharing: Sharing) -> CacheShape:
+    """The same model, had it been built to share its keys and values in another way.
+
+    "mha": every head its own. "gqa": 8, or the next lower number that divides the heads (arXiv:2305.13245). "mqa": one
+    for all (arXiv:1911.02150). "mla": a compressed vector of 4 d_head and a rotated key of d_head / 2, as in
+    DeepSeek-V2 (arXiv:2405.04434, section 2.1.4, table 1); a model that is latent stays as it is.
+    """
+    if sharing == "built" or (sharing == "mla" and shape.latent):
+        return shape
+    if sharing == "mla":
+        return replace(shape, latent=4 * shape.d_head + shape.d_head // 2)
+    counts = {"mha": shape.heads, "gqa": grouped_heads(shape.heads), "mqa": 1}
+    return replace(shape, kv_heads=counts[sharing], latent=0)
+
+
+def grouped_heads(heads: int) -> int:
+    """8, or the largest number below it that divides the heads."""
+    return max(count for count in even_parts(heads) if count <= GROUPED)
+
+
+def even_parts(n: int) -> list[int]:
+    """The numbers of groups that n heads, or n GPUs, fall into without a rest."""
+    return [count for count in range(1, n + 1) if n % count == 0]
+
+
+def ways(shape: CacheShape) -> list[CacheShape]:
+    """The shape as it is and shared in every other way, the largest cache first."""
+    shapes = [shared(shape, way) for way in ("mha", "gqa", "mqa", "mla")]
+    return sorted({*shapes, shape}, key=lambda one: -one.numbers)

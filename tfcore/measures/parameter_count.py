@@ -1,0 +1,176 @@
+"""How many parameters a model has, and where: arithmetic from its config, and the model itself to compare with."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tfcore.config import GATED, ModelConfig
+from tfcore.loading.checkpoints import blank
+from tfcore.model import Transformer
+
+EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCount:
+    """The parameters of a model, each counted once, also where two places share them.
+
+    Args:
+        total: all of them.
+        active: those that take part in computing one token: of a mixture of experts only the chosen and the shared.
+        by_component: component -> parameters; sums to total.
+        by_layer: name of the block -> component -> parameters.
+    """
+
+    total: int
+    active: int
+    by_component: dict[str, int]
+    by_layer: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one block is made of.
+
+    Args:
+        name: as its activations are named: "blocks.3", "encoder.blocks.3".
+        index: its place in its stack.
+        encoder: it belongs to an encoder.
+        cross: it reads an encoder's output too.
+        mixture: its feed-forward half is a mixture of experts.
+        plain: its feed-forward half is one feed-forward layer.
+    """
+
+    name: str
+    index: int
+    encoder: bool
+    cross: bool
+    mixture: bool
+    plain: bool
+
+    @property
+    def sublayers(self) -> int:
+        """Attention, cross-attention and feed-forward: those there are."""
+        return 1 + self.cross + (self.mixture or self.plain)
+
+
+def parameters(config: ModelConfig) -> ParameterCount:
+    """Count the parameters of a config's model.
+
+    A block of width d with h heads of size d_head (and as many key/value heads), a plain feed-forward layer and no
+    biases has 4 d h d_head + 2 d d_ff, which is 12 d^2 where h d_head = d and d_ff = 4 d (arXiv:2001.08361, table 1).
+
+    Args:
+        config: any valid config.
+
+    Returns:
+        Totals, by component and by block.
+    """
+    kinds: dict[tuple[bool, bool, bool], dict[str, int]] = {}  # most blocks of a model are alike
+    by_layer = {}
+    for layer in layers(config):
+        kind = (layer.cross, layer.mixture, layer.plain)
+        by_layer[layer.name] = kinds.get(kind) or kinds.setdefault(kind, _block(config, layer))
+    by_component = Counter(_ends(config))
+    for counts in by_layer.values():
+        by_component.update(counts)
+    total = sum(by_component.values())
+    idle = 0
+    if (experts := config.experts) is not None:
+        idle = by_component["experts"] // experts.n_experts * (experts.n_experts - experts.top_k)
+    return ParameterCount(total, total - idle, dict(by_component), by_layer)
+
+
+def layers(config: ModelConfig) -> list[Layer]:
+    """The blocks, the encoder's first."""
+    both = config.architecture == "encoder-decoder"
+    stacks = [("encoder.", config.encoder_layers, True), ("decoder.", config.decoder_layers, False)]
+    return [
+        Layer(
+            name=f"{prefix if both else ''}blocks.{i}",
+            index=i,
+            encoder=encoder,
+            cross=both and not encoder,
+            mixture=(mixture := config.is_routed(i)),
+            plain=not mixture and bool(config.ff_size),
+        )
+        for prefix, n_layers, encoder in stacks
+        for i in range(n_layers)
+    ]
+
+
+def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
+    """Weights of a feed-forward layer or expert: up and down, and the gate's where there is one."""
+    return (3 if config.activation in GATED else 2) * config.d_model * d_ff
+
+
+def rule_of_thumb(config: ModelConfig) -> int:
+    """12 N d^2 + V d: per block 4 d^2 for attention and 8 d^2 for a feed-forward layer of 4 d, and one table of
+    embeddings (arXiv:2001.08361, table 1, and the table). It knows no GQA, no gates, no experts, no norms."""
+    return 12 * (config.encoder_layers + config.decoder_layers) * config.d_model**2 + config.vocab_size * config.d_model
+
+
+def kv_head_parameters(config: ModelConfig) -> int:
+    """Parameters of one KV head: its rows of W_K and W_V with their biases, in every attention layer of the model."""
+    attentions = sum(1 + layer.cross for layer in layers(config))
+    return 2 * attentions * config.head_size * (config.d_model + config.has_qkv_bias)
+
+
+def built_parameters(config: ModelConfig) -> int:
+    """The parameters of the model itself, built without memory (on torch's meta device)."""
+    model: Transformer = blank(config)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
+    """The parameters of one block, by component."""
+    counts = {"attention": _attention(config)}
+    if layer.cross:
+        counts["cross-attention"] = _attention(config)
+    if layer.plain:
+        gates = 1 if config.activation in GATED else 0
+        biases = (1 + gates) * config.ff_size + config.d_model if config.bias else 0
+        counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
+    if layer.mixture and (experts := config.experts) is not None:
+        size = config.expert_size
+        counts["router"] = config.d_model * experts.n_experts
+        counts["experts"] = experts.n_experts * feed_forward_weights(config, size)
+        if experts.n_shared:
+            counts["shared experts"] = feed_forward_weights(config, experts.n_shared * size)
+    counts["norms"] = _block_norms(config, layer)
+    return counts
+
+
+def _attention(config: ModelConfig) -> int:
+    """W_Q, W_K, W_V and W_O with their biases."""
+    d_q, d_kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
+    weights = config.d_model * (d_q + 2 * d_kv) + d_q * config.d_model
+    return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias
+
+
+def _norm(config: ModelConfig) -> int:
+    """Scale, and shift where there is one."""
+    return config.d_model * (2 if config.norm == "layernorm" and config.bias else 1)
+
+
+def _block_norms(config: ModelConfig, layer: Layer) -> int:
+    """One norm a sublayer, two where sandwiched, one for all where parallel; and those of queries and keys."""
+    norms = 1 if config.parallel else layer.sublayers * (2 if config.norm_placement == "sandwich" else 1)
+    attentions = 1 + layer.cross
+    return norms * _norm(config) + (2 * config.head_size * attentions if config.qk_norm else 0)
+
+
+def _ends(config: ModelConfig) -> dict[str, int]:
+    """What comes before and after the blocks."""
+    stacks = 2 if config.architecture == "encoder-decoder" else 1
+    d, norms = config.d_model, (config.norm_placement != "post") + config.embed_norm
+    tables = {"learned": config.max_seq_len * d, "relative": config.relative_buckets * config.n_heads}
+    counts = {
+        "token embedding": config.vocab_size * d,
+        "positions": stacks * tables.get(config.positions, 0),
+        "segments": config.n_segments * d,
+        "norms": stacks * norms * _norm(config),
+        "mlm head": d * d + d + _norm(config) + config.vocab_size if config.head == "mlm" else 0,
+        "pooler": d * d + d if config.pooler else 0,
+        "unembedding": 0 if config.tie_embeddings or config.head == "none" else config.vocab_size * d,
+    }
+    return {component: count for component, count in counts.items() if count}

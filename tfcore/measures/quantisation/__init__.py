@@ -1,0 +1,1 @@
+"""Weights, activations and caches rounded to few bits."""

@@ -1,0 +1,118 @@
+"""The weight matrices of a model by layer and kind, and a copy of the model with fewer bits in each of them."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tfcore.config import GATED, ModelConfig
+from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
+from tfcore.model import Transformer
+
+KINDS = ("q", "k", "v", "out", "gate", "up", "down")
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """One matrix of a block.
+
+    Args:
+        layer, kind: which one.
+        parameter: the weight that has its rows, among others' where several are stored side by side.
+        start, end: of its rows there.
+    """
+
+    layer: int
+    kind: str
+    parameter: nn.Parameter
+    start: int
+    end: int
+
+    @property
+    def weight(self) -> Float[Tensor, "row column"]:
+        return self.parameter[self.start : self.end]
+
+
+def kinds_of(config: ModelConfig) -> tuple[str, ...]:
+    """The kinds of matrices in each block: a feed-forward layer without a gate has two."""
+    return tuple(kind for kind in KINDS if kind != "gate" or config.activation in GATED)
+
+
+def no_matrices(config: ModelConfig) -> str | None:
+    """Why a model's matrices cannot be shown by layer and kind, or None."""
+    if config.architecture == "encoder-decoder":
+        return "it has two stacks, and one is shown."
+    if config.experts is not None:
+        return "it has a mixture of experts in place of one feed-forward layer."
+    return None if config.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
+
+
+def matrices(model: Transformer) -> Iterator[Matrix]:
+    """All weight matrices of the blocks, layer by layer in the order of `KINDS`.
+
+    Raises:
+        ValueError: a model of another build; see `no_matrices`.
+    """
+    if (why := no_matrices(model.config)) is not None:
+        raise ValueError(f"these matrices cannot be told apart: {why}")
+    config = model.config
+    d_q, d_kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
+    gates = ("gate", "up") if config.activation in GATED else ("up",)
+    for layer, block in enumerate(blocks_of(model)):
+        parts = (
+            (block.attn.qkv, {"q": d_q, "k": d_kv, "v": d_kv}),
+            (block.attn.out, {"out": config.d_model}),
+            (block.mlp.up, dict.fromkeys(gates, config.ff_size)),
+            (block.mlp.down, {"down": config.d_model}),
+        )
+        for linear, rows in parts:
+            end = 0
+            for kind, count in rows.items():
+                yield Matrix(layer, kind, linear.weight, end, end := end + count)
+
+
+def blocks_of(model: Transformer) -> list[Any]:
+    """The blocks of a model's one stack."""
+    stack = model.encoder if model.config.architecture == "encoder" else model.decoder
+    return list(stack.blocks)
+
+
+def matrix_of(model: Transformer, layer: int, kind: str) -> Float[Tensor, "row column"]:
+    """One matrix, (d_out, d_in).
+
+    Raises:
+        ValueError: no such layer or kind.
+    """
+    for one in matrices(model):
+        if (one.layer, one.kind) == (layer, kind):
+            return one.weight.detach()
+    raise ValueError(
+        f"layer={layer}, kind={kind!r} is not in this model; kinds are {', '.join(kinds_of(model.config))}"
+    )
+
+
+@torch.no_grad()
+def quantised_copy(model: Transformer, scheme: Scheme) -> Transformer:
+    """The model with every matrix of its blocks rounded; embeddings, norms and biases are those of the original.
+
+    Everything that is not rounded is shared with the original, which stays as it is.
+    """
+    shared: dict[int, object] = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    found = copy.deepcopy(model, shared)
+    for block in blocks_of(found):
+        for linear in (block.attn.qkv, block.attn.out, block.mlp.up, block.mlp.down):
+            linear.weight = nn.Parameter(linear.weight.detach().clone(), requires_grad=False)
+    for one in matrices(found):
+        one.parameter[one.start : one.end] = rounded(one.weight, scheme)
+    return found
+
+
+def model_bits(model: Transformer, scheme: Scheme) -> float:
+    """Mean bits of a weight in the blocks' matrices, scales included."""
+    sizes = [(one.end - one.start, one.parameter.shape[1]) for one in matrices(model)]
+    bits = sum(rows * columns * bits_per_value(scheme, rows, columns) for rows, columns in sizes)
+    return bits / sum(rows * columns for rows, columns in sizes)

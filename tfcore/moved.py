@@ -1,0 +1,195 @@
+"""Where modules and functions of earlier releases stand now. A program that was saved with an old import is told in one
+sentence; without this it would end in a bare ModuleNotFoundError.
+
+Whoever moves a module adds a line to MODULES, whoever moves something out of a module that stays adds to NAMES.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+
+# Old module -> what does its work now: a module, or a function of a view.
+MODULES = {
+    "tfcore.analysis.block.neuron_scan": "tfcore.measures.neuron_scan",
+    "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
+    "tfcore.analysis.experts.expert_scan": "tfcore.measures.expert_scan",
+    "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
+    "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
+    "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
+    "tfcore.analysis.foundations.recurrence.gradients": "tfcore.training.recurrent.gradients",
+    "tfcore.analysis.foundations.recurrence.networks": "tfcore.training.recurrent.networks",
+    "tfcore.analysis.foundations.recurrence.passes": "tfcore.training.recurrent.passes",
+    "tfcore.analysis.foundations.recurrence.real_model": "tfcore.training.recurrent.real_model",
+    "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
+    "tfcore.analysis.inference.quantisation.formats": "tfcore.measures.quantisation.formats",
+    "tfcore.analysis.inference.quantisation.matrices": "tfcore.measures.quantisation.matrices",
+    "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
+    "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
+    "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
+    "tfcore.analysis.largest": "tfcore.measures.largest",
+    "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
+    "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
+    "tfcore.analysis.model.memory_use": "tfcore.measures.memory_use",
+    "tfcore.analysis.model.parameter_count": "tfcore.measures.parameter_count",
+    "tfcore.analysis.model.translation": "tfcore.measures.translation",
+    "tfcore.analysis.one_text": "tfcore.measures.one_text",
+    "tfcore.analysis.precision": "tfcore.measures.precision",
+    "tfcore.analysis.quantities": "tfcore.measures.quantities",
+    "tfcore.analysis.statistics": "tfcore.measures.statistics",
+    "tfcore.analysis.token_text": "tfcore.measures.token_text",
+    "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
+    "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
+    "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
+}
+# Module -> where its names are now -> these names. A module of the table above may be here as well.
+NAMES = {
+    "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
+    "tfcore.analysis.experts.expert_scan": {
+        "tfcore.analysis.experts.expert_tokens": (
+            "ALWAYS Order OF Preferred preferred count_text ExpertTokens Specialisation specialisation "
+            "scanned_share excerpt_title TokenDecides token_decides"
+        )
+    },
+    "tfcore.analysis.experts.text_routing": {"tfcore.measures.expert_scan": "ExpertLoad load_over_texts"},
+    "tfcore.analysis.foundations.attention_maps": {"tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps"},
+    "tfcore.analysis.foundations.head_ranking": {"tfcore.measures.heads.kinds": "TEXTS"},
+    "tfcore.analysis.foundations.heads": {
+        "tfcore.measures.heads.kinds": (
+            "KINDS CROSS_KINDS THRESHOLD NEAR SMALL_VOCABULARY Place HeadScores score_heads mean_scores targets "
+            "score_cross mean_weight RepeatedTokens repeated_tokens induction_scores repeated_tokens_measure"
+        )
+    },
+    "tfcore.analysis.foundations.recurrence.networks": {
+        "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"
+    },
+    "tfcore.analysis.foundations.recurrence.passes": {
+        "tfcore.analysis.foundations.recurrence.pass_findings": "ParallelGain parallel_gain"
+    },
+    "tfcore.analysis.foundations.recurrence.real_model": {
+        "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
+    },
+    "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
+    "tfcore.analysis.inference.attention_timing": {"tfcore.measures.timing": "on_cpu milliseconds"},
+    "tfcore.analysis.inference.kv_cache": {
+        "tfcore.measures.kv_bytes": (
+            "Sharing GROUPED CacheShape DEEPSEEK_V2 DEEPSEEK_V2_PARAMETERS cache_shape cache_bytes shared "
+            "grouped_heads even_parts ways"
+        )
+    },
+    "tfcore.analysis.inference.quantisation.activations": {
+        "tfcore.measures.quantisation.rounded_activations": (
+            "Scale INPUTS OUTLIER ActivationScheme outlier_channels rounded_activations activation_edits"
+        )
+    },
+    "tfcore.analysis.inference.quantisation.cache_bits": {
+        "tfcore.measures.quantisation.rounded_cache": "Axis GROUP CacheScheme rounded_cache cache_edits"
+    },
+    "tfcore.analysis.inside.circuits": {
+        "tfcore.measures.heads.compositions": (
+            "INPUTS DRAWS NUMBERS Composition HeadWeights frobenius compose head_weights compositions composition "
+            "random_draws random_composition theory"
+        )
+    },
+    "tfcore.analysis.inside.features.grown": {
+        "tfcore.measures.dictionaries.growth": (
+            "NAMED SEED DictionaryMoment closest_features chance_cosine GrownFeatures grown_features"
+        )
+    },
+    "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
+    "tfcore.analysis.inside.interventions": {"tfcore.measures.text_loss": "next_losses"},
+    "tfcore.analysis.inside.logit_attribution": {"tfcore.measures.lenses": "unembedding check_model"},
+    "tfcore.analysis.inside.logit_lens": {"tfcore.measures.lenses": "lens_logits stage_states"},
+    "tfcore.analysis.inside.phase_change": {
+        "tfcore.measures.heads.induction_moments": (
+            "SHOWN APART Moment places in_context_score moment best_key_composition"
+        )
+    },
+    "tfcore.analysis.inside.residual_stream": {"tfcore.measures.lenses": "stages stage_names"},
+    "tfcore.analysis.inside.tuned_lens": {
+        "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
+    },
+    "tfcore.analysis.model.modernising": {"tfcore.training.modernisation": "SWITCHES first_of"},
+    "tfcore.analysis.model.parameter_count": {
+        "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
+    },
+    "tfcore.analysis.training.entropy": {
+        "tfcore.measures.information": (
+            "SUM_ERROR weighted_logs entropy cross_entropy divergence_terms kl_divergence perplexity "
+            "check_probabilities"
+        )
+    },
+    "tfcore.analysis.training.fine_tuning": {
+        "tfcore.training.finetuning_runs": "Method METHODS RATES ALPHA RANKS FineTuneConfig Losses FineTuned"
+    },
+    "tfcore.analysis.training.preference": {
+        "tfcore.training.preference_runs": (
+            "Algorithm RewardName ALGORITHMS REWARD_NAMES ALGORITHM_NAMES BETAS ANIMAL_WORDS HAPPY_WORDS ANIMALS "
+            "HAPPY LONGEST words_of names_animals ends_happily is_short REWARDS repetition PreferenceConfig "
+            "Sampled PreferenceRun"
+        )
+    },
+    "tfcore.analysis.training.text_bits": {"tfcore.measures.text_loss": "LN2 WINDOW Framed framed TextBits text_bits"},
+    "tfcore.analysis.training.training_choices": {
+        "tfcore.training.lab.options": "PLAIN SCHEDULES OPTIMISERS Rates Updates Norms"
+    },
+    "tfcore.analysis.training.training_runs": {
+        "tfcore.training.lab.curves": "CHECKED STEPPED Curves Look look by_place free_running"
+    },
+}
+
+
+def sentence(old: str, new: str) -> str:
+    """The sentence that a program with an old import ends in."""
+    return f"{old} has moved: import it from {new}"
+
+
+def place(module: str, name: str) -> str | None:
+    """The module that has a name now which this one had; None if it never left."""
+    return next((new for new, names in NAMES.get(module, {}).items() if name in names.split()), None)
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module of which names have moved."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; it answers for what it no longer has."""
+        super().exec_module(module)
+
+        def answer(name: str) -> object:
+            new = place(module.__name__, name)
+            if new is None:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            raise ImportError(sentence(f"{module.__name__}.{name}", new))
+
+        module.__getattr__ = answer  # type: ignore[method-assign]
+
+
+class Finder:
+    """Answers, before all other finders, for what the tables name."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """None for all but what has moved.
+
+        Raises:
+            ImportError: the module has moved; the message says where to.
+        """
+        if name in MODULES:
+            others = [f"{words} from {new}" for new, words in NAMES.get(name, {}).items()]
+            raise ImportError("; ".join([sentence(name, MODULES[name]), *others]), name=name)
+        if name in NAMES:
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and spec.origin is not None:
+                spec.loader = _Loader(name, spec.origin)
+            return spec
+        if any(old.startswith(f"{name}.") for old in MODULES) and PathFinder.find_spec(name, path, target) is None:
+            return ModuleSpec(name, None, is_package=True)  # a package that is gone, so that its modules are asked for
+        return None
+
+
+def tell() -> None:
+    """Let imports of what has moved end in a sentence."""
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder())

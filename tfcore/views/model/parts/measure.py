@@ -1,0 +1,148 @@
+"""The parts of a model as boxes, from its text to its prediction, each with the page that is about it."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tfcore.config import ModelConfig
+
+POSITIONS = {
+    "sinusoidal": "sinusoidal, added",
+    "learned": "learned, added",
+    "rope": "RoPE, inside attention",
+    "alibi": "ALiBi, inside attention",
+    "relative": "relative, inside attention",
+    "none": "none",
+}
+NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": "Next target token"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One box.
+
+    Args:
+        label: what the part is called.
+        note: a few words under it, such as its shape.
+        role: its colour role.
+        about: which page is about it, for who has pages.
+        marked: stands out.
+        across: "gives" or "takes", of the two boxes between which an arrow leads from one stack to the other.
+    """
+
+    label: str
+    note: str
+    role: str
+    about: str
+    marked: bool = False
+    across: Literal["", "gives", "takes"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows of boxes from top to bottom, in a frame where they have a title; boxes of one row stand side by side."""
+
+    rows: tuple[tuple[Part, ...], ...]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """Groups from top to bottom: what one text runs through."""
+
+    title: str
+    groups: tuple[Group, ...]
+
+
+def stacks(config: ModelConfig) -> list[Stack]:
+    """One stack of boxes for a decoder or an encoder; two, the reader first, for both."""
+    if config.architecture != "encoder-decoder":
+        return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
+    note = f"{config.d_model} values per token"
+    state = Group(rows=((Part("Encoder states", note, "residual", "encoder states", across="gives"),),))
+    return [
+        Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
+        Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
+    ]
+
+
+def marked(stack: Stack, before: Stack) -> Stack:
+    """The stack with every part that is not in the one before standing out."""
+    known = {part for group in before.groups for row in group.rows for part in row}
+    groups = tuple(
+        replace(group, rows=tuple(tuple(replace(part, marked=part not in known) for part in row) for row in group.rows))
+        for group in stack.groups
+    )
+    return replace(stack, groups=groups)
+
+
+def start(config: ModelConfig) -> Group:
+    """From the text to the first vectors."""
+    return Group(
+        rows=(
+            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
+            (
+                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
+                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
+            ),
+        )
+    )
+
+
+def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
+    """One block, in the order its norms have."""
+    bidirectional = reads or config.architecture == "encoder"
+    attention = (
+        Part("Attention", _attention_note(config), "query", "attention"),
+        Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
+        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
+    )
+    halves: list[tuple[Part, ...]] = [attention]
+    if looks_across:
+        halves.append((Part("Cross-attention", "to the encoder states", "key", "cross-attention", across="takes"),))
+    if config.experts is not None:
+        experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
+        halves.append((Part("Mixture of experts", experts, "feedforward", "experts"),))
+    elif config.ff_size:
+        biases = ", biases" if config.bias else ""
+        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
+        halves.append((Part("Feed-forward", note, "feedforward", "feed-forward"),))
+    if config.parallel:
+        halves = [tuple(one for half in halves for one in half)]
+    rows = [row for half in halves for row in _sublayer(config, half)]
+    count = config.encoder_layers if bidirectional else config.decoder_layers
+    return Group(rows=tuple(rows), title=f"block, {count} times")
+
+
+def _attention_note(config: ModelConfig) -> str:
+    norm = "queries and keys normalised" if config.qk_norm else "queries, keys, values"
+    return norm + (", biases" if config.has_qkv_bias else "")
+
+
+def _heads_note(config: ModelConfig) -> str:
+    shared = f"; {config.kv_heads} KV heads" if config.kv_heads < config.n_heads else ""
+    return f"of {config.head_size}{shared}"
+
+
+def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+    """Attention or feed-forward with its norms and its addition."""
+
+    def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
+        there = config.norm_placement in placements
+        return [(Part(NORMS[config.norm], where, "norm", "norm"),)] if there else []
+
+    add = (Part("+ input", "residual connection", "residual", "residual connection"),)
+    first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
+    return [*first, parts, *inside, add, *norm("of the sum", "post")]
+
+
+def end(config: ModelConfig) -> Group:
+    """From the last vectors to the prediction."""
+    rows = []
+    if config.norm_placement != "post":
+        rows.append((Part(NORMS[config.norm], "final norm", "norm", "norm"),))
+    tied = "tied to the embedding" if config.tie_embeddings else "not tied"
+    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "unembedding"),))
+    about = "masked tokens" if config.architecture == "encoder" else "next token"
+    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", about),))
+    return Group(rows=tuple(rows))
