@@ -2,9 +2,9 @@
 
 from pages.ui import notices
 from tfcore import shipped
-from tfcore.analysis.foundations.attention_maps import AttentionReading
 from tfcore.measures.one_text import IDS, given_ids
 from tfcore.views.foundations.heads.measure.attention import attention, first_look
+from tfcore.views.foundations.heads.measure.attention_maps import AttentionReading
 from tfcore.views.sources import Reading, opened
 
 CHARACTERS = 3_000  # more than 512 tokens of English

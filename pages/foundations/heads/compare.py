@@ -13,12 +13,12 @@ from pages.ui.frame import Panel
 from pages.ui.head_links import CLICK
 from pages.ui.loading import models
 from pages.ui.reading import say_nothing_read, text_box
-from tfcore.analysis.foundations.attention_maps import map_range
-from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
 from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import kinds, model_parts, part_of, read
+from tfcore.views.foundations.heads.measure.attention_maps import map_range
+from tfcore.views.foundations.heads.measure.head_ranking import striking_head, strongest_of
 from tfcore.views.sources import Reading
 from tfcore.views.view import View
 

@@ -8,14 +8,14 @@ from pages.foundations.heads.choices import first_view, size
 from pages.ui import controls, fragments, keys, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
-from tfcore.analysis.foundations.attention_maps import map_range, strongest_key
-from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
-from tfcore.analysis.foundations.heads import score_columns
 from tfcore.measures.heads.kinds import Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
 from tfcore.views.foundations.heads.draw.portrait import first_drawn
 from tfcore.views.foundations.heads.measure.attention import Order, attention, kinds, kinds_rest_on, tile_places
+from tfcore.views.foundations.heads.measure.attention_maps import map_range, strongest_key
+from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
+from tfcore.views.foundations.heads.measure.head_table import score_columns
 from tfcore.views.sources import Reading
 from tfcore.views.view import View
 

@@ -11,11 +11,11 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import head_mean, pool, read_attention, rollout
-from tfcore.analysis.foundations.head_ranking import standard_kinds
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw import maps
+from tfcore.views.foundations.heads.measure.attention_maps import head_mean, pool, read_attention, rollout
+from tfcore.views.foundations.heads.measure.head_ranking import standard_kinds
 from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "foundations/heads/page.py")

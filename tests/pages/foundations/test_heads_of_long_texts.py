@@ -7,11 +7,11 @@ from pages.ui import cache
 from pages.ui.text import tick_labels
 from tests.pages import visits
 from tests.pages.figures import figures
-from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.views.foundations.heads import every_head as views_of_heads
 from tfcore.views.foundations.heads.draw import maps, portrait
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS
 from tfcore.views.foundations.heads.draw.portrait import first_drawn, portrait_place
+from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 

@@ -12,8 +12,8 @@ from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import overlap, read_attention
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.views.foundations.heads.measure.attention_maps import overlap, read_attention
 from tfcore.views.foundations.heads.say import head_kind
 
 opened = partial(visits.opened, "foundations/heads/page.py")

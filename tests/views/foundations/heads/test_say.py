@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.foundations.test_attention_sink import causal
-from tests.analysis.foundations.test_heads import random_patterns, scores_of
-from tfcore.analysis.foundations.attention_maps import rollout
-from tfcore.analysis.foundations.attention_sink import without_keys
-from tfcore.analysis.foundations.head_ranking import ENTROPY, PAIR, rank_heads
+from tests.views.foundations.heads.measure.test_attention_sink import causal
+from tests.views.foundations.heads.measure.test_kinds import random_patterns, scores_of
 from tfcore.measures.heads.kinds import score_heads
+from tfcore.views.foundations.heads.measure.attention_maps import rollout
+from tfcore.views.foundations.heads.measure.attention_sink import without_keys
+from tfcore.views.foundations.heads.measure.head_ranking import ENTROPY, PAIR, rank_heads
 from tfcore.views.foundations.heads.say import (
     HeadKind,
     RolloutOnFirst,

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.measures.heads.kinds import HeadScores
 from tfcore.views import kept, programs
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS
 from tfcore.views.foundations.heads.measure import attention as measure
 from tfcore.views.foundations.heads.measure.attention import Order, attention
+from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 from tfcore.views.kept import Shelf, nbytes
 from tfcore.views.sources import Reading
 

@@ -5,21 +5,6 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, state
-from tfcore.analysis.foundations.attention_maps import (
-    AttentionReading,
-    hidden_sink,
-    map_findings,
-    map_table,
-    pool,
-    pool_keys,
-    rollout,
-    some_heads,
-    strongest_key,
-    token_table,
-)
-from tfcore.analysis.foundations.attention_sink import without_keys
-from tfcore.analysis.foundations.head_ranking import KIND, rank_heads, standard_kinds
-from tfcore.analysis.foundations.heads import head_table
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
@@ -42,6 +27,21 @@ from tfcore.views.foundations.heads.measure.attention import (
     tile_places,
     tile_side,
 )
+from tfcore.views.foundations.heads.measure.attention_maps import (
+    AttentionReading,
+    hidden_sink,
+    map_findings,
+    map_table,
+    pool,
+    pool_keys,
+    rollout,
+    some_heads,
+    strongest_key,
+    token_table,
+)
+from tfcore.views.foundations.heads.measure.attention_sink import without_keys
+from tfcore.views.foundations.heads.measure.head_ranking import KIND, rank_heads, standard_kinds
+from tfcore.views.foundations.heads.measure.head_table import head_table
 from tfcore.views.sources import Reading
 from tfcore.views.view import View, view
 

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, Statement, state
-from tfcore.analysis.foundations.attention_maps import overlap
-from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking
 from tfcore.config import ModelConfig
 from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.token_text import shorten, visible
+from tfcore.views.foundations.heads.measure.attention_maps import overlap
+from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking
 from tfcore.views.foundations.heads.measure.head_splits import LARGEST_SHARED, MOST_DRAWN, HeadSplit, SharedKV
 from tfcore.views.foundations.heads.measure.score_parts import ScoreParts, Source
 from tfcore.views.foundations.heads.measure.score_table import LargestPairs

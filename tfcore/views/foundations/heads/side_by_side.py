@@ -7,13 +7,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, state
-from tfcore.analysis.foundations.attention_maps import hidden_sink, map_range, map_table, overlap, pool
 from tfcore.figures.tokens import QUERY, token_heatmap
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import attention, map_of_head
+from tfcore.views.foundations.heads.measure.attention_maps import hidden_sink, map_range, map_table, overlap, pool
 from tfcore.views.sources import Reading
 from tfcore.views.view import View, view
 

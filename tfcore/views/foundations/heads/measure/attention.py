@@ -5,8 +5,16 @@ from dataclasses import dataclass, replace
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, read_attention, some_heads, without_sink
-from tfcore.analysis.foundations.head_ranking import (
+from tfcore.measures.heads.kinds import HeadScores, Place
+from tfcore.measures.heads.part_texts import Part, parts
+from tfcore.views.foundations.heads.measure.attention_maps import (
+    AttentionReading,
+    pool,
+    read_attention,
+    some_heads,
+    without_sink,
+)
+from tfcore.views.foundations.heads.measure.head_ranking import (
     KIND,
     Look,
     Ranking,
@@ -15,9 +23,7 @@ from tfcore.analysis.foundations.head_ranking import (
     striking_head,
     strongest_look,
 )
-from tfcore.analysis.foundations.heads import order
-from tfcore.measures.heads.kinds import HeadScores, Place
-from tfcore.measures.heads.part_texts import Part, parts
+from tfcore.views.foundations.heads.measure.head_table import order
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, Source, opened
 

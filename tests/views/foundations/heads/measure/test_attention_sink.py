@@ -7,14 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.foundations.test_heads import random_patterns
 from tests.small import model
+from tests.views.foundations.heads.measure.test_kinds import random_patterns
 from tfcore import load
-from tfcore.analysis.foundations.attention_maps import hidden_sink, read_attention, without_sink
-from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.measures.heads.kinds import score_cross, score_heads
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.foundations.heads.measure.attention_maps import hidden_sink, read_attention, without_sink
+from tfcore.views.foundations.heads.measure.attention_sink import (
+    HiddenSink,
+    score_without,
+    sink_tokens,
+    weight_on,
+    without_keys,
+)
 
 
 class Around(ByteTokenizer):

@@ -9,7 +9,6 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.heads.maps import AttentionMaps, attention_maps
 from tfcore.measures.heads.part_texts import Part, parts, text_ids
@@ -17,6 +16,13 @@ from tfcore.measures.largest import first_largest
 from tfcore.measures.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.heads.measure.attention_sink import (
+    HiddenSink,
+    score_without,
+    sink_tokens,
+    weight_on,
+    without_keys,
+)
 
 TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from tests import small
 from tests.small import ALL_PATTERNS, model
 from tfcore import presets
-from tfcore.analysis.foundations.attention_maps import (
+from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import load
+from tfcore.measures.heads.kinds import score_heads
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.heads.part_texts import longest_text, parts
+from tfcore.measures.translation import source_ids, written
+from tfcore.views.foundations.heads.measure.attention_maps import (
     MapRange,
     head_mean,
     map_range,
@@ -26,12 +32,6 @@ from tfcore.analysis.foundations.attention_maps import (
     strongest_key,
     token_table,
 )
-from tfcore.config import ModelConfig
-from tfcore.loading.checkpoints import load
-from tfcore.measures.heads.kinds import score_heads
-from tfcore.measures.heads.maps import attention_maps
-from tfcore.measures.heads.part_texts import longest_text, parts
-from tfcore.measures.translation import source_ids, written
 
 
 @pytest.mark.parametrize("length", [1, 2, 13, 32])

@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.foundations.test_heads import random_patterns, scores_of
 from tests.nightly import nightly
 from tests.real import real
 from tests.small import model
+from tests.views.foundations.heads.measure.test_kinds import random_patterns, scores_of
 from tfcore import load
-from tfcore.analysis.foundations.attention_maps import read_attention
-from tfcore.analysis.foundations.head_ranking import (
+from tfcore.measures.heads.kinds import TEXTS, THRESHOLD, induction_scores, mean_scores, score_heads
+from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.foundations.heads.measure.attention_maps import read_attention
+from tfcore.views.foundations.heads.measure.head_ranking import (
     DISTANCE,
     ENTROPY,
     KIND,
@@ -24,8 +26,6 @@ from tfcore.analysis.foundations.head_ranking import (
     strongest_of,
     strongest_pair,
 )
-from tfcore.measures.heads.kinds import TEXTS, THRESHOLD, induction_scores, mean_scores, score_heads
-from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 N = 8
 PATTERNS = random_patterns(3, 4, N, seed=3)
@@ -137,7 +137,7 @@ def test_a_model_of_symbols_has_no_standard_kinds():
 
 @pytest.mark.parametrize(("tokens", "enough"), [(LEAST - 1, False), (LEAST, True)])
 def test_a_text_of_eight_tokens_says_something(tokens, enough, monkeypatch):
-    monkeypatch.setattr("tfcore.analysis.foundations.head_ranking.is_read", lambda *_: True)
+    monkeypatch.setattr("tfcore.views.foundations.heads.measure.head_ranking.is_read", lambda *_: True)
 
     class Short(NamedTokenizer):
         def encode(self, _):

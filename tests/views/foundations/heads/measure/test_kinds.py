@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
-from tfcore.analysis.foundations import heads
-from tfcore.analysis.foundations.heads import head_table, order, score_columns
+from tfcore.measures.heads import kinds as measured
 from tfcore.measures.heads.kinds import (
     CROSS_KINDS,
     KINDS,
@@ -25,6 +24,7 @@ from tfcore.measures.heads.kinds import (
 )
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.model import Transformer
+from tfcore.views.foundations.heads.measure.head_table import head_table, order, score_columns
 
 
 def naive(pattern, tokens, ahead):
@@ -300,5 +300,5 @@ def test_only_a_decoder_that_predicts_has_induction_scores():
 def test_of_a_large_vocabulary_one_row_of_random_tokens_is_read(monkeypatch):
     subject = model()
     for largest, rows in ((61, 8), (60, 1)):
-        monkeypatch.setattr(heads, "SMALL_VOCABULARY", largest)
+        monkeypatch.setattr(measured, "SMALL_VOCABULARY", largest)
         np.testing.assert_array_equal(induction_scores(subject), repeated_tokens(subject, rows=rows).induction)

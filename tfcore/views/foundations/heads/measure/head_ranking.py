@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.measures.heads.kinds import TEXTS, HeadScores, Place, induction_scores, mean_scores
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.largest import first_largest
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.tokenizers.vocabulary import is_read
+from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 
 TOKENS = 64  # of each text; more change few kinds and take longer
 LEAST = 8  # tokens of a text that says something about heads
