@@ -14,6 +14,11 @@ MODULES = {
     "tfcore.analysis.block.neuron_scan": "tfcore.measures.neuron_scan",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
     "tfcore.analysis.experts.expert_scan": "tfcore.measures.expert_scan",
+    "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
+    "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
+    "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
+    "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
+    "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
@@ -22,6 +27,12 @@ MODULES = {
     "tfcore.analysis.foundations.recurrence.passes": "tfcore.training.recurrent.passes",
     "tfcore.analysis.foundations.recurrence.real_model": "tfcore.training.recurrent.real_model",
     "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
+    "tfcore.analysis.foundations.score_findings": "tfcore.views.foundations.heads.measure.score_table",
+    "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
+    "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
+    "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
+    "tfcore.analysis.inference.fragmentation": "tfcore.views.inference.kv_cache.say.paging",
+    "tfcore.analysis.inference.paged_memory": "tfcore.views.inference.kv_cache.measure.paging",
     "tfcore.analysis.inference.quantisation.activations": "tfcore.views.inference.quantisation.measure.activations",
     "tfcore.analysis.inference.quantisation.cache_bits": "tfcore.views.inference.quantisation.measure.cache",
     "tfcore.analysis.inference.quantisation.formats": "tfcore.measures.quantisation.formats",
@@ -31,6 +42,7 @@ MODULES = {
     "tfcore.analysis.inference.quantisation.speed": "tfcore.views.inference.quantisation.measure.speed",
     "tfcore.analysis.inference.quantisation.weights": "tfcore.views.inference.quantisation.measure.weights",
     "tfcore.analysis.inference.quantisation.written": "tfcore.views.inference.quantisation.measure.written",
+    "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
@@ -47,13 +59,37 @@ MODULES = {
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
     "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
+    "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
+    "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
+    "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
+    "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
+    "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
+    "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
+    "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
+    "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
+    "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
+    "tfcore.figures.inference.paged_memory": "tfcore.views.inference.kv_cache.draw.memory",
     "tfcore.figures.inference.quantised_cache": "tfcore.views.inference.quantisation.draw.cache",
     "tfcore.figures.inference.quantised_losses": "tfcore.views.inference.quantisation.draw.losses",
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
+    "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
+    "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
 }
 # Module -> where its names are now -> these names. A module of the table above may be here as well.
 NAMES = {
+    "tfcore.analysis.foundations.head_splits": {
+        "tfcore.views.foundations.heads.say": (
+            "SplitMaps split_maps sharing_loss sharing_variants sharing_refusal trained_sharing"
+        )
+    },
+    "tfcore.analysis.foundations.score_findings": {
+        "tfcore.views.foundations.heads.say": "ScoreSum score_sum StrongestWriters strongest_writers"
+    },
+    "tfcore.analysis.foundations.attention_sink": {
+        "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
+    },
+    "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
         "tfcore.analysis.experts.expert_tokens": (
@@ -62,13 +98,20 @@ NAMES = {
         )
     },
     "tfcore.analysis.experts.text_routing": {"tfcore.measures.expert_scan": "ExpertLoad load_over_texts"},
-    "tfcore.analysis.foundations.attention_maps": {"tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps"},
-    "tfcore.analysis.foundations.head_ranking": {"tfcore.measures.heads.kinds": "TEXTS"},
+    "tfcore.analysis.foundations.attention_maps": {
+        "tfcore.views.foundations.heads.say": "shared_weight",
+        "tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps",
+    },
+    "tfcore.analysis.foundations.head_ranking": {
+        "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
+        "tfcore.measures.heads.kinds": "TEXTS",
+    },
     "tfcore.analysis.foundations.heads": {
+        "tfcore.views.foundations.heads.say": "HeadKind head_kind HeadKinds head_kinds same_kind heads_of_models",
         "tfcore.measures.heads.kinds": (
             "KINDS CROSS_KINDS THRESHOLD NEAR SMALL_VOCABULARY Place HeadScores score_heads mean_scores targets "
             "score_cross mean_weight RepeatedTokens repeated_tokens induction_scores repeated_tokens_measure"
-        )
+        ),
     },
     "tfcore.analysis.foundations.recurrence.networks": {
         "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"

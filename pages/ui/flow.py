@@ -8,7 +8,6 @@ import streamlit as st
 from pages.ui import cache, controls, keys, text
 from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
-from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
 from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, knock_outs, passages
@@ -24,6 +23,7 @@ from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.heads.measure.attention import kinds_of
 
 TOKENS = 40
 NEXT = 7  # next tokens at the mouth

@@ -9,9 +9,9 @@ from numpy import ndarray
 
 from pages.ui import cache, links, text
 from pages.ui.components.figure import Event
-from tfcore.analysis.foundations.head_ranking import strongest_pair
 from tfcore.measures import one_text
 from tfcore.measures.heads.part_texts import Part
+from tfcore.views.foundations.heads.measure.head_ranking import strongest_pair
 
 FILE = "foundations/heads/page.py"
 WHY = "why it looks there"  # the section on one score

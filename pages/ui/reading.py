@@ -1,6 +1,6 @@
 """A pasted text as a model reads it: its first tokens, as many as a page shows and the model takes, with or without the
-token that says that a text begins (BOS); what a model is given at first, which is of its own where its vocabulary lacks
-the page's text; and what the heads of a model do on any text."""
+token that says that a text begins (BOS); and what a model is given at first, which is of its own where its vocabulary
+lacks the page's text."""
 
 from contextlib import nullcontext
 from typing import Literal
@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import cache, controls, keys, links, notices, text
 from pages.ui.loading import own_models, run_models
 from pages.ui.session import session
-from tfcore.analysis.foundations import head_ranking
 from tfcore.measures import one_text
 from tfcore.measures.one_text import Begin as Begin
 from tfcore.measures.one_text import FirstTokens as FirstTokens
@@ -30,7 +29,6 @@ Kind = Literal["text", "prompt", "other", "lines", "token"]
 last_tokens = cache.of_model(max_entries=64)(one_text.last_tokens)
 first_tokens = cache.of_model(max_entries=256)(one_text.first_tokens)
 begin_of = cache.of_model(max_entries=64)(one_text.begin_of)
-kinds_of = cache.of_model(max_entries=16)(head_ranking.standard_kinds)
 
 
 @cache.data(max_entries=256)

@@ -24,7 +24,10 @@ LEVELS = [
     ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
     ("tfcore.measures.*",),
     ("tfcore.training.*",),
-    ("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
+    (
+        *("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
+        *("tfcore.views.kept", "tfcore.views.sources"),  # by which measurements are kept
+    ),
     ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
@@ -228,6 +231,6 @@ def test_figures_take_result_types_alone():
 def test_a_figure_that_measures_is_found():
     source = "from tfcore.measures.heads.kinds import score_heads"
     assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
-    assert results_only("import tfcore.analysis.foundations.heads") == ["tfcore.analysis.foundations.heads."]
+    assert results_only("import tfcore.analysis.foundations.masks") == ["tfcore.analysis.foundations.masks."]
     assert results_only("from tfcore.measures.heads.kinds import HeadScores, KINDS") == []
     assert results_only("from tfcore.measures.quantities import amount") == []

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.foundations.attention_maps import strongest_key
 from tfcore.analysis.foundations.attention_steps import closest_tokens
-from tfcore.analysis.foundations.head_ranking import strongest_look, strongest_pair
 from tfcore.measures.largest import first_largest
+from tfcore.views.foundations.heads.measure.attention_maps import strongest_key
+from tfcore.views.foundations.heads.measure.head_ranking import strongest_look, strongest_pair
 
 NEXT = float(np.nextafter(np.float32(0.8), np.float32(1)))
 

@@ -74,9 +74,9 @@ def viewed(monkeypatch) -> list[View]:
     """The views that pages show."""
     found, original = list[View](), frame.Panel.show
 
-    def noted(panel: frame.Panel, view: View, **more: Any) -> None:
+    def noted(panel: frame.Panel, view: View, *on_click: Any, **more: Any) -> None:
         found.append(view)
-        original(panel, view, **more)
+        original(panel, view, *on_click, **more)
 
     monkeypatch.setattr(frame.Panel, "show", noted)
     return found

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import tfcore
-from pages.foundations.heads import experiments as heads
-from pages.ui.program import made, program, script
+from pages.foundations.masks import experiments as masks
+from pages.ui.program import bound, made, program, script
 from tests.nightly import nightly
-from tfcore.analysis.foundations.attention_maps import read_attention
+from tfcore.masks import MaskConfig
 from tfcore.views import programs
 from tfcore.views.inference import kv_cache
 
@@ -98,11 +98,12 @@ def test_it_works_from_another_folder(installed, tmp_path):
 
 @nightly
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    reading = made(read_attention, "stories", "Once upon a time", None)
-    values = {"reading": reading, "layer": 1, "head": 2, "token": 3, "view": "map", "window": (0, 4), "log": True}
-    (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
+    given = "stories", "Once upon a time", 8
+    attention, tokens = made(masks.attend, *given, MaskConfig()), made(masks.first_tokens, *given)
+    values = bound(masks.masked, attention, tokens, "causal", 1, 2)
+    (tmp_path / "own.py").write_text(script(program(masks.masked, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
-    assert (tmp_path / "heads-head.html").stat().st_size > 1_000
+    assert (tmp_path / "masks-masked.html").stat().st_size > 1_000
 
 
 @nightly

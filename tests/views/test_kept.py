@@ -15,7 +15,7 @@ from pages.ui import cache
 from tests import small
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import kept, sources
-from tfcore.views.kept import Shelf, nbytes
+from tfcore.views.kept import LARGE, Shelf, nbytes
 from tfcore.views.sources import Reading
 
 MEGABYTE = 1 << 20
@@ -57,7 +57,11 @@ def test_what_was_used_longest_ago_goes_when_there_is_no_room():
     use("h", "d", 2)
     assert (gone, shelf.nbytes) == (["b", "a"], 37 * MEGABYTE)
     use("f", "too large as well", 11)
-    assert (gone[2:], shelf.nbytes) == (["larger than all"], 18 * MEGABYTE)
+    assert (gone[2:], shelf.nbytes) == ([], 48 * MEGABYTE)
+    use("f", "far too large", 10 * LARGE - 11)
+    assert (gone[2:], shelf.nbytes) == (["larger than all"], (7 + 10 * LARGE) * MEGABYTE)
+    use("f", "larger than the room", 10 * LARGE + 1)
+    assert (gone[3:], shelf.nbytes) == (["too large as well", "far too large"], (8 + 10 * LARGE) * MEGABYTE)
 
 
 def test_a_function_keeps_only_so_many():
@@ -90,7 +94,7 @@ def test_results_that_visitors_share_are_let_go_of_by_their_size(monkeypatch):
     gc.collect()
     assert sorted(alive) == [1, 2]
     large(5, megabytes=11)
-    large(6, megabytes=12)
+    large(6, megabytes=LARGE * 10)
     gc.collect()
     assert sorted(alive) == [1, 2, 6]
 

@@ -54,6 +54,19 @@ CATEGORIES: list[tuple[str, str]] = [
     ("#3b1a86", "#9a66c8"),
     ("#5295b9", "#8eccfa"),
 ]
+# Kinds of attention heads, in the order in which they are listed; the last two do nothing definite.
+HEAD_KINDS = {
+    "previous token": "@cat0",
+    "next token": "@cat7",
+    "first token": "@cat5",
+    "self": "@cat2",
+    "duplicate": "@cat4",
+    "induction": "@cat1",
+    "same place": "@cat0",
+    "last token": "@cat2",
+    "local": "@head6/0.45",
+    "broad": "@muted/0.22",
+}
 # Ends of the scales that are not a role's own hue, and the hue they pass through on the way.
 WEIGHTS = (("#2f0b66", "#6b3fc0"), ("#f3eeff", "#8a5cf0"))
 SIGNED = (("#0a4f8f", "#a8260f"), ("#6fb8f2", "#f58a62"))

@@ -21,6 +21,7 @@ from tfcore.views.sources import Reading, opened
 
 Result = TypeVar("Result", covariant=True)
 MOST = 256 << 20  # bytes of all results, where an application says nothing else
+LARGE = 16  # times as much has room for results that take more alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,9 @@ class Shelf:
     """Results of some functions: where they take too much together, the one used longest ago is let go of.
 
     Args:
-        most: bytes of all results but those that take more alone. Of these the one used last stays besides: what is
-            made of it step by step would else push it out, and each step would make it anew.
+        most: bytes of all results but those that take more alone. These have LARGE times as much to themselves, where
+            the one used last always stays: what is made of it step by step would else push it out, to be made anew at
+            the next step.
         factor: for the number of results that each function keeps.
     """
 
@@ -65,11 +67,12 @@ class Shelf:
             for one in of_function[: max(0, len(of_function) - entries)]:
                 self._kept.pop(one).forget()
             large = [one for one, result in self._kept.items() if result.nbytes > self._most]
-            for one in large[:-1]:
-                self._kept.pop(one).forget()
-            small = [one for one in self._kept if one not in large]
-            while sum(self._kept[one].nbytes for one in small) > self._most:
-                self._kept.pop(small.pop(0)).forget()
+            self._make_room([one for one in self._kept if one not in large], self._most)
+            self._make_room(large, LARGE * self._most)
+
+    def _make_room(self, results: list[tuple[str, Hashable]], most: int) -> None:
+        while sum(self._kept[one].nbytes for one in results) > most and len(results) > 1:
+            self._kept.pop(results.pop(0)).forget()
 
     def clear(self) -> None:
         """Let go of all results, as where a name has come to mean another model."""

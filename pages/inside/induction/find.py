@@ -13,7 +13,6 @@ from pages.ui import cache, controls, fragments, head_links, notices, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from tfcore.analysis.foundations.attention_maps import map_table
 from tfcore.analysis.inside import induction_findings as findings
 from tfcore.measures.heads import induction_heads as analysis
 from tfcore.measures.heads.induction_heads import Copying, HeadKinds, Place, listed
@@ -21,6 +20,7 @@ from tfcore.measures.heads.kinds import targets
 from tfcore.measures.one_text import one_text
 from tfcore.measures.token_text import tick_labels
 from tfcore.training.repeated_rows import training_note
+from tfcore.views.foundations.heads.measure.attention_maps import map_table
 
 CHARACTERS = 2_000  # of a text
 TOKENS = 128  # of a text, repeated or not

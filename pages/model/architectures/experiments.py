@@ -15,10 +15,10 @@ from tfcore.analysis.model.architectures import (
     strongest_source,
 )
 from tfcore.config import Architecture
-from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.architectures import seen_figure
 from tfcore.figures.shown import Shown
+from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import token_heatmap
 from tfcore.measures.token_text import tick_labels
 

@@ -13,8 +13,8 @@ from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.reference.questions.problem import HeadsMeasured, NextTokens, Score, drawn_of_100
-from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.tiles import tiles
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.text_loss import next_tokens
 

@@ -17,7 +17,7 @@ from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import Factors
 from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
-from tfcore.figures.foundations.head_map import kind_colour
+from tfcore.figures.theme import HEAD_KINDS
 from tfcore.measures.quantities import counted
 
 KEY = "river"  # of the picture, for a frame of another site
@@ -179,7 +179,7 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "largest": max((abs(float(effect)) for layer in river.effects for effect in layer), default=1.0) or 1.0,
         "measure": river.measure,
         "kinds": [list(row) for row in river.kinds],
-        "hues": {name: LOUDER.get(name, kind_colour(name)) for name in names},
+        "hues": {name: LOUDER.get(name, HEAD_KINDS[name]) for name in names},
         "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
         "guesses": [one and [one[0], round(one[1], 4)] for one in river.guesses],
         "next": [[token, round(probability, 5)] for token, probability in river.following],

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tests.analysis.foundations.test_heads import wired
+from tests.views.foundations.heads.measure.test_kinds import wired
 from tfcore.analysis.inside.circuits import (
     DrawnPairs,
     PatchedRun,

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from tests import small
-from tests.analysis.foundations.test_heads import wired
 from tests.real import real
+from tests.views.foundations.heads.measure.test_kinds import wired
 from tfcore.analysis.inside.head_circuits import circuits_alone
 from tfcore.analysis.inside.head_edges import INPUTS, Edge, cut_each, effect_of, estimate_edges, strongest_edges
 from tfcore.analysis.inside.quantities import Quantity

@@ -12,9 +12,9 @@ from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
 from tests.e2e.visitor import Visitor
 from tests.nightly import nightly, often
 from tests.real import real
-from tfcore.analysis.foundations.attention_sink import without_keys
 from tfcore.inspection.edits import Edit
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.views.foundations.heads.measure.attention_sink import without_keys
 
 TIRED = "The animal didn't cross the street because it was too tired."
 MARY = "When Mary and John went to the store, John gave a drink to"

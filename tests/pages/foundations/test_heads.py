@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads import compare, every_head, experiments, find
-from pages.ui import cache, controls
+from pages.ui import cache, controls, frame
 from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import head_mean, pool, read_attention, rollout
-from tfcore.analysis.foundations.head_ranking import standard_kinds
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.views.foundations import heads as views
+from tfcore.views.foundations.heads.draw import maps
+from tfcore.views.foundations.heads.measure.attention_maps import head_mean, pool, read_attention, rollout
+from tfcore.views.foundations.heads.measure.head_ranking import standard_kinds
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {
@@ -175,8 +177,8 @@ def test_another_model_takes_the_place_of_the_first_and_its_heads_too():
 
 def test_the_mean_of_a_layer_and_the_rollout_are_drawn():
     found = attention_maps(*given())
-    for of, maps in (("layer mean", head_mean), ("rollout", rollout)):
-        np.testing.assert_allclose(closer(opened(of=of, layer="2")), maps(found.patterns)[2], atol=1e-6)
+    for of, of_layers in (("layer mean", head_mean), ("rollout", rollout)):
+        np.testing.assert_allclose(closer(opened(of=of, layer="2")), of_layers(found.patterns)[2], atol=1e-6)
 
 
 def given():
@@ -186,12 +188,10 @@ def given():
 
 @pytest.mark.parametrize(("token", "chosen"), [(1, None), (2, 0), (4, 2), (5, None)])
 def test_of_lines_the_token_in_the_window_is_the_chosen_one(monkeypatch, token, chosen):
-    seen = []
-    monkeypatch.setattr(experiments, "lines", lambda *given, **_: seen.append((len(given[1]), given[3])))
-    model, tokenizer = cache.model("stories")
-    reading = read_attention(model, tokenizer, "One two three four five six")
-    assert reading is not None
-    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5), False)
+    seen, draw = [], maps.lines
+    noted = lambda *given, **more: seen.append((len(given[1]), given[3])) or draw(*given, **more)  # noqa: E731
+    monkeypatch.setattr(maps, "lines", noted)
+    views.head(Reading("stories", "One two three four five six"), 0, 0, token, "lines", (2, 5))
     assert seen == [(3, chosen)]
 
 
@@ -215,23 +215,23 @@ def test_cuts_keep_parameters_and_merging_heads_costs_loss():
     assert loss.is_monotonic_increasing
 
 
-def clicked(monkeypatch, panel, name, **address):
+def clicked(monkeypatch, name, **address):
     """What a click on a figure does: a function of the event, and the values it sets."""
     handlers, values = {}, {}
-    original = panel.figure
+    original = frame.figure
 
     def noted(*args, key, on_click=None, **options):
         handlers[key] = on_click
         original(*args, key=key, on_click=on_click, **options)
 
-    monkeypatch.setattr(panel, "figure", noted)
+    monkeypatch.setattr(frame, "figure", noted)
     opened(**address)
     monkeypatch.setattr(controls, "set_values", values.update)
     return handlers[name], values
 
 
 def test_a_click_on_a_tile_chooses_its_layer_and_head(monkeypatch):
-    click, values = clicked(monkeypatch, find, "mosaic")
+    click, values = clicked(monkeypatch, "mosaic")
     click({"customdata": [2, 5]})
     assert values == {"layer": 2, "head": 5}
     click({"customdata": None})
@@ -239,7 +239,7 @@ def test_a_click_on_a_tile_chooses_its_layer_and_head(monkeypatch):
 
 
 def test_a_click_on_a_cell_of_the_map_chooses_its_layer_and_head(monkeypatch):
-    click, values = clicked(monkeypatch, find, "map")
+    click, values = clicked(monkeypatch, "map")
     click({"x": 4, "y": 1})
     assert values == {"layer": 1, "head": 4}
     click({"x": "<b>", "y": 1})
@@ -247,7 +247,7 @@ def test_a_click_on_a_cell_of_the_map_chooses_its_layer_and_head(monkeypatch):
 
 
 def test_a_click_on_a_cell_of_two_maps_asks_why(monkeypatch):
-    click, values = clicked(monkeypatch, compare, "one", show="side by side", layer="1", head="2")
+    click, values = clicked(monkeypatch, "one", show="side by side", layer="1", head="2")
     click({"x": 4, "y": 1})  # after the query: there is no weight
     assert values == {}
     click({"x": 1, "y": 4})
@@ -257,7 +257,7 @@ def test_a_click_on_a_cell_of_two_maps_asks_why(monkeypatch):
 @pytest.mark.parametrize(("token_range", "row", "token"), [("-1", 5, 10), ("128", 5, 133), ("-1", 127, 254)])
 def test_a_click_on_a_row_chooses_its_query_token(monkeypatch, token_range, row, token):
     long = "A cat sat. " * 150
-    click, values = clicked(monkeypatch, every_head, "closer", text=long, range=token_range)
+    click, values = clicked(monkeypatch, "closer", text=long, range=token_range)
     click({"y": row})
     assert values == {"token": token}
     click({"y": "·cat"})

@@ -2,33 +2,33 @@
 
 from functools import partial
 
-import pytest
-
-from pages.foundations.heads import every_head, experiments, reading
+from pages.foundations.heads import every_head
 from pages.ui import cache
 from pages.ui.text import tick_labels
 from tests.pages import visits
 from tests.pages.figures import figures
-from tfcore.analysis.foundations.attention_maps import read_attention
-from tfcore.figures.foundations.head_portrait import first_drawn, portrait_place
-from tfcore.figures.foundations.heads import MAP_CELLS
+from tfcore.views.foundations.heads import every_head as views_of_heads
+from tfcore.views.foundations.heads.draw import maps, portrait
+from tfcore.views.foundations.heads.draw.maps import MAP_CELLS
+from tfcore.views.foundations.heads.draw.portrait import first_drawn, portrait_place
+from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 
 
 def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
     seen = {}
-    for panel, name in ((experiments, "draw_portrait"), (every_head.figures, "one_token")):
-        draw = getattr(panel, name)
+    for module, name in ((portrait, "portrait"), (maps, "one_token")):
+        draw = getattr(module, name)
         noted = lambda *given, draw=draw, name=name, **more: seen.update({name: given}) or draw(*given, **more)  # noqa: E731
-        monkeypatch.setattr(panel, name, noted)
-    monkeypatch.setattr(every_head, "KEYS", 64)
+        monkeypatch.setattr(module, name, noted)
+    monkeypatch.setattr(views_of_heads, "KEYS", 64)
     text = " ".join(f"cat {i}" for i in range(100))
     test = opened(text=text, token="150")
     labels = tick_labels(read_attention(*cache.model("stories"), text).queries)
     assert 150 < len(labels) <= 2 * MAP_CELLS
     assert test.selectbox(key="range").options == ["all", "0 to 127", f"128 to {len(labels) - 1}"]
-    _, shown, chosen = seen["draw_portrait"]
+    _, shown, chosen = seen["portrait"]
     assert chosen > 0
     first = first_drawn(len(labels), 150)
     assert (shown, first + chosen) == (labels[first : first + len(shown)], 150)
@@ -41,17 +41,7 @@ def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
 
 
 def test_as_many_tokens_as_a_map_has_cells_are_drawn_one_by_one():
-    assert every_head._choose_range(MAP_CELLS, None) == (0, MAP_CELLS)
-
-
-@pytest.mark.parametrize("room", [0, 1])
-def test_only_maps_that_are_large_are_kept_for_all_visitors(monkeypatch, room):
-    config = cache.model("stories")[0].config
-    monkeypatch.setattr(reading, "COPIED", 5**2 * config.n_heads * config.n_layers - room)
-    found = reading.read("stories", f"One two three {'four' if room else 'two'} three", None, None, False)
-    assert found is not None
-    assert len(found.queries) == 5
-    assert found.found.patterns.flags.writeable == (not room)
+    assert every_head.choose_range(MAP_CELLS) is None
 
 
 def test_of_a_deep_model_the_fourth_layer_is_cut(real_models):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from pages.foundations.heads import compare
-from pages.foundations.heads.reading import TEXT
+from pages.foundations.heads.choices import TEXT
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import overlap, read_attention
-from tfcore.analysis.foundations.heads import head_kind
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.views.foundations.heads.measure.attention_maps import overlap, read_attention
+from tfcore.views.foundations.heads.say import head_kind
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 
@@ -69,9 +69,8 @@ def test_beside_the_model_that_ships_stands_a_real_one(monkeypatch, names, other
 def test_examples_are_the_two_strongest_heads_of_a_kind_and_the_strongest_of_two(monkeypatch):
     kinds = [["induction", "duplicate", "induction"], ["duplicate", "induction", "previous token"]]
     scores = SimpleNamespace(kind=np.array(kinds), score=np.array([[0.5, 0.3, 0.9], [0.4, 0.7, 0.2]]))
-    choice = SimpleNamespace(kinds=scores, model_name="stories")
     monkeypatch.setattr(compare.models, "names", lambda: ["stories", "smollm2", "minilm"])
-    found = compare.examples(choice)
+    found = compare.examples("stories", scores)
     two, unlike, third = (
         found[f"{one}"] for one in ("two induction heads", "induction and previous token", "induction and duplicate")
     )
@@ -83,4 +82,4 @@ def test_examples_are_the_two_strongest_heads_of_a_kind_and_the_strongest_of_two
         *("the same head, another text", "the same text in smollm2"),
     ]
     monkeypatch.setattr(compare.models, "names", lambda: ["stories", "smollm2"])
-    assert compare.IN_BOTH not in compare.examples(choice)
+    assert compare.IN_BOTH not in compare.examples("stories", scores)

@@ -4,24 +4,23 @@ from functools import partial
 
 import pytest
 
-from pages.foundations.heads import experiments
-from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.foundations.test_heads import HOSTILE
 from tests.pages.recorded import set_by_buttons
 from tests.pages.visits import run
+from tfcore.views.foundations import heads as views
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 
 
 def test_why_a_head_looks_there():
     text = "Max had a red ball. Max lost the red ball."
-    model, tokenizer = cache.model("stories")
     test = opened(show="why", text=text, layer="3", head="0", token="9", key="3")
     shown = figures(test)
     assert set(shown) == {"why", "pairs"}
-    found = experiments.take_apart(model, tokenizer, text, None, None, 3, 0, 9, 3, None)
+    found = views.why(Reading("stories", text), 3, 0, 9, 3).result
     assert f"with {found.score:+.2f} for" in shown["why"][0]["caption"]
     cells = array(next(t["z"] for t in shown["why"][1]["data"] if t.get("colorscale") == "@signed"))
     assert cells.sum() == pytest.approx(found.score, abs=1e-3)

@@ -8,8 +8,8 @@ from pages.ui import cache, head_links, links
 from pages.ui.head_links import HeadOfText
 from tests.pages import visits
 from tests.pages.figures import figures
-from tfcore.analysis.foundations.score_parts import score_parts
-from tfcore.analysis.foundations.score_writers import stream_pass
+from tfcore.views.foundations.heads.measure.score_parts import score_parts
+from tfcore.views.foundations.heads.measure.score_writers import stream_pass
 
 TEXT = "Sam was a little boy. One day, Sam said that"
 WEIGHTS = np.array([[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.6, 0.1, 0.3]])

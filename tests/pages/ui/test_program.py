@@ -17,15 +17,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.foundations.heads import experiments as heads
+from pages.foundations.masks import experiments as masks
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
 from pages.ui.program import _Steps, bound, made, notebook, program, script
 from tests.nightly import nightly
-from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.analysis.model import costs
 from tfcore.config import ModelConfig
+from tfcore.masks import MaskConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
 from tfcore.views.literals import import_lines, literal
@@ -143,9 +143,9 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
 
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
-    reading = made(read_attention, name, "a", None)
-    values = {"reading": reading, "layer": 0, "head": 1, "token": 0, "view": "map", "window": None, "log": False}
-    assert ("put the path of its folder here" in script(program(heads.head, values))) == noted
+    attention, tokens = made(masks.attend, name, "a", 8, MaskConfig()), made(masks.first_tokens, name, "a", 8)
+    values = bound(masks.masked, attention, tokens, "causal", 0, 1)
+    assert ("put the path of its folder here" in script(program(masks.masked, values))) == noted
 
 
 def read(text: str, limit: int) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
-from tfcore.analysis.foundations.head_ranking import strongest_look
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
 from tfcore.checks import check_place
@@ -22,6 +21,7 @@ from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.heads.measure.head_ranking import strongest_look
 
 CANDIDATES = 16  # ids whose logits are kept: those the model finds most likely
 StagePart = Literal["read", "attention", "feed-forward", "predict"]

@@ -10,8 +10,8 @@ from tfcore.analysis.foundations.position_effects import SCHEMES, SchemeEffect, 
 from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores
 from tfcore.config import Positions
 from tfcore.figures import theme
-from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side, square_axes
+from tfcore.figures.tiles import tiles
 
 SPACING, ROW = 3.6, 3.2  # from circle to circle, whose radius is 1, to the right and down
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see

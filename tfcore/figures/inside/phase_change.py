@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.figures import theme
-from tfcore.figures.foundations.heads import tiles
+from tfcore.figures.tiles import tiles
 from tfcore.measures.heads.induction_moments import Moment
 
 FIRST, SECOND = "@muted", "@ink"

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.foundations.heads import tiles
+from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import label_room
 from tfcore.training.lab.curves import Curves, Look
 

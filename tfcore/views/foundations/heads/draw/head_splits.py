@@ -1,0 +1,159 @@
+"""Figures of how one product is split into heads, and of which query heads share KV heads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.figures.theme import base_layout, build
+from tfcore.figures.tiles import tiles
+from tfcore.figures.tokens import ticks
+from tfcore.views.foundations.heads.measure.head_splits import HeadSplit, SharedKV
+
+LIMIT = 4.0  # of the colour scale of q, k and v
+PARTS = (("queries", "@query"), ("keys", "@key"), ("values", "@value"))
+
+
+def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height: int) -> go.Figure:
+    """x W_QKV as it comes out of one product, with lines where it is cut into heads."""
+    edges = np.cumsum((0, *split.widths))
+    shapes: list[dict[str, Any]] = []
+    notes = []
+    for (name, colour), start, end in zip(PARTS, edges, edges[1:], strict=False):
+        own = end - start == split.widths[0]  # fewer KV heads are shared: what a cut makes of them is no reshape
+        inner = np.linspace(start, end, n_heads + 1) if own else np.array((start, end))
+        shapes += [_line(float(x) - 0.5, "@ink/0.7", 1) for x in inner]
+        shapes.append(
+            {
+                "type": "rect",
+                "yref": "paper",
+                "x0": float(start) - 0.5,
+                "x1": float(end) - 0.5,
+                "y0": 1.01,
+                "y1": 1.05,
+                "fillcolor": colour,
+                "line": {"width": 0},
+            }
+        )
+        notes.append(
+            {
+                "x": float(start + end) / 2,
+                "y": 1.06,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": f"{name}: {n_heads} x {(end - start) // n_heads}" if own else f"{name}: {end - start}, shared",
+                "font": {"size": 12, "color": colour},
+            }
+        )
+    trace = {
+        "type": "heatmap",
+        "z": np.clip(np.round(split.product / LIMIT * 127), -127, 127).astype(np.int8),
+        "zmin": -127,
+        "zmax": 127,
+        "colorscale": "@signed",
+        "showscale": False,
+        "hoverinfo": "skip",
+    }
+    layout = base_layout(
+        height,
+        xaxis={"title": "column of the product", "range": [-0.5, edges[-1] - 0.5], "showgrid": False},
+        yaxis={**ticks(labels, 12), "range": [len(labels) - 0.5, -0.5], "showgrid": False},
+        margin={"t": 40},
+        shapes=shapes,
+        annotations=notes,
+    )
+    return build([trace], layout)
+
+
+def _line(x: float, colour: str, width: float) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "yref": "paper",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": colour, "width": width},
+    }
+
+
+def split_figure(maps: Any, d_head: int, height: int) -> go.Figure:
+    """The maps of all heads of a cut, in rows of equal length, at most eight."""
+    n = len(maps)
+    columns = -(-n // -(-n // 8))
+    titles = [f"<b>head {i}</b><br>{d_head} dimensions" for i in range(n)]
+    hovers = [f"head {i}: {d_head} dimensions" for i in range(n)]
+    return tiles(maps, titles, columns, hovers=hovers, height=height)
+
+
+def sharing_figure(shared: Sequence[SharedKV], height: int) -> go.Figure:
+    """Per variant: query heads above, the key/value heads they share below."""
+    n_heads = shared[0].n_heads
+    traces: list[dict[str, Any]] = []
+    notes = []
+    for place, variant in enumerate(shared):
+        left, group = place * (n_heads + 1.5), n_heads // variant.kv_heads
+        below = [left + (g + 0.5) * group - 0.5 for g in range(variant.kv_heads)]
+        lines_x = [x for head in range(n_heads) for x in (left + head, below[head // group], None)]
+        traces += [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": lines_x,
+                "y": [1, 0, None] * n_heads,
+                "hoverinfo": "skip",
+                "line": {"color": "@muted", "width": 1.5},
+            },
+            _squares([left + head for head in range(n_heads)], 1, "@query", "query head %{customdata}"),
+            _squares(below, 0, "@key", "KV head %{customdata}"),
+        ]
+        notes.append(
+            {
+                "x": left + (n_heads - 1) / 2,
+                "y": 1.45,
+                "showarrow": False,
+                "font": {"size": 13, "color": "@ink"},
+                "text": f"<b>{variant.kind}</b>: {variant.kv_heads} for {n_heads}",
+            }
+        )
+    layout = base_layout(
+        height,
+        xaxis={"visible": False, "range": [-1, len(shared) * (n_heads + 1.5) - 1.5], "fixedrange": True},
+        yaxis={
+            "tickvals": [0, 1],
+            "ticktext": ["keys, values", "queries"],
+            "range": [-0.4, 1.7],
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        showlegend=False,
+        annotations=notes,
+        margin={"t": 8, "b": 8},
+    )
+    return build(traces, layout)
+
+
+def _squares(x: list[float], y: float, colour: str, hover: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": [y] * len(x),
+        "customdata": list(range(len(x))),
+        "marker": {"symbol": "square", "size": 16, "color": colour},
+        "hovertemplate": hover + "<extra></extra>",
+    }
+
+
+def shared_maps_figure(shared: Sequence[SharedKV], layer: int, height: int) -> go.Figure:
+    """The maps of all heads of a layer, a row for each variant."""
+    n_heads = shared[0].n_heads
+    maps = np.concatenate([variant.patterns[layer] for variant in shared])
+    titles = [
+        f"<b>{v.kind} {v.kv_heads}</b>, head {i}<br>keys of {i * v.kv_heads // n_heads}"
+        for v in shared
+        for i in range(n_heads)
+    ]
+    return tiles(maps, titles, n_heads, hovers=titles, height=height)

@@ -1,0 +1,300 @@
+"""Views of the heads of a model on a text: all of them, one in full, one token in some of them."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding, state
+from tfcore.attention import attention_scores, attention_weights
+from tfcore.figures.theme import Figure
+from tfcore.figures.tokens import token_heatmap
+from tfcore.measures.heads.kinds import Place, score_heads
+from tfcore.measures.token_text import tick_labels, visible
+from tfcore.views.foundations.heads import say
+from tfcore.views.foundations.heads.draw import maps
+from tfcore.views.foundations.heads.draw import portrait as portraits
+from tfcore.views.foundations.heads.draw.head_map import kind_map, value_map
+from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
+from tfcore.views.foundations.heads.measure.attention import (
+    Order,
+    attention,
+    kinds,
+    kinds_rest_on,
+    longer_side,
+    map_of_head,
+    ranked,
+    tile_maps,
+    tile_places,
+    tile_side,
+)
+from tfcore.views.foundations.heads.measure.attention_maps import (
+    AttentionReading,
+    hidden_sink,
+    map_findings,
+    map_table,
+    pool,
+    pool_keys,
+    rollout,
+    some_heads,
+    strongest_key,
+    token_table,
+)
+from tfcore.views.foundations.heads.measure.attention_sink import without_keys
+from tfcore.views.foundations.heads.measure.head_ranking import KIND, rank_heads, standard_kinds
+from tfcore.views.foundations.heads.measure.head_table import head_table
+from tfcore.views.sources import Reading
+from tfcore.views.view import View, view
+
+KEYS = 256  # columns of one token's row; more tokens share them
+Window = tuple[int, int] | None  # the first token that is drawn, and the one after the last; None for all of them
+
+
+# ---- all heads ----
+
+
+@view
+def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
+    """All heads of a model, ranked by what they do on a text (kinds: arXiv:2209.11895, arXiv:2309.17453).
+
+    Args:
+        order: what they are coloured by.
+        layer, head: the one that is framed.
+    """
+    found, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
+    strongest = say.strongest_heads(ranking, found.queries, found.keys, order.query, order.key)
+    by_kind, on = order.by == KIND, kinds_rest_on(reading)
+    first = "" if on == "this text" else " without their first token"
+    if by_kind:
+        chart = kind_map(known.kind, known.score, (layer, head))
+    else:
+        chart = value_map(ranking.values, ranking.most, (layer, head))
+    return View(
+        key="map",
+        title="Map of all heads",
+        result=known,
+        chart=chart,
+        described=say.kinds_of_heads(known) if by_kind else None,
+        findings=() if by_kind else (strongest,),
+        note=f"Measured on {on}{first}; induction on repeated random tokens." if by_kind else "",
+        table=lambda: head_table(attention(reading).found.heads, known),
+        formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
+        papers="Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.",
+        terms=("attention head", "attention sink", "induction head"),
+        code=(attention_scores, attention_weights, score_heads, standard_kinds, rank_heads),
+    )
+
+
+@view
+def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = False) -> View:
+    """The attention maps of some heads, one tile each.
+
+    Args:
+        order: which heads, in which order, and the number above each.
+        layer, head: the one that is framed; where tiles stand by layer, those around it are shown.
+        log: colours by the logarithm of the weight.
+
+    Raises:
+        ValueError: none of these heads is of the kind asked for.
+    """
+    found, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
+    if not (places := tile_places(reading, order, layer)):
+        raise ValueError(f"no head of these layers is {order.kind!r}; sort by score, or choose another kind")
+    side = tile_side(reading)
+    pooled = " A cell shows the largest of the weights it stands for." if longer_side(reading) > side else ""
+    labels = [f"{str(known.kind[place]).replace(' token', '')} {ranking.label(place)}" for place in places]
+    columns = maps.mosaic_columns(len(places), known.kind.shape[1])
+    layers = sorted({layer for layer, _ in places})
+    some = f" Shown are {len(places)} of {known.kind.size} heads" if len(places) < known.kind.size else ""
+    where = f", of layers {layers[0]} to {layers[-1]}." if some and len(layers) > 1 else "." if some else ""
+    hidden = f" {hidden_sink(found)}" if found.hides_sink else ""
+    full = "darker is more weight, by its logarithm from 0.001 to 1" if log else "full colour is weight 1"
+    height = maps.mosaic_height(len(places), columns)
+    small = tile_maps(reading, places)
+    return View(
+        key="mosaic",
+        title="Attention maps, one tile a head",
+        result=places,
+        chart=maps.mosaic(small, labels, places, (layer, head), columns=columns, height=height, log=log),
+        min_width=maps.TILES_WIDTH,
+        described=say.head_kinds(known, places),
+        note=f"Layer.head, the number the map is coloured by, the kind. Rows are query tokens, columns key tokens, "
+        f"{full}.{pooled}{some}{where}{hidden}",
+        table=lambda: head_table(attention(reading).found.heads, known),
+    )
+
+
+# ---- one head ----
+
+
+@view
+def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
+    """One head over a line of the text: arcs to the tokens that the chosen one attends to (arXiv:1706.03762, eq. 1).
+
+    Args:
+        token: the chosen one.
+    """
+    found, pattern = attention(reading), map_of_head(reading, layer, head)
+    start = portraits.first_drawn(len(pattern), token)
+    stop = start + portraits.TOKENS
+    labels = tick_labels(found.queries)[start:stop]
+    most = strongest_key(pattern, token, found.queries, found.keys)
+    return View(
+        key="portrait",
+        title=f"Head {layer}.{head} over the text",
+        result=pattern,
+        chart=portraits.portrait(pattern[start:stop, start:stop], labels, token - start),
+        min_width=portraits.portrait_width(labels),
+        at=portraits.portrait_place(labels, token - start),
+        findings=(state("head and key", "Head {layer}.{head}. {most}", layer=layer, head=head, most=most),),
+        note="Pale: the strongest look of every other token.",
+        table=lambda: map_table(pattern, found.queries, found.keys),
+    )
+
+
+@view
+def head(
+    reading: Reading, layer: int, head: int, token: int, form: Form = "map", window: Window = None, log: bool = False
+) -> View:
+    """What one attention head of a trained model looks at (arXiv:1706.03762, equation 1).
+
+    Args:
+        token: the query token that is spoken of.
+        form: cells, or lines between two columns of tokens.
+        window: the first token that is drawn, and the one after the last; None for all of them, cells pooled and lines
+            of those around the token where they are too many.
+        log: colours of cells by the logarithm of the weight.
+    """
+    found = attention(reading)
+    kind = say.head_kind(kinds(reading), layer, head, kinds_rest_on(reading))
+    hidden = (hidden_sink(found, layer, head),) if found.hides_sink else ()
+    title = str(kind).removesuffix(".")
+    return _one_map(found, map_of_head(reading, layer, head), title, hidden, token, form, window, log)
+
+
+@view
+def layer_mean(
+    reading: Reading, layer: int, token: int, form: Form = "map", window: Window = None, log: bool = False
+) -> View:
+    """The mean of all heads of a layer. See head."""
+    found = attention(reading)
+    patterns = found.found.patterns[layer]
+    hidden = (hidden_sink(found, layer),) if found.hides_sink else ()
+    title = f"Layer {layer}: mean of {len(patterns)} heads"
+    return _one_map(found, patterns.mean(0), title, hidden, token, form, window, log)
+
+
+@view
+def rolled_out(
+    reading: Reading, layer: int, token: int, form: Form = "map", window: Window = None, log: bool = False
+) -> View:
+    """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928). See head."""
+    found = attention(reading)
+    *_, rolled = rollout(found.found.patterns[: layer + 1])
+    hidden = (hidden_sink(found),) if found.hides_sink else ()
+    unseen = found.sink if found.hides_sink else np.zeros_like(found.sink)
+    on_first = say.rollout_on_first(rolled, token, found.queries, unseen, layer + 1)
+    title = f"Layers 0 to {layer}, multiplied: rollout"
+    more = hidden + ((on_first,) if on_first else ())
+    return _one_map(found, rolled.copy(), title, more, token, form, window, log)
+
+
+def _one_map(
+    found: AttentionReading,
+    pattern: Float[ndarray, "query key"],
+    title: str,
+    more: tuple[Finding, ...],
+    token: int,
+    form: Form,
+    window: Window,
+    log: bool,
+) -> View:
+    """A map of any of these, as cells or as lines.
+
+    Args:
+        more: what is said besides.
+    """
+    queries, keys, n, lines = found.queries, found.keys, max(pattern.shape), form == "lines"
+    if window is None and (lines or n <= MAP_CELLS):
+        start = token // MAP_CELLS * MAP_CELLS
+        window = start, min(n, start + MAP_CELLS)
+    most, drawn = map_findings(found, pattern, token, window, MAP_CELLS)
+    return View(
+        key="closer",
+        title=title,
+        result=pattern,
+        chart=_lines(found, pattern, token, window) if lines else _cells(found, pattern, window, log),
+        min_width=350,
+        cursor=not lines,
+        described=state("map and key", "{title}; {most}", title=title, most=most),
+        findings=(most, *(() if lines else (drawn,)), *more),
+        note=f"Shape (query, key) = {pattern.shape}; the stronger the line, the more weight." if lines else "",
+        table=lambda: map_table(pattern, queries, keys),
+        code=(without_keys, rollout),
+    )
+
+
+def _cells(found: AttentionReading, pattern: Float[ndarray, "query key"], window: Window, log: bool) -> Figure:
+    queries, keys = tick_labels(found.queries), tick_labels(found.keys)
+    if window is None:
+        step = -(-max(pattern.shape) // MAP_CELLS)
+        cells, queries, keys = pool(pattern, MAP_CELLS), queries[::step], keys[::step]
+    else:
+        drawn = slice(*window)
+        cells, queries, keys = pattern[drawn, drawn], queries[drawn], keys[drawn]
+    return token_heatmap(cells, queries, keys, height=580, bar=False, scale="@logweights" if log else "@weights")
+
+
+def _lines(found: AttentionReading, pattern: Float[ndarray, "query key"], token: int, window: Window) -> Figure:
+    start, stop = window or (0, max(pattern.shape))
+    queries, keys = tick_labels(found.queries)[start:stop], tick_labels(found.keys)[start:stop]
+    chosen = token - start if start <= token < stop else None
+    return maps.lines(pattern[start:stop, start:stop], queries, keys, chosen, height=580)
+
+
+# ---- one token ----
+
+
+@view
+def one_token(reading: Reading, order: Order, layer: int, head: int, token: int, log: bool = False) -> View:
+    """One query token in the heads that have a tile (see mosaic), and in the chosen one.
+
+    Args:
+        layer, head: the chosen one.
+        token: the query token.
+        log: colours by the logarithm of the weight.
+    """
+    found, chosen = attention(reading), (layer, head)
+    patterns = found.found.patterns
+    places: list[Place] = tile_places(reading, order, layer)
+    places = places if chosen in places else [chosen, *places]
+    every = len(places) == patterns.shape[0] * patterns.shape[1]
+    which = "every head" if every else "the heads that are shown above"
+    weights, step = pool_keys(some_heads(patterns[:, :, [token]], places).squeeze(1), KEYS)
+    pooled = f" A cell shows the largest weight of {step} tokens, of which the first is named." if step > 1 else ""
+    query, keys = visible(found.queries[token]), found.keys
+    return View(
+        key="one token",
+        title=f"One query token, in {'every head' if every else f'{len(places)} heads'}",
+        result=weights,
+        chart=maps.one_token(
+            weights,
+            places,
+            tick_labels(keys)[::step],
+            token // step if found.within else None,
+            chosen,
+            height=maps.one_token_height(len(places)),
+            log=log,
+        ),
+        min_width=640,
+        described=state(
+            "token in heads",
+            "Attention of '{query}' in {n} heads. In layer {layer}, head {head}: {most}",
+            query=query,
+            n=len(places),
+            layer=layer,
+            head=head,
+            most=strongest_key(patterns[chosen], token, found.queries, keys),
+        ),
+        note=f"One row for {which}: the attention weights of '{query}' over the key tokens.{pooled}",
+        table=lambda: token_table(attention(reading).found, token, keys, places),
+    )

@@ -1,0 +1,262 @@
+"""Why a query attends to a key: one attention score as a sum over what wrote at the query and what wrote at the key.
+
+A score is bilinear in the two vectors that query and key are made of. With norms held fixed these are sums over all
+that was written before (see score_writers), so the score is a sum over pairs of writers, rotation and scale included:
+
+    score = sum_ij <R_q W_Q a_i, R_k W_K b_j> / sqrt(d_head) + position bias
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.attention import attention_scores, attention_weights
+from tfcore.measures.heads.part_texts import Part
+from tfcore.model import Transformer
+from tfcore.norms import Norm, norm_scale
+from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned
+from tfcore.views.foundations.heads.measure.attention import attention, part_of
+from tfcore.views.foundations.heads.measure.score_writers import (
+    Side,
+    StreamPass,
+    Writer,
+    attention_of,
+    frozen,
+    projections,
+    stream_pass,
+    written,
+)
+from tfcore.views.kept import kept
+from tfcore.views.sources import Reading, opened
+
+FOLLOWED = 2  # heads of each side whose own attention is said
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A head that wrote at the query or at the key, and where it took that from.
+
+    Args:
+        side: whether it wrote at the query or at the key.
+        writer: the head.
+        share: in the score, the sum over all pairs it is in.
+        place: position of the token at which it wrote.
+        key: position of the token that it attends to most there.
+        weight: attention weight.
+        token, key_token: the two tokens.
+    """
+
+    side: Side
+    writer: Writer
+    share: float
+    place: int
+    key: int
+    weight: float
+    token: str
+    key_token: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreParts:
+    """An attention score, or the difference of the scores of two keys, as a sum over pairs of writers.
+
+    Args:
+        layer, head: of the head.
+        query, key: positions.
+        against: the other key, whose score is taken away; None where none is.
+        queries, keys: the tokens of the text.
+        at_query, at_key: the writers of the rows and of the columns.
+        values: what each pair adds.
+        bias: what the scheme of positions adds to the score itself (ALiBi, relative); 0 for all others.
+        score: of the pass, less that of the other key; before the mask and the softmax.
+        weights: attention weights of this query.
+        sources: the strongest heads among the writers.
+    """
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    against: int | None
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    at_query: tuple[Writer, ...]
+    at_key: tuple[Writer, ...]
+    values: Float[ndarray, "row column"]
+    bias: float
+    score: float
+    weights: Float[ndarray, " key"]
+    sources: tuple[Source, ...]
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return float(self.values.sum()) + self.bias
+
+
+@torch.no_grad()
+def score_parts(
+    model: Transformer, run: StreamPass, layer: int, head: int, query: int, key: int, against: int | None = None
+) -> ScoreParts:
+    """Take one score of a head apart.
+
+    With another key, the difference of both scores: the logarithm of the ratio of the two attention weights.
+
+    Raises:
+        ValueError: a token that the query may not see.
+    """
+    scores, visible = recorded_scores(model, run, run.part, layer, head, query)
+    for one in (key, against):
+        if one is not None and not (0 <= one < len(visible) and visible[one]):
+            raise ValueError(f"token {query} cannot see token {one} in layer {layer}; choose one that it may see")
+    keys = [key] if against is None else [key, against]
+    at_query, a = _projected(model, run, layer, head, "query", [query])
+    at_key, b = _projected(model, run, layer, head, "key", keys)
+    (of_query,), (of_key, *taken_away) = a, b  # (writer, d_head)
+    values = attention_scores(of_query, of_key - sum(taken_away), attention_of(model, run.part, layer).scale)
+    bias, *other_bias = _position_bias(model, run.part, head, query, torch.tensor(keys)).tolist()
+    (weights,) = attention_weights(scores[None], visible[None])
+    sums = {"query": (query, at_query, values.sum(1)), "key": (key, at_key, values.sum(0))}
+    return ScoreParts(
+        layer=layer,
+        head=head,
+        query=query,
+        key=key,
+        against=against,
+        queries=tuple(run.text.queries),
+        keys=tuple(run.text.keys),
+        at_query=tuple(at_query),
+        at_key=tuple(at_key),
+        values=values.cpu().numpy(),
+        bias=bias - sum(other_bias),
+        score=float(scores[key] - (0 if against is None else scores[against])),
+        weights=weights.float().cpu().numpy(),
+        sources=tuple(
+            source for side, found in sums.items() for source in _sources(model, run, cast("Side", side), *found)
+        ),
+    )
+
+
+def strongest_key(
+    model: Transformer, run: StreamPass, layer: int, head: int, query: int, but: Sequence[bool] = ()
+) -> int:
+    """The key that a query attends to most.
+
+    Args:
+        but: True for keys that are taken only where there is no other.
+    """
+    scores, visible = recorded_scores(model, run, run.part, layer, head, query)
+    preferred = visible & ~torch.tensor(list(but)) if len(but) == len(visible) else visible
+    return int(scores.masked_fill(~(preferred if preferred.any() else visible), -torch.inf).argmax())
+
+
+def seen_keys(model: Transformer, run: StreamPass, layer: int, head: int, query: int) -> list[int]:
+    """The keys that a query may see."""
+    _, visible = recorded_scores(model, run, run.part, layer, head, query)
+    places: list[int] = visible.nonzero().flatten().tolist()
+    return places
+
+
+def recorded_scores(
+    model: Transformer, run: StreamPass, part: Part, layer: int, head: int, query: int
+) -> tuple[Float[Tensor, " key"], Bool[Tensor, " key"]]:
+    """The scores of one query as the pass computed them, before the mask, and which keys it may see."""
+    attention, stack = attention_of(model, part, layer), "encoder" if part == "encoder" else "decoder"
+    rotated = "rot_" if model.config.positions == "rope" and part != "cross" else ""
+    at = f"{stack}.blocks.{layer}.{'cross_attn' if part == 'cross' else 'attn'}.{rotated}"
+    (all_q,), (all_k,) = run.activations[f"{at}q"], run.activations[f"{at}k"]
+    q, k = all_q[head, query], all_k[head // (attention.n_heads // attention.kv_heads)]
+    keys = torch.arange(len(k))
+    (scores,) = attention_scores(q[None].double(), k.double(), attention.scale).cpu()
+    back, window = query - keys, model.config.window_of(layer) if part != "cross" else None
+    visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
+    visible = visible if window is None else visible & (back.abs() < window)
+    return scores + _position_bias(model, part, head, query, keys), visible
+
+
+# ---- kept, for a text as it is read ----
+
+
+def _run(reading: Reading) -> StreamPass:
+    model, tokenizer = opened(reading.model)
+    run = stream_pass(model, tokenizer, reading.text, part_of(reading), bos=reading.bos)
+    if run is None:
+        raise ValueError("the tokenizer of this model makes no token of this text; type something else")
+    return run
+
+
+def _parts(reading: Reading, layer: int, head: int, query: int, key: int, against: int | None) -> ScoreParts:
+    return score_parts(opened(reading.model)[0], run_of(reading), layer, head, query, key, against)
+
+
+run_of = kept(_run, entries=4)
+parts_of_score = kept(_parts, entries=16)
+
+
+def keys_seen(reading: Reading, layer: int, head: int, query: int) -> list[int]:
+    """The keys that a query may see."""
+    return seen_keys(opened(reading.model)[0], run_of(reading), layer, head, query)
+
+
+def key_to_ask_about(reading: Reading, layer: int, head: int, query: int) -> int:
+    """The key that a query attends to most, sinks apart."""
+    sink = attention(reading).sink.tolist()
+    return strongest_key(opened(reading.model)[0], run_of(reading), layer, head, query, sink)
+
+
+# ---- what a score is made of ----
+
+
+def _sources(
+    model: Transformer, run: StreamPass, side: Side, place: int, names: Sequence[Writer], sums: Tensor
+) -> list[Source]:
+    """The heads with the largest sums on one side, and what they attend to there."""
+    shares = {one: float(total) for one, total in zip(names, sums, strict=True) if one.head >= 0}
+    tokens: dict[str, Sequence[str]] = {"query": run.text.queries, "key": run.text.keys}
+    found = []
+    for one in sorted(shares, key=lambda one: -abs(shares[one]))[:FOLLOWED]:
+        part: Part = "cross" if one.kind == "cross head" else run.stack(side)
+        scores, visible = recorded_scores(model, run, part, one.layer, one.head, place)
+        (weights,) = attention_weights(scores[None], visible[None])
+        key, own = int(weights.argmax()), tokens[side]
+        read = own if part != "cross" else run.text.keys if run.part == "cross" else run.text.read
+        found.append(Source(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
+    return found
+
+
+def _projected(
+    model: Transformer, run: StreamPass, layer: int, head: int, side: Side, places: list[int]
+) -> tuple[list[Writer], Float[Tensor, "place writer d_head"]]:
+    """What each writer adds to a query or a key of a head, rotated; the bias of the projection is the last one."""
+    attention, config = attention_of(model, run.part, layer), model.config
+    names, vectors = written(model, run, layer, side, places)
+    weight, bias = projections(attention, head, side)
+    x = vectors @ weight.double().T
+    if bias is not None:
+        names, x = [*names, Writer("own bias")], torch.cat((x, bias.double().expand(len(places), 1, -1)), 1)
+    norm = attention.q_norm if side == "query" else attention.k_norm
+    if isinstance(norm, Norm):
+        x = frozen(norm, x, norm_scale(x.sum(1, keepdim=True), norm.kind, norm.eps))
+    if config.positions == "rope" and run.part != "cross":
+        angles = rope_angles(torch.tensor(places), config.head_size, config.rope_base, config.rope_scaling)
+        x = turned(x, *(table.to(x)[:, None] for table in rotation(angles)))
+    return names, x
+
+
+def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: Tensor) -> Float[Tensor, " key"]:
+    """What the scheme of positions adds to the scores of one query."""
+    places, config = torch.tensor([query]), model.config
+    if part != "cross" and config.positions == "alibi":
+        (bias,) = alibi_bias(alibi_slopes(config.n_heads), places, keys)[head]
+        return bias.double()
+    if part != "cross" and config.positions == "relative":
+        stack = model.encoder if part == "encoder" else model.decoder
+        n, distance = config.relative_buckets, config.relative_distance
+        (bucket,) = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
+        return stack.relative_bias.weight[bucket.to(model.device), head].double().cpu()
+    return torch.zeros(len(keys), dtype=torch.float64)
