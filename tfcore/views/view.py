@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
@@ -209,6 +210,10 @@ class View:
         else:
             picture = self.painted(theme).to_html(full_html=False, include_plotlyjs=True)
         return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption))
+
+    def save(self, path: str, theme: Theme = "light") -> None:
+        """Write `html` to a file."""
+        Path(path).write_text(self.html(theme), "utf-8")
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
         """In a notebook: the picture, and for who cannot see it the findings."""
