@@ -56,8 +56,8 @@ def show(
             on_click=on_click,
             same=same,
         )
-    if view.found:
-        st.markdown(f"**Found.** {' '.join(map(str, view.found))}")
+    if view.conclusions:
+        st.markdown(f"**Found.** {' '.join(map(str, view.conclusions))}")
     if view.metrics:
         for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
             place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")

@@ -93,7 +93,7 @@ def test_what_a_picture_shows_by_itself_is_said_to_who_cannot_see_it():
 
 
 def test_a_finding_in_a_line_of_its_own_is_no_part_of_the_caption():
-    shown = replace(length("stories", "ab"), found=(state("parity", "It is even: {n}.", n=2),))
+    shown = replace(length("stories", "ab"), conclusions=(state("parity", "It is even: {n}.", n=2),))
     assert (shown.alt, shown.caption) == ("The text has 2 characters.", "The text has 2 characters. A bar.")
     assert str(shown) == "The text has 2 characters.\nIt is even: 2.\nCharacters: 2; all"
     assert [one["values"] for one in json.loads(shown.json())["findings"]][-1] == {"n": 2}

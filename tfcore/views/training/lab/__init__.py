@@ -118,7 +118,7 @@ def course(spec: LabSpec, *, so_far: Curves | None = None) -> View:
         min_width=NARROW,
         findings=(checked,),
         described=state("curves", "Loss and accuracy over the steps. {check}", check=checked),
-        found=(stage(curves, spec.task),),
+        conclusions=(stage(curves, spec.task),),
         table=lambda: curve_table(curves),
         formula=FORMULA,
         papers=PAPERS,
