@@ -29,7 +29,7 @@ def attention_scores(
 
 
 def attention_weights(
-    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch query key"] | None = None
+    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query key"] | None = None
 ) -> Float[Tensor, "*batch query key"]:
     """softmax over the keys of the scores, with keys outside the mask at exactly 0; every row sums to 1.
 
