@@ -54,12 +54,16 @@ def shared(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cache
         _refuse_arrays(function)
         cached: Any = st.cache_resource(show_spinner=False)(function)
         name = f"{function.__module__}.{function.__qualname__}"
+        signature = inspect.signature(function)
 
         @wraps(function)
         def keeping(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             result: Result = cached(*args, **kwargs)
-            forget = partial(cached.clear, *args, **kwargs)
-            kept.SHELF.used(name, (args, tuple(sorted(kwargs.items()))), result, forget, max_entries)
+            given = signature.bind(*args, **kwargs).arguments
+            key = tuple(
+                (name, value) for name, value in given.items() if not name.startswith("_")
+            )  # as Streamlit has it
+            kept.SHELF.used(name, key, result, partial(cached.clear, *args, **kwargs), max_entries)
             return result
 
         with_clear: Any = keeping

@@ -13,7 +13,7 @@ Everything has its place, in whatever order it is said. The drawer follows from 
 formulas, code and papers, and a program that makes each of them again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -29,12 +29,15 @@ from tfcore.views.view import Scene, View
 Words = tuple[str, str]
 
 
-def show(view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> Told | None:
-    """A view with its caption, and its metrics below it.
+def show(
+    view: View, on_click: Callable[[Event], None] | None = None, hint: str = "", same: Hashable = None
+) -> Told | None:
+    """A view with its caption, and below it what was found, and its metrics.
 
     Args:
         on_click: see figure; of a scene what was clicked is returned instead.
         hint: what a click does, in words that follow the caption: it does so here alone.
+        same: see figure.
     """
     told, caption = None, f"{view.caption} {hint}".strip()
     if isinstance(view.chart, Scene):
@@ -51,7 +54,10 @@ def show(view: View, on_click: Callable[[Event], None] | None = None, hint: str 
             at=view.at,
             cursor=view.cursor,
             on_click=on_click,
+            same=same,
         )
+    if view.conclusions:
+        st.markdown(f"**Found.** {' '.join(map(str, view.conclusions))}")
     if view.metrics:
         for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
             place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
@@ -77,10 +83,12 @@ class Panel:
         with self.tries:
             page.try_this(examples)
 
-    def show(self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "") -> Told | None:
+    def show(
+        self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "", same: Hashable = None
+    ) -> Told | None:
         """The module's `show`; the drawer will say how this view is computed."""
         self.views[view.key] = view
-        return show(view, on_click, hint)
+        return show(view, on_click, hint, same)
 
     def what_to_see(self, markdown: str) -> None:
         """See page.what_to_see."""

@@ -20,8 +20,6 @@ from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inference.memory_traffic import Moved, theorem
-from tfcore.analysis.inference.quantisation.speed import FormatSpeeds
-from tfcore.analysis.inference.quantisation.weights import percent
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
@@ -39,12 +37,13 @@ from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
-from tfcore.analysis.training.training_runs import RISEN, LowestLoss
 from tfcore.measures.information import cross_entropy, entropy
-from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, power, scale
+from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
 from tfcore.views.foundations.heads.say import RolloutOnFirst
+from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

@@ -10,6 +10,7 @@ from tfcore.measures.quantities import (
     compact,
     gigabytes,
     in_ten,
+    percent,
     power,
     prefixed,
     round_count,
@@ -35,6 +36,10 @@ def test_bytes_in_words(value, decimal, binary):
     assert amount(value) == decimal
     assert amount(value, "binary") == binary
     assert both(value) == f"{decimal} ({binary})"
+
+
+def test_a_share_in_per_cent():
+    assert [percent(share) for share in (0.0, 0.00123, 0.0494, 0.12)] == ["0 %", "0.12 %", "4.9 %", "12 %"]
 
 
 @given(st.integers(0, 10**20))

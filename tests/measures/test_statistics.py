@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from tfcore.measures.statistics import colour_end, correlation, ratio, t_quantile, wilson
+from tfcore.measures.statistics import colour_end, correlation, ratio, relative_error, t_quantile, wilson
 
 
 def test_a_part_by_nothing_is_none_of_it():
     assert (ratio(3, 4), ratio(0, 0), ratio(2, 0)) == (0.75, 0.0, 0.0)
+
+
+def test_an_error_is_relative_to_the_root_mean_square():
+    assert relative_error(np.array([3.0, 4.0]), np.array([3.0, 3.0])) == 0.2
+    assert relative_error(np.zeros(3), np.ones(3)) == 0
 
 
 def test_what_does_not_vary_has_no_correlation():

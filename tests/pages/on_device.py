@@ -106,7 +106,7 @@ def ran(source: str, device: str) -> Ran:
         except Exception:
             return Ran(time.perf_counter() - began, problem="\n".join(traceback.format_exc().splitlines()[-9:]))
     shown = names["shown"]
-    data = [trace.to_plotly_json() for trace in shown.figure.data]
+    data = [trace.to_plotly_json() for trace in getattr(shown, "chart", getattr(shown, "figure", None)).data]
     return Ran(time.perf_counter() - began, numbers(data), [str(found) for found in shown.findings])
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import wave
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from PIL import Image
 
 from pages.facts import pages
 from pages.foundations.tokens import experiments as tokens
-from pages.training.lab import experiments as lab
 from pages.ui import frame, page
 from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, made, notebook, program, script
-from pages.ui.work import jobs, live
+from pages.ui.work import jobs, live, runs
+from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
 from tests.nightly import nightly
 from tests.pages import visits
@@ -27,11 +26,11 @@ from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, ROUNDED, VISI
 from tests.pages.figures import array, figures
 from tests.pages.on_device import apart, ran
 from tests.pages.recorded import ask_for_tables, compare, record
-from tests.pages.visits import opened, said
+from tests.pages.visits import address, opened, press, said
+from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
 from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.analysis.model import costs
-from tfcore.training.lab.train import train_slice
 from tfcore.views import programs
 from tfcore.views.view import View
 
@@ -39,6 +38,20 @@ SLOW = {
     *("folklore", "data types timed", "grow", "growing dictionary", "weight decay", "pitfalls", "speculative"),
     *("modern", "other routing rules", "heads of a translator", "norm placements", "optimisers", "film", "balance"),
     "losses against bits",
+}
+
+# Trainings of the lab; what a visitor types is a part of their programs.
+LAB = {
+    "letters": {"task": "copy", "length": "3", "dropout": "0.2"},
+    "a text": {
+        "task": "characters of your text",
+        "text": "a \"quoted\"\n'text' \\ {x} \u202e " * 8,
+        "length": "8",
+        "optimiser": "SGD + momentum",
+        "clip": "0.1",
+        "micro": "2",
+        "ff": "true",
+    },
 }
 
 
@@ -256,21 +269,25 @@ def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
     assert not visited & WITHOUT.keys()
 
 
-def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
-    """The same settings, so the same steps; here a few of them."""
-    opened("training/lab/page.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
-    given = next(values["spec"] for function, values in offered if function is lab.training)
-    spec = replace(given, steps=3)
-    known = train_slice(spec, 0, None, most=3, seconds=60).curves
-    for function in (lab.training, lab.clipping):
-        values = {"curves": made(lab.curves_of, spec), "spec": spec}
-        found = execute(program(function, values), tmp_path, monkeypatch)
-        assert found["curves"].loss.tolist() == known.loss.tolist()
-    several = [spec, replace(spec, dropout=0.5)]
-    values = {"runs": made(lab.curves_of_each, several), "specs": several}
-    found = execute(program(lab.dropout, values), tmp_path, monkeypatch)
-    assert found["runs"][0].loss.tolist() == known.loss.tolist()
-    assert [name for name, _ in found["shown"].findings[0].gaps] == ["dropout 0", "dropout 0.5"]
+@pytest.mark.parametrize("settings", LAB.values(), ids=list(LAB))
+def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed, tmp_path, monkeypatch, capsys):
+    """The same settings, so the same steps: what was watched is what a program that trains by itself comes to."""
+    monkeypatch.setattr(runs.RUNS.book, "limits", Limits(slice=0.05, pulse=0.05))
+    page_of_it = {"layers": "1", "heads": "1", "width": "16", "rows": "4", "steps": "20", **settings}
+    test = press(opened("training/lab/page.py", **page_of_it), "lab main")
+    name = address(test, "run")
+    until(lambda: runs.RUNS.freeze(name) is not None)
+    viewed.clear()
+    for more in ({}, {"show": "compare"}, *({"show": "changes", "choice": one} for one in ("clipping", "dropout"))):
+        opened("training/lab/page.py", **page_of_it, run=name, **more)
+    found = {view.key: view for view in viewed}
+    assert set(found) == {"curves", "maps", "answer", "places", "dials", "compare", "clipping", "gap"}
+    for view in found.values():
+        made_again = programs.program(view)
+        result = execute(made_again, tmp_path, monkeypatch, programs.script)["shown"]
+        assert capsys.readouterr().out.endswith(f"{view}\n")
+        assert same(spec(result.chart), spec(view.chart)), view.key
+        assert result.csv() == view.csv()
 
 
 def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):

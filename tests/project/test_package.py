@@ -17,6 +17,7 @@ from tests.nightly import nightly
 from tfcore.masks import MaskConfig
 from tfcore.views import programs
 from tfcore.views.inference import kv_cache
+from tfcore.views.model import parts as model_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
@@ -112,3 +113,10 @@ def test_a_program_of_a_view_runs_in_another_folder(installed, tmp_path):
     (tmp_path / "own.py").write_text(programs.script(programs.program(shown)), "utf-8")
     assert run(installed, tmp_path, "own.py")[0].startswith("At 5 tokens each step costs")
     assert (tmp_path / "kv-cache-with-and-without.html").stat().st_size > 1_000
+
+
+@nightly
+def test_a_scene_is_drawn_from_another_folder(installed, tmp_path):
+    (tmp_path / "own.py").write_text(programs.script(programs.program(model_parts.parts("stories"))), "utf-8")
+    assert run(installed, tmp_path, "own.py")[0].startswith("stories: decoder")
+    assert "createObjectURL" in (tmp_path / "parts-parts.html").read_text("utf-8")

@@ -99,6 +99,15 @@ def test_results_that_visitors_share_are_let_go_of_by_their_size(monkeypatch):
     assert sorted(alive) == [1, 2, 6]
 
 
+def test_what_follows_from_the_key_is_no_part_of_it():
+    @cache.shared(max_entries=2)
+    def first(name: str, _values: list[int]) -> int:
+        return _values[0]
+
+    first.clear()
+    assert [first("a", [1]), first("a", _values=[2]), first("b", [3])] == [1, 1, 3]
+
+
 def test_a_measurement_of_a_model_is_made_once_for_its_name(monkeypatch):
     loaded, asked = (small.model(), CharacterTokenizer("abc ")), list[str]()
     monkeypatch.setattr(sources, "_opener", [lambda _: loaded])

@@ -92,6 +92,13 @@ def test_what_a_picture_shows_by_itself_is_said_to_who_cannot_see_it():
         replace(alone, described=None)
 
 
+def test_a_finding_in_a_line_of_its_own_is_no_part_of_the_caption():
+    shown = replace(length("stories", "ab"), conclusions=(state("parity", "It is even: {n}.", n=2),))
+    assert (shown.alt, shown.caption) == ("The text has 2 characters.", "The text has 2 characters. A bar.")
+    assert str(shown) == "The text has 2 characters.\nIt is even: 2.\nCharacters: 2; all"
+    assert [one["values"] for one in json.loads(shown.json())["findings"]][-1] == {"n": 2}
+
+
 def test_a_text_as_it_is_read_says_where_its_model_has_to_be_put():
     @view
     def read(reading: Reading) -> View:

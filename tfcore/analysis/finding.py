@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from tfcore.measures.quantities import amount, both, counted, power, short, whole
+from tfcore.measures.quantities import amount, both, counted, percent, power, short, whole
 
 # How a template of `state` writes a number, besides the forms of format(): "{n:whole}", "{n:counted layer}".
 FORMS: dict[str, Callable[[Any], str]] = {
     "bytes": both,  # 10.7 GB (10.0 GiB)
     "size": amount,  # 10.7 GB
     "whole": whole,  # 124,439,808
+    "percent": percent,  # 12 %, 0.12 %
     "short": short,  # 124.4 M
     "power": power,  # 5.8 × 10²³
 }
 COUNTED = "counted "  # 1 layer, 2 layers
+EACH = "each "  # of a mapping, each of its values in the form that follows: int8 1.93; int4 1.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,9 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith(COUNTED):
             return counted(value, format_spec.removeprefix(COUNTED))
+        if format_spec.startswith(EACH):
+            form = format_spec.removeprefix(EACH)
+            return "; ".join(f"{name} {self.format_field(one, form)}" for name, one in value.items())
         return FORMS[format_spec](value) if format_spec in FORMS else format(value, format_spec)
 
 

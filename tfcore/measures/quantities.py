@@ -56,6 +56,11 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """0.12 as "12 %", 0.00123 as "0.12 %": a share in per cent, with two digits that count below 10."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+
+
 def gigabytes(n: float) -> str:
     """Bytes in words of the size of models."""
     return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"

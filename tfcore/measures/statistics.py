@@ -27,6 +27,12 @@ def ratio(part: float | int, whole: float | int) -> float:
     return part / whole if whole else 0.0
 
 
+def relative_error(before: Float[ndarray, "..."], after: Float[ndarray, "..."]) -> float:
+    """sqrt(mean((before - after)^2) / mean(before^2)); 0 where all values are 0."""
+    power = float(np.square(before, dtype=np.float64).sum())
+    return (float(np.square(before - after, dtype=np.float64).sum()) / power) ** 0.5 if power else 0.0
+
+
 def wilson(right: int, of: int) -> tuple[float, float]:
     """Wilson's 95 % score interval of a share of independent trials (Wilson 1927, doi:10.2307/2276774).
 

@@ -66,7 +66,7 @@ def _argument(name: str, value: Any) -> str:
 def script(parts: Program) -> str:
     """The program as a Python script, which writes its picture into a file."""
     about = f'"""{parts.about}\n\n{HOW}\nThe picture is written to {parts.name}.html.\n"""'
-    show = f'print(shown)\nshown.painted().write_html("{parts.name}.html")\n'
+    show = f'print(shown)\nshown.save("{parts.name}.html")\n'
     return f"{about}\n\n{parts.imports}\n\n{parts.call}\n{show}"
 
 

@@ -30,6 +30,11 @@ class Reading:
     hide_sink: bool = False
 
 
+def name_of(source: Source) -> str:
+    """The name of a model in a sentence."""
+    return source if isinstance(source, str) else "a model of your own"
+
+
 def _load(name: str) -> Any:
     from tfcore.loading.checkpoints import load  # here, because it imports torch, which a name need not wait for
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
@@ -101,6 +102,7 @@ class View:
         chart: a figure with role colours, see `painted`, and with a height; or a scene.
         findings: what is said of it, the most important first.
         described: what the picture itself shows to who can see it; its alternative text in place of the first finding.
+        conclusions: findings that stand below the picture in a line of their own, and not in the caption.
         note: how to read it: words that follow the findings in the caption.
         metrics: numbers to stand beside it.
         table: makes the numbers behind the chart as a table.
@@ -120,6 +122,7 @@ class View:
     chart: Chart
     findings: tuple[Finding, ...] = ()
     described: Finding | None = None
+    conclusions: tuple[Finding, ...] = ()
     note: str = ""
     metrics: tuple[Metric, ...] = ()
     table: "Callable[[], pd.DataFrame] | None" = field(default=None, repr=False)
@@ -154,7 +157,7 @@ class View:
     def __str__(self) -> str:
         """The findings, or where there are none what the picture shows, and the metrics, one a line."""
         beside = [f"{one.label}: {one.value}; {one.note}" for one in self.metrics]
-        return "\n".join([*map(str, self.findings or (self.described,)), *beside])
+        return "\n".join([*map(str, self.findings or (self.described,)), *map(str, self.conclusions), *beside])
 
     def numbers(self) -> "pd.DataFrame":
         """The table.
@@ -181,7 +184,7 @@ class View:
     def json(self) -> str:
         """All of it but the result and the code, as JSON; arrays of the chart as plotly writes them."""
         chart = asdict(self.chart) if isinstance(self.chart, Scene) else json.loads(self.chart.to_json())
-        findings = filter(None, (self.described, *self.findings))
+        findings = filter(None, (self.described, *self.findings, *self.conclusions))
         said = [{"sentence": str(one), "values": _values(one)} for one in findings]
         made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
         words = {name: getattr(self, name) for name in ("key", "title", "note", "formula", "papers", "terms")}
@@ -207,6 +210,10 @@ class View:
         else:
             picture = self.painted(theme).to_html(full_html=False, include_plotlyjs=True)
         return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption))
+
+    def save(self, path: str, theme: Theme = "light") -> None:
+        """Write `html` to a file."""
+        Path(path).write_text(self.html(theme), "utf-8")
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
         """In a notebook: the picture, and for who cannot see it the findings."""

@@ -1,15 +1,20 @@
-"""The lab: which run a visitor looks at, the bar that starts, pauses, steps and stops it, and its way into the link."""
+"""What a run of the lab needs: which one a visitor looks at, its way into the link, the bar that starts, pauses, steps
+and stops it, and the way of its model to the other pages."""
 
 import re
+from collections.abc import Callable
 from typing import Literal
 
 import streamlit as st
 
 from pages.ui import keys, links, notices, text
+from pages.ui.loading import models, run_models
 from pages.ui.work import jobs, run_settings, runs
 from pages.ui.work.run_records import ACTIVE, RefusedError, Seen
+from tfcore.training.lab.files import packed
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.words import difference
+from tfcore.views.training import lab as views
 
 RUN = "_lab_run"  # in the session: the run that is looked at
 MINE = "_lab_runs"  # in the session: the visitor's own
@@ -203,3 +208,50 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
         "Your run; whoever has this link sees it and can pause and stop it. Where nobody looks, it is paused after "
         f"{limits.unwatched / 60:.0f} minutes and dropped after {limits.forgotten / 60:.0f}."
     )
+
+
+# ---- the trained model ----
+
+
+def keep(seen: Seen) -> None:
+    """Downloads, and links to pages that show this very model."""
+    step = runs.RUNS.freeze(seen.name)
+    if step is None or seen.curves is None:
+        gone = "Its numbers left all bounds, so there is no model to keep: take a lower learning rate."
+        later = "When it pauses or ends, the model can be downloaded here and opened on the other pages."
+        st.caption(gone if seen.state == "failed" else later)
+        return
+    name = run_models.name_of(seen.name, step)
+    models.remember(name)
+    tokens = run_models.model(name)
+    example = "".join(tokens[1].tokens(seen.look.ids[: seen.look.start].tolist())) if tokens and seen.look else ""
+    whole = "".join(tokens[1].tokens(seen.look.ids.tolist())) if tokens and seen.look else ""
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_keep"):
+        st.caption(f"The model of step {step:,}:", width="content")
+        st.download_button(
+            "Download",
+            _files(seen.name, step),
+            "trained.zip",
+            "application/zip",
+            key=keys.own("download_button", "lab files"),
+            on_click="ignore",
+            icon=":material/download:",
+            help="model.safetensors, config.json, tokenizer.json, settings.json, "
+            "curves.csv: a folder that tfcore.load reads",
+        )
+        links.to("foundations/heads/page.py", {"model": name, "text": whole}, "its heads")
+        links.to("inside/induction/page.py", {"model": name}, "its induction heads")
+        links.to("inference/generation/page.py", {"model": name, "text": example}, "let it write")
+    st.caption("It is on the list of models of every page that suits it, for you and for whoever has such a link.")
+
+
+def _files(run: str, step: int) -> Callable[[], bytes]:
+    """What the button gives, made when it is pressed."""
+
+    def make() -> bytes:
+        kept, seen = runs.RUNS.weights(run, step), runs.RUNS.look(run)
+        if kept is None or seen is None or seen.curves is None:
+            return b""
+        return packed(kept.spec, kept.state, views.course(seen.spec, so_far=seen.curves).csv())
+
+    return make

@@ -4,10 +4,11 @@ from functools import partial
 
 import pytest
 
-from pages.inference.quantisation import block, errors
-from pages.inference.quantisation.settings import first_model
+from pages.inference.quantisation.choices import first_model
 from tests.pages import visits
+from tests.pages.clicks import record_clicks
 from tfcore import available
+from tfcore.views.inference.quantisation.measure import gguf_block
 
 opened = partial(visits.opened, "inference/quantisation/page.py")
 
@@ -36,11 +37,10 @@ def test_groups_that_do_not_divide_a_row_are_not_offered():
 
 
 def test_a_click_on_a_cell_opens_the_matrix(monkeypatch):
-    set_to = {}
-    monkeypatch.setattr(errors.controls, "set_values", lambda **values: set_to.update(values))
-    errors.click({"customdata": "3.up"})
-    errors.click({"customdata": None})
-    assert set_to == {"look": "row", "layer": 3, "kind": "up"}
+    clicked = record_clicks(monkeypatch)
+    opened(look="errors", model="stories")
+    assert "0.q: look row, layer 0, kind q" in clicked["errors"]
+    assert len(clicked["errors"]) == 5
 
 
 @pytest.mark.skipif("smollm2" not in available(), reason="smollm2 was not fetched")
@@ -65,7 +65,7 @@ def test_the_story_with_fewer_bits_stands_beside_the_one_as_it_is():
 
 
 def test_without_the_file_a_block_is_made_of_stories(monkeypatch):
-    monkeypatch.setattr(block.gguf_block, "file_of_smollm2", lambda: None)
+    monkeypatch.setattr(gguf_block, "file_of_smollm2", lambda: None)
     test = opened(look="block")
     assert "this block is made of weights of stories" in visits.said(test, "caption")
     assert test.code[0].value.count("|") == 2

@@ -1,15 +1,17 @@
 """The lab: what is shown is the run, buttons do what they say, links find it again, and its model is on other pages."""
 
 import json
+import threading
 
 import pytest
 
+from pages.training.lab import run as _lab_run
 from pages.training.lab import settings as _lab_settings
 from pages.ui.loading import run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Limits
 from tests.pages.visits import address, opened, press, run, said
-from tests.pages.waiting import until
+from tests.pages.waiting import SOON, until
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.train import train_slice
 
@@ -50,6 +52,21 @@ def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_
     assert len(runs.RUNS.book.records) == 1
     assert "for everybody" in said(other, "caption")
     assert other.button(key="lab stop:button").disabled
+
+
+def test_what_there_is_to_say_comes_with_the_pictures(monkeypatch):
+    held = threading.Event()
+    monkeypatch.setattr(_lab_run, "FIRST", 0.0)
+    monkeypatch.setattr(runs, "train_slice", lambda *given, **more: held.wait(SOON) and train_slice(*given, **more))
+    test = opened(PAGE, **SMALL)
+    assert "The first look at the model comes when its worker has started" in said(test, "info")
+    assert "What to see." not in said(test, "markdown")
+    held.set()
+    (only,) = runs.RUNS.book.records
+    until(lambda: runs.RUNS.look(only).look is not None)
+    test = run(test)
+    assert said(test, "info") == ""
+    assert said(test, "markdown").count("What to see.") == 1
 
 
 def test_with_other_settings_beside_it_the_link_names_even_everybodys_run():

@@ -1,1 +1,0 @@
-"""Weights, activations and caches in fewer bits: grids, errors, outliers, and what they cost."""

@@ -1,0 +1,275 @@
+"""Figures of rounded weights and activations: a row on its grid, errors by layer and kind, channels with outliers."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.figures.theme import base_layout, build
+from tfcore.measures.quantisation.rounded_activations import OUTLIER
+from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
+from tfcore.views.inference.quantisation.measure.gguf_block import BLOCK, OpenedBlock
+from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, RowOnGrid
+
+SHOWN = 192  # weights of a row at a time
+MOST_LEVELS = 6_000  # lines of a grid; a finer one is drawn as the range of each group
+COLOURS = {
+    "q": "@query",
+    "k": "@key",
+    "v": "@value",
+    "out": "@attention",
+    "gate": "@feedforward",
+    "up": "@feedforward",
+    "down": "@feedforward",
+}
+WAY_STYLES = (("@cat1", "solid"), ("@cat1", "dot"), ("@cat0", "solid"), ("@cat0", "dot"))
+
+
+def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
+    """Weights of a row as dots, the grid of each group as lines, and from each dot a line to where it is rounded.
+
+    Args:
+        first: the first column in sight.
+    """
+    shown = slice(first, min(first + SHOWN, len(found.values)))
+    columns = np.arange(shown.start, shown.stop, dtype=np.float32)
+    before, after = found.values[shown], found.rounded[shown]
+    ends = 1.08 * float(np.abs(found.values[shown]).max() or 1.0)
+    colour = COLOURS[found.kind]
+    data = [
+        _segments(*_grid_lines(found, shown, ends), "what can be stored", "@muted/0.45", 1),
+        _segments(_interleaved(columns, columns), _interleaved(before, after), "rounding error", "@ink", 1.5),
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "weight",
+            "x": columns,
+            "y": before.astype(np.float32),
+            "customdata": after.astype(np.float32),
+            "marker": {"color": colour, "size": 4},
+            "hovertemplate": "column %{x}: %{y:.4f} is stored as %{customdata:.4f}<extra></extra>",
+        },
+    ]
+    layout = base_layout(
+        height,
+        xaxis={"title": "column of the row", "range": [shown.start - 1, shown.stop], "showgrid": False},
+        yaxis={"title": "weight", "range": [-ends, ends], "showgrid": False},
+        shapes=[_border(place) for place in range(shown.start, shown.stop + 1) if place % found.group == 0],
+    )
+    return build(data, layout)
+
+
+def _border(column: int) -> dict[str, Any]:
+    """A line between two groups."""
+    x = column - 0.5
+    line = {"color": "@grid", "width": 1}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line, "layer": "below"}
+
+
+def _grid_lines(found: RowOnGrid, shown: slice, ends: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of one line per level and group; of too many levels only the least and the largest."""
+    groups = range(shown.start // found.group, -(-shown.stop // found.group))
+    x, y = [], []
+    for group in groups if found.grid.shape[1] else ():
+        levels = found.grid[group]
+        levels = levels[np.abs(levels) <= ends]
+        if len(levels) * len(groups) > MOST_LEVELS:
+            levels = levels[[0, -1]]
+        left, right = max(group * found.group, shown.start) - 0.4, min((group + 1) * found.group, shown.stop) - 0.6
+        x.append(np.tile(np.array([left, right, np.nan], np.float32), len(levels)))
+        y.append(_interleaved(levels, levels))
+    return (np.concatenate(x), np.concatenate(y)) if x else (np.zeros(0, np.float32), np.zeros(0, np.float32))
+
+
+def _interleaved(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """start, end, gap, start, end, gap, ..."""
+    return np.stack((starts, ends, np.full(len(starts), np.nan)), 1).ravel().astype(np.float32)
+
+
+def _segments(x: np.ndarray, y: np.ndarray, name: str, colour: str, width: float) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": colour, "width": width},
+        "hoverinfo": "skip",
+    }
+
+
+def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
+    """Relative error by layer and kind of matrix, the largest framed; a click carries layer and kind."""
+    layers, (layer, kind, _) = len(found.errors), found.worst
+    percent = (100 * found.errors.T).astype(np.float32)  # (kind, layer)
+    row = found.kinds.index(kind)
+    cells = {
+        "type": "heatmap",
+        "z": percent,
+        "zmin": 0,
+        "zmax": max(float(percent.max()), 1e-6),
+        "colorscale": "@seq:accent",
+        "xgap": 1,
+        "ygap": 1,
+        "customdata": [[f"{one}.{name}" for one in range(layers)] for name in found.kinds],
+        "hovertemplate": "layer %{x}, W_%{y}: %{z:.3g} %<extra></extra>",
+        "colorbar": {
+            "thickness": 10,
+            "outlinewidth": 0,
+            "ticksuffix": " %",
+            "tickfont": {"size": 11, "color": "@muted"},
+        },
+    }
+    frame = {
+        "type": "rect",
+        "x0": layer - 0.5,
+        "x1": layer + 0.5,
+        "y0": row - 0.5,
+        "y1": row + 0.5,
+        "line": {"color": "@ink", "width": 2},
+    }
+    layout = base_layout(
+        height,
+        margin={"t": 10, "l": 60},
+        xaxis={"title": "layer", "showgrid": False, "fixedrange": True, "dtick": 1 if layers <= 32 else 4},
+        yaxis={
+            "tickvals": list(range(len(found.kinds))),
+            "ticktext": [f"W_{name}" for name in found.kinds],
+            "range": [len(found.kinds) - 0.5, -0.5],
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        shapes=[frame],
+    )
+    return build([cells], layout)
+
+
+def channels_figure(scan: ActivationScan, layer: int, first: bool, height: int) -> go.Figure:
+    """The largest magnitude of every channel of one layer's activations, and the line from which it is an outlier."""
+    values = (scan.largest if first else scan.without_first)[layer]
+    channels = np.arange(len(values), dtype=np.float32)
+    top = 1.08 * max(float(values.max()), OUTLIER)
+    bars = {
+        **_segments(
+            _interleaved(channels, channels), _interleaved(np.zeros_like(values), values), "channels", "@residual", 1.5
+        ),
+        "showlegend": False,
+    }
+    tips = {
+        "type": "scatter",
+        "mode": "markers",
+        "showlegend": False,
+        "x": channels,
+        "y": values.astype(np.float32),
+        "marker": {"color": "@residual", "size": 3},
+        "hovertemplate": "channel %{x}: %{y:.2f}<extra></extra>",
+    }
+    line = {
+        "type": "line",
+        "x0": 0,
+        "x1": 1,
+        "xref": "paper",
+        "y0": OUTLIER,
+        "y1": OUTLIER,
+        "line": {"color": "@accent", "width": 1.5, "dash": "dash"},
+    }
+    note = {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "right",
+        "y": OUTLIER,
+        "yanchor": "bottom",
+        "showarrow": False,
+        "text": f"outlier: {OUTLIER_TEXT}",
+        "bgcolor": "@paper/0.8",
+        "font": {"size": 12, "color": "@accent"},
+    }
+    layout = base_layout(
+        height,
+        margin={"t": 10},
+        shapes=[line],
+        annotations=[note],
+        xaxis={"title": "channel", "range": [-1, len(values)], "showgrid": False},
+        yaxis={"title": "largest magnitude", "range": [0, top]},
+    )
+    return build([bars, tips], layout)
+
+
+PERCENT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height: int) -> go.Figure:
+    """The relative error of the activations of every layer, one line for each way to round them."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": way,
+            "x": list(range(len(errors))),
+            "y": [100 * float(error) for error in errors],
+            "line": {"color": colour, "dash": dash, "width": 2},
+            "marker": {"size": 5},
+            "hovertemplate": "layer %{x}: %{y:.3g} %<extra>" + way + "</extra>",
+        }
+        for (way, errors), (colour, dash) in zip(scan.errors[bits].items(), WAY_STYLES, strict=True)
+    ]
+    chosen = {
+        "type": "line",
+        "x0": layer,
+        "x1": layer,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"color": "@muted", "width": 1, "dash": "dot"},
+    }
+    layout = base_layout(
+        height,
+        shapes=[chosen],
+        margin={"t": 52},
+        xaxis={"title": "layer", "fixedrange": True},
+        yaxis={
+            "title": "relative error, %",
+            "type": "log",
+            "fixedrange": True,
+            "tickvals": PERCENT,
+            "ticktext": PERCENT,
+        },
+    )
+    return build(data, layout)
+
+
+def block_figure(found: OpenedBlock, height: int) -> go.Figure:
+    """The 32 values of a block on its 16 levels, each with its integer."""
+    places, values = np.arange(BLOCK, dtype=np.float32), found.values.astype(np.float32)
+    levels = (found.scale * np.arange(16) + found.minimum).astype(np.float32)
+    room = max(float(levels[-1] - levels[0]), 1e-6) * 0.08
+    ends = [float(levels[0]) - room, float(levels[-1]) + room]
+    lines = np.tile(np.array([-0.7, BLOCK - 0.3, np.nan], np.float32), len(levels))
+    data = [
+        _segments(lines, _interleaved(levels, levels), "minimum + scale × 0, 1, ... 15", "@muted/0.45", 1),
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "weight the model computes with",
+            "x": places,
+            "y": found.used.astype(np.float32),
+            "marker": {"symbol": "circle-open", "size": 21, "color": "@feedforward", "line": {"width": 2}},
+            "hovertemplate": "value %{x}: the model computes with %{y:.5f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "text",
+            "name": "integer in the file",
+            "x": places,
+            "y": values,
+            "text": [str(code) for code in found.codes.tolist()],
+            "textfont": {"size": 12, "color": "@ink"},
+            "hovertemplate": "value %{x}: integer %{text}, %{y:.5f}<extra></extra>",
+        },
+    ]
+    layout = base_layout(
+        height,
+        xaxis={"title": "value in the block", "range": [-0.9, BLOCK - 0.1], "showgrid": False, "fixedrange": True},
+        yaxis={"title": "weight", "range": ends, "showgrid": False, "fixedrange": True},
+    )
+    return build(data, layout)

@@ -1,0 +1,1 @@
+"""Numbers of quantisation: rows and matrices, losses, blocks of a file, times."""
