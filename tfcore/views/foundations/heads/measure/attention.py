@@ -54,7 +54,7 @@ def _read(reading: Reading) -> AttentionReading | None:
 
 
 # The maps of all heads; None where the tokenizer makes no token of the text. Those of 512 tokens in 270 heads take
-# 284 MB: whoever keeps a part of them longer than he draws it copies it.
+# 284 MB, so what is kept of them elsewhere is a copy of the part that is needed.
 read = kept(_read, entries=16)
 
 
