@@ -30,8 +30,13 @@ MODULES = {
     "tfcore.analysis.foundations.score_findings": "tfcore.views.foundations.heads.measure.score_table",
     "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
+    "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
+    "tfcore.analysis.inference.flash_attention": "tfcore.views.inference.long_context.measure.flash",
     "tfcore.analysis.inference.fragmentation": "tfcore.views.inference.kv_cache.say.paging",
+    "tfcore.analysis.inference.length_cost": "tfcore.views.inference.long_context.measure.patterns",
+    "tfcore.analysis.inference.memory_traffic": "tfcore.views.inference.long_context.measure.traffic",
+    "tfcore.analysis.inference.online_softmax": "tfcore.views.inference.long_context.measure.online_softmax",
     "tfcore.analysis.inference.paged_memory": "tfcore.views.inference.kv_cache.measure.paging",
     "tfcore.analysis.inference.quantisation.activations": "tfcore.views.inference.quantisation.measure.activations",
     "tfcore.analysis.inference.quantisation.cache_bits": "tfcore.views.inference.quantisation.measure.cache",
@@ -42,6 +47,7 @@ MODULES = {
     "tfcore.analysis.inference.quantisation.speed": "tfcore.views.inference.quantisation.measure.speed",
     "tfcore.analysis.inference.quantisation.weights": "tfcore.views.inference.quantisation.measure.weights",
     "tfcore.analysis.inference.quantisation.written": "tfcore.views.inference.quantisation.measure.written",
+    "tfcore.analysis.inference.ring_attention": "tfcore.views.inference.long_context.measure.ring",
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
@@ -66,12 +72,18 @@ MODULES = {
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
+    "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
+    "tfcore.figures.inference.flash_attention": "tfcore.views.inference.long_context.draw.flash",
+    "tfcore.figures.inference.length_cost": "tfcore.views.inference.long_context.draw.cost",
+    "tfcore.figures.inference.online_softmax": "tfcore.views.inference.long_context.draw.online_softmax",
     "tfcore.figures.inference.paged_memory": "tfcore.views.inference.kv_cache.draw.memory",
     "tfcore.figures.inference.quantised_cache": "tfcore.views.inference.quantisation.draw.cache",
     "tfcore.figures.inference.quantised_losses": "tfcore.views.inference.quantisation.draw.losses",
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
+    "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
+    "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
@@ -123,12 +135,36 @@ NAMES = {
         "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
     },
     "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
-    "tfcore.analysis.inference.attention_timing": {"tfcore.measures.timing": "on_cpu milliseconds"},
+    "tfcore.analysis.inference.attention_timing": {
+        "tfcore.measures.timing": "on_cpu milliseconds",
+        "tfcore.views.inference.long_context.say.timing": ("FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES"),
+    },
+    "tfcore.analysis.inference.flash_attention": {
+        "tfcore.views.inference.long_context.say.pieces": (
+            "tile_place Rescaling rescaling TileScores tile_scores PlainNumber"
+        )
+    },
     "tfcore.analysis.inference.kv_cache": {
         "tfcore.measures.kv_bytes": (
             "Sharing GROUPED CacheShape DEEPSEEK_V2 DEEPSEEK_V2_PARAMETERS cache_shape cache_bytes shared "
             "grouped_heads even_parts ways"
         )
+    },
+    "tfcore.analysis.inference.length_cost": {
+        "tfcore.views.inference.long_context.measure.cost": "GPU",
+        "tfcore.views.inference.long_context.say.cost": (
+            "ScoreMatrix score_matrix Operations operations LayerMemory layer_memory crossings"
+        ),
+        "tfcore.views.inference.long_context.say.patterns": ("pattern_reach pairs_at_length ModelReach model_reach"),
+    },
+    "tfcore.analysis.inference.memory_traffic": {
+        "tfcore.views.inference.long_context.say.traffic": (
+            "Moved moved AgainstSram against_sram MovedSoFar moved_so_far"
+        )
+    },
+    "tfcore.analysis.inference.online_softmax": {
+        "tfcore.measures.head_vectors": "HeadVectors TextVectors text_vectors head_vectors",
+        "tfcore.views.inference.long_context.say.pieces": "RowState RowProgress row_progress Difference",
     },
     "tfcore.analysis.inference.quantisation.activations": {
         "tfcore.measures.quantisation.rounded_activations": (
@@ -137,6 +173,11 @@ NAMES = {
     },
     "tfcore.analysis.inference.quantisation.cache_bits": {
         "tfcore.measures.quantisation.rounded_cache": "Axis GROUP CacheScheme rounded_cache cache_edits"
+    },
+    "tfcore.analysis.inference.ring_attention": {
+        "tfcore.views.inference.long_context.say.pieces": (
+            "RingStep ring_step meetings StillToCome still_to_come load_balance"
+        )
     },
     "tfcore.analysis.inside.circuits": {
         "tfcore.measures.heads.compositions": (

@@ -17,9 +17,7 @@ from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
-from tfcore.analysis.inference.attention_timing import FusedSpeed
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
-from tfcore.analysis.inference.memory_traffic import Moved, theorem
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
@@ -42,6 +40,9 @@ from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_t
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
 from tfcore.views.foundations.heads.say import RolloutOnFirst
+from tfcore.views.inference.long_context.measure.traffic import theorem
+from tfcore.views.inference.long_context.say.timing import FusedSpeed
+from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
 from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
 

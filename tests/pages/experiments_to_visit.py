@@ -182,7 +182,8 @@ WITHOUT: dict[str, str] = {
 NOT_REPEATABLE: dict[str, str] = {
     "modern-switches": "the page draws times as well",
     "generation-speculative": "the page draws times as well",
-    "long-context-timed": "times",
+    "long-context-seconds": "times",
+    "long-context-at-once": "times",
     "quantisation-speeds": "times",
     "kv-cache-with-and-without": "times",
 }

@@ -5,14 +5,14 @@ from functools import partial
 
 import pytest
 
-from pages.inference.long_context import flash
+from pages.inference.long_context import pieces
 from pages.ui.work import jobs
-from tests.analysis.inference.test_flash_attention import vectors
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.inference import attention_timing
-from tfcore.analysis.inference.flash_attention import Tiling, follow
+from tests.views.inference.long_context.test_flash import vectors
+from tfcore.views.inference.long_context.measure import timing as attention_timing
+from tfcore.views.inference.long_context.measure.flash import Tiling, follow
 
 opened = partial(visits.opened, "inference/long_context/page.py")
 said = partial(visits.said)
@@ -145,14 +145,14 @@ def test_many_tiles_show_a_window_of_the_ledger_that_holds_the_last_line():
 
 def test_a_click_on_a_cell_chooses_its_query_and_tile(monkeypatch):
     chosen = {}
-    monkeypatch.setattr(flash.controls, "set_values", chosen.update)
+    monkeypatch.setattr(pieces.controls, "set_values", chosen.update)
     run = follow(vectors(17), Tiling(n=17, d_head=5, sram=80), 13)  # tiles of 4 tokens, row after row
     cell = {"curve": 0, "point": [6, 1], "x": 1, "y": 6, "customdata": None}
-    flash.choose_cell(run, cell)
+    pieces.choose_cell(run, cell)
     assert chosen == {"row": 6, "tile": 2}  # queries 4 to 7, keys 0 to 3
     chosen.clear()
     for x, y in ((16, 0), (None, 3), ("a", 3), (1, [2]), (99, 99)):
-        flash.choose_cell(run, {**cell, "x": x, "y": y})
+        pieces.choose_cell(run, {**cell, "x": x, "y": y})
     assert chosen == {}
 
 

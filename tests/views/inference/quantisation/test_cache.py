@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.small import config, model
-from tfcore.analysis.inference.online_softmax import text_vectors
 from tfcore.loading.checkpoints import load
+from tfcore.measures.head_vectors import text_vectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.quantisation.rounded_cache import CacheScheme, cache_edits, rounded_cache
 from tfcore.views.inference.quantisation import say

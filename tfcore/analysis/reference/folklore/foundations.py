@@ -12,10 +12,10 @@ from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.score_scale import product_spread
 from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
 from tfcore.analysis.foundations.text_pieces import densities
-from tfcore.analysis.inference.online_softmax import head_vectors
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
+from tfcore.measures.head_vectors import head_vectors
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal
 

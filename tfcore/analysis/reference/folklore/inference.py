@@ -6,19 +6,19 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.inference.flash_attention import Tiling, follow
-from tfcore.analysis.inference.length_cost import reach
-from tfcore.analysis.inference.online_softmax import head_vectors
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import distribution
 from tfcore.masks import MaskConfig
 from tfcore.measures.flop_count import flops, length_cost, sequence_cost
+from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared
 from tfcore.measures.one_text import next_logits
 from tfcore.model import Transformer
 from tfcore.views.inference.kv_cache.measure.generation import both_ways
+from tfcore.views.inference.long_context.measure.flash import Tiling, follow
+from tfcore.views.inference.long_context.measure.patterns import reach
 
 LARGE = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 TOKENS = 32_768

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.online_softmax import TextVectors, text_vectors
 from tfcore.measures import kv_bytes
+from tfcore.measures.head_vectors import TextVectors, text_vectors
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.quantisation import formats, rounded_activations, rounded_cache
 from tfcore.measures.quantisation.formats import Format, Scheme

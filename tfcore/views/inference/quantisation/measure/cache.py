@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors
+from tfcore.measures.head_vectors import HeadVectors, TextVectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.quantisation.formats import SCALE_BITS
 from tfcore.measures.quantisation.rounded_cache import GROUP, CacheScheme, rounded_cache

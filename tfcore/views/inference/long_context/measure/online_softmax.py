@@ -4,84 +4,18 @@ A softmax seems to need all scores at once, for its largest one and for its sum.
 of the keys fits into a small state, and two states merge into the state of all their keys, in any order. Flash
 attention merges tile after tile on one chip, ring attention block after block around a ring of devices.
 
-Also here: the vectors of one head that both work on, and one query followed through the pieces.
+Also here: one query followed through the pieces.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.attention import attention_scores, attention_weights, weighted_values
-from tfcore.measures.one_text import one_text
 from tfcore.measures.quantities import compact
-from tfcore.model import Transformer
-
-ENOUGH = 1e-5  # some ten roundings of float32 (1.2e-7) at values of a few units; how many depends on the processor
-LAST = 3  # steps that a finding tells of
-
-
-@dataclass(frozen=True, slots=True)
-class HeadVectors:
-    """One head's queries (times the factor of the scores already), keys and values, on the CPU."""
-
-    q: Float[Tensor, "seq d_head"]
-    k: Float[Tensor, "seq d_head"]
-    v: Float[Tensor, "seq d_head"]
-
-    def scores(
-        self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"], causal: bool
-    ) -> Float[Tensor, "query key"]:
-        """Scores of some queries for some keys, both given by their positions; -inf where the key comes later."""
-        scores = attention_scores(self.q[queries], self.k[keys], 1.0)
-        return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
-
-    def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
-        """Weights and output by standard attention: all scores, the softmax of every row, the weighted values."""
-        every = torch.arange(len(self.q))
-        weights = attention_weights(self.scores(every, every, causal))
-        return weights, weighted_values(weights, self.v)
-
-    def double(self) -> "HeadVectors":
-        """The same numbers in float64."""
-        return HeadVectors(self.q.double(), self.k.double(), self.v.double())
-
-
-@dataclass(frozen=True, slots=True)
-class TextVectors:
-    """The vectors of all heads of some layers for one text, on the CPU; queries times the factor of the scores."""
-
-    q: Float[Tensor, "layer head seq d_head"]
-    k: Float[Tensor, "layer kv_head seq d_head"]
-    v: Float[Tensor, "layer kv_head seq d_head"]
-
-    def head(self, layer: int, head: int) -> HeadVectors:
-        """Those of a query head, with the key/value head that its group shares."""
-        shared = head * self.k.shape[1] // self.q.shape[1]
-        return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared])
-
-
-@torch.no_grad()
-def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> TextVectors:
-    """Run a decoder on a text and take the vectors of all heads; after the rotation, where positions are RoPE."""
-    config = model.config
-    turned = "rot_" if config.positions == "rope" else ""
-    names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
-    found = model.activations(one_text(model, ids), chain(*names))
-    q, k, v = (torch.cat([found[name].float().cpu() for name in of_all]) for of_all in names)
-    scales = torch.tensor([config.scale_of(layer) for layer in layers])
-    return TextVectors(q * scales[:, None, None, None], k, v)
-
-
-def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:
-    """One head's vectors for a text."""
-    return text_vectors(model, ids, [layer]).head(0, head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,72 +175,3 @@ def only(state: State, row: int) -> State:
     """The state of one of the queries."""
     one = slice(row, row + 1)
     return State(state.m[one], state.l[one], state.out[one])
-
-
-@dataclass(frozen=True, slots=True)
-class RowState:
-    """A query after a step: the running maximum, the factor for what was there before, and the normaliser."""
-
-    number: int
-    m: float
-    rescale: float
-    l: float  # noqa: E741
-
-
-@dataclass(frozen=True, slots=True)
-class RowProgress(Finding):
-    """A query after some of its steps.
-
-    Args:
-        unit: what a step merges: "tile", or "step" around the ring.
-        last: the states after the last steps, at most LAST.
-        done, total: steps.
-    """
-
-    unit: str
-    last: tuple[RowState, ...]
-    done: int
-    total: int
-
-    @property
-    def sentence(self) -> str:
-        states = "; ".join(
-            f"after {self.unit} {one.number}: m {one.m:.3f}, rescale {one.rescale:.3g}, l {one.l:.3f}"
-            for one in self.last
-        )
-        start = f"A{states[1:]}; " if states else "Nothing yet; "
-        return f"{start}{self.done} of {self.total} {'tiles' if self.unit == 'tile' else 'blocks'} merged."
-
-
-def row_progress(unit: str, done: Sequence[RowStep], total: int) -> RowProgress:
-    """The last steps of those that are done."""
-    last = tuple(RowState(step.at + 1, step.m, step.rescale, step.l) for step in done[-LAST:])
-    return RowProgress(unit, last, len(done), total)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference(Finding):
-    """How far attention in pieces is from standard attention.
-
-    Args:
-        single: the largest difference in float32, over all queries and numbers.
-        double: the same in float64.
-    """
-
-    single: float
-    double: float
-
-    @property
-    def verdict(self) -> str:
-        """Whether the difference in float32 is one of rounding as usual."""
-        return "equal to 1e-5" if self.single <= ENOUGH else "rounding of float32"
-
-    @property
-    def words(self) -> tuple[str, str]:
-        """Both numbers."""
-        return f"{self.single:.1e}", f"{self.double:.1e}"
-
-    @property
-    def sentence(self) -> str:
-        single, double = self.words
-        return f"The difference to standard attention is {single} at most ({self.verdict}), in float64 {double}."

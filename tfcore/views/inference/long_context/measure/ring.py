@@ -9,10 +9,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.online_softmax import (
-    Difference,
-    HeadVectors,
+from tfcore.checks import check_place
+from tfcore.measures.head_vectors import HeadVectors
+from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
     State,
     merge,
@@ -22,9 +21,9 @@ from tfcore.analysis.inference.online_softmax import (
     result,
     row_step,
 )
-from tfcore.checks import check_place
 
 Layout = Literal["contiguous", "striped"]
+LAYOUTS: tuple[Layout, ...] = ("contiguous", "striped")
 
 
 def device_tokens(n: int, devices: int, layout: Layout) -> list[Int[Tensor, " token"]]:
@@ -114,11 +113,6 @@ class RingRun:
     exact: float
     off: Float[ndarray, " step"]
 
-    @property
-    def off_by(self) -> Difference:
-        """The difference to standard attention at the end."""
-        return Difference(self.difference, self.exact)
-
 
 @torch.no_grad()
 def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool, row: int) -> RingRun:
@@ -173,119 +167,3 @@ def _after_each_step(
         missing.append(max(0.0, 1 - float(seen.mean())))
         off.append(worst)
     return np.array(missing), np.array(off)
-
-
-@dataclass(frozen=True, slots=True)
-class RingStep(Finding):
-    """The ring at one step.
-
-    Args:
-        step: from 1.
-        held: whose keys and values each device holds.
-        idle: devices with nothing to compute.
-    """
-
-    step: int
-    held: tuple[int, ...]
-    idle: int
-
-    @property
-    def sentence(self) -> str:
-        where = ", ".join(f"device {device} has KV{block}" for device, block in enumerate(self.held))
-        devices = len(self.held)
-        return f"Step {self.step} of {devices}: {where}; {self.idle} of {devices} devices idle."
-
-
-def ring_step(run: RingRun, step: int) -> RingStep:
-    """What every device holds at a step, from 0."""
-    return RingStep(step + 1, tuple(int(block) for block in run.held[step]), int((run.work[step] == 0).sum()))
-
-
-@dataclass(frozen=True, slots=True)
-class Meetings(Finding):
-    """How many blocks of queries and keys have met after a step."""
-
-    step: int
-    met: int
-    total: int
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.met} of {self.total} blocks of queries and keys have met after step {self.step}."
-
-
-def meetings(run: RingRun, step: int) -> Meetings:
-    """Each device meets one block a step, from 0."""
-    devices = len(run.held)
-    return Meetings(step + 1, (step + 1) * devices, devices * devices)
-
-
-@dataclass(frozen=True, slots=True)
-class StillToCome(Finding):
-    """How far the result after a step is from the end.
-
-    Args:
-        missing: share of the softmax's weight that has not come yet, mean over all queries.
-        off: the largest difference to standard attention, if the states were finished now.
-        is_last: whether this is the last step.
-        final: the difference at the end.
-    """
-
-    missing: float
-    off: float
-    is_last: bool
-    final: Difference
-
-    @property
-    def missing_share(self) -> str:
-        return f"{self.missing:.1%}"
-
-    @property
-    def off_words(self) -> tuple[str, str]:
-        """The difference now, and what it says."""
-        return f"{self.off:.1e}", self.final.verdict if self.is_last else "not done yet"
-
-    @property
-    def in_double(self) -> str:
-        """The difference at the end in float64."""
-        return f"{self.final.double:.0e}"
-
-    @property
-    def sentence(self) -> str:
-        value, verdict = self.off_words
-        return f"Weight still to come: {self.missing_share}; off standard attention by {value}, {verdict}."
-
-
-def still_to_come(run: RingRun, step: int) -> StillToCome:
-    """What is missing after a step, from 0."""
-    return StillToCome(float(run.missing[step]), float(run.off[step]), step + 1 == len(run.held), run.off_by)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadBalance(Finding):
-    """How evenly the work is shared.
-
-    Args:
-        layout: of the tokens.
-        pairs: (query, key) pairs in all.
-        slowest: pairs of the slowest device of each step, added up: the others wait for it.
-        busy: share of the time that a device works, on average.
-    """
-
-    layout: Layout
-    pairs: int
-    slowest: int
-    busy: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Tokens {self.layout}: {self.pairs:,} (query, key) pairs in all, {self.slowest:,} on the slowest device "
-            f"of each step: busy {self.busy:.0%} of the time."
-        )
-
-
-def load_balance(layout: Layout, work: Int[ndarray, "step device"]) -> LoadBalance:
-    """Compare all pairs with the pairs of the slowest device of each step, times the devices."""
-    pairs, slowest = int(work.sum()), int(work.max(axis=1).sum())
-    return LoadBalance(layout, pairs, slowest, pairs / (work.shape[1] * slowest))

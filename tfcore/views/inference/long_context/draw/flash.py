@@ -8,11 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.inference.flash_attention import FlashRun
-from tfcore.analysis.inference.memory_traffic import MemoryTraffic
 from tfcore.figures import theme
-from tfcore.figures.inference.length_cost import powers_axis
 from tfcore.figures.tokens import KEY, QUERY, hatch, label_room, ticks
+from tfcore.views.inference.long_context.draw.cost import powers_axis
+from tfcore.views.inference.long_context.measure.flash import FlashRun
+from tfcore.views.inference.long_context.measure.traffic import MemoryTraffic
 
 PARTS = {
     "Q": "@query",

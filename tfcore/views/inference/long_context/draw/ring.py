@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.ring_attention import RingRun
 from tfcore.figures import theme
+from tfcore.views.inference.long_context.measure.ring import RingRun
 
 RADIUS, OUTER, BEYOND = 1.2, 1.95, 2.4  # of queries, of keys and values, of the word under an idle device
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.online_softmax import RowStep
 from tfcore.figures import theme
 from tfcore.measures.quantities import compact
+from tfcore.views.inference.long_context.measure.online_softmax import RowStep
 
 SHOWN = 2  # numbers of the output that are written
 # column: (title over it, width)

@@ -6,9 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inference import length_cost
-from tfcore.analysis.inference.length_cost import COUNTED, keys_seen, layers_needed, measured_reach, pairs_kept, reach
 from tfcore.masks import MaskConfig, build
+from tfcore.views.inference.long_context.measure import patterns as length_cost
+from tfcore.views.inference.long_context.measure.patterns import (
+    COUNTED,
+    keys_seen,
+    layers_needed,
+    measured_reach,
+    pairs_kept,
+    reach,
+)
+from tfcore.views.inference.long_context.say import patterns as say
 
 configs = st.builds(
     MaskConfig,
@@ -79,15 +87,14 @@ def test_the_reach_of_a_pattern_is_that_of_paths(kind):
     allowed, known = build(config, n).numpy(), {n - 1}
     for _ in range(layers):
         known = {key for query in known for key in range(n) if allowed[query, key]}
-    found = length_cost.pattern_reach(reach(config, n, layers))
-    assert (found.pattern, found.n, found.layers) == (length_cost.NAMES[kind], n, layers)
-    assert (found.pairs, found.causal) == (sum(bool(x) for x in allowed.ravel()), sum(range(1, n + 1)))
-    assert (found.arrived, found.back) == (len(known), n - 1 - min(known))
+    found = say.pattern_reach(reach(config, n, layers)).values
+    assert (found["pattern"], found["n"], found["layers"]) == (length_cost.NAMES[kind], n, layers)
+    assert (found["pairs"], found["causal"]) == (sum(bool(x) for x in allowed.ravel()), sum(range(1, n + 1)))
+    assert (found["arrived"], found["back"]) == (len(known), n - 1 - min(known))
 
 
 def test_the_reach_in_words():
-    found = length_cost.PatternReach("sliding window", 64, 310, 2080, 3, 13, 12)
-    assert found.sentence == (
+    assert str(say.pattern_reach(reach(MaskConfig(kind="window", window=5), 64, 3))) == (
         "64 × 64: sliding window keeps 310 of 2,080 causal pairs (15%); through 3 layers the last token depends on 13 "
         "of 64 tokens, up to 12 back."
     )
@@ -95,19 +102,18 @@ def test_the_reach_in_words():
 
 def test_pairs_at_a_length_are_compared_with_all():
     counts = {"causal": np.array([10, 80]), "window": np.array([9, 16])}
-    found = length_cost.pairs_at_length([4, 1024], counts, "window", 1)
-    assert (found.pattern, found.n, found.kept, found.causal) == ("sliding window", 1024, 16, 80)
-    assert found.sentence == "At 1,024 tokens, sliding window: 16 pairs, 5.0 × fewer than the 80 of full attention."
+    found = say.pairs_at_length([4, 1024], counts, "window", 1)
+    assert str(found) == "At 1,024 tokens, sliding window: 16 pairs, 5.0 × fewer than the 80 of full attention."
 
 
 def test_outputs_that_change_are_counted():
     expected = np.array([0, 0, 1, 1, 1, 1, 0], dtype=bool)
     changed = np.array([0, 0, 1, 0, 1, 0, 0], dtype=bool)
-    found = length_cost.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, changed))
+    found = say.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, changed))
     assert (found.position, found.layers, found.changed, found.furthest, found.expected) == (2, 4, 2, 2, 4)
     assert found.sentence == (
         "The shipped model, 4 layers under block-sparse: changing token 2 changes the outputs of 2 tokens, up to 2 "
         "further on; the pattern allows 4, with differences."
     )
-    same = length_cost.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, expected))
+    same = say.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, expected))
     assert same.sentence.endswith("the pattern allows 4, token by token.")

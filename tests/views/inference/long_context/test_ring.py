@@ -7,10 +7,16 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.analysis.inference.test_flash_attention import vectors
-from tfcore.analysis.inference import ring_attention as rings
-from tfcore.analysis.inference.online_softmax import Difference
-from tfcore.analysis.inference.ring_attention import device_tokens, follow_ring, held_block, ring_attention, ring_work
+from tests.views.inference.long_context.test_flash import vectors
+from tfcore.views.inference.long_context.measure.ring import (
+    device_tokens,
+    follow_ring,
+    held_block,
+    ring_attention,
+    ring_work,
+)
+from tfcore.views.inference.long_context.say import pieces as say
+from tfcore.views.inference.long_context.say.pieces import Difference
 
 LAYOUTS = ["contiguous", "striped"]
 
@@ -92,11 +98,11 @@ def test_a_row_outside_the_text_is_refused():
 def test_a_step_of_the_ring():
     run = follow_ring(vectors(8), 4, "contiguous", True, 5)
     for step in range(4):
-        found = rings.ring_step(run, step)
+        found = say.ring_step(run, step)
         held = tuple((device - step) % 4 for device in range(4))
         assert (found.step, found.held) == (step + 1, held)
         assert found.idle == sum(block > device for device, block in enumerate(held))  # all keys in the future
-    assert rings.RingStep(2, (3, 0), 1).sentence == (
+    assert say.RingStep(2, (3, 0), 1).sentence == (
         "Step 2 of 2: device 0 has KV3, device 1 has KV0; 1 of 2 devices idle."
     )
 
@@ -105,27 +111,27 @@ def test_blocks_that_have_met():
     run = follow_ring(vectors(8), 4, "contiguous", True, 5)
     for step in range(4):
         seen = {(device, int(block)) for row in run.held[: step + 1] for device, block in enumerate(row)}
-        found = rings.meetings(run, step)
-        assert (found.step, found.met, found.total) == (step + 1, len(seen), 16)
+        found = say.meetings(run, step)
+        assert found.values == {"step": step + 1, "met": len(seen), "total": 16}
     assert str(found) == "16 of 16 blocks of queries and keys have met after step 4."
 
 
 def test_what_is_still_to_come():
     run = follow_ring(vectors(8), 4, "striped", True, 5)
-    early, last = rings.still_to_come(run, 1), rings.still_to_come(run, 3)
+    early, last = say.still_to_come(run, 1), say.still_to_come(run, 3)
     assert (early.missing, early.off, early.is_last) == (run.missing[1], run.off[1], False)
     assert (last.is_last, last.final) == (True, Difference(run.difference, run.exact))
-    planted = rings.StillToCome(0.125, 0.5, False, Difference(2e-7, 4e-16))
+    planted = say.StillToCome(0.125, 0.5, False, Difference(2e-7, 4e-16))
     assert planted.sentence == "Weight still to come: 12.5%; off standard attention by 5.0e-01, not done yet."
-    ended = rings.StillToCome(0.0, 2e-7, True, Difference(2e-7, 4e-16))
+    ended = say.StillToCome(0.0, 2e-7, True, Difference(2e-7, 4e-16))
     assert (ended.missing_share, ended.off_words) == ("0.0%", ("2.0e-07", "equal to 1e-5"))
     assert ended.in_double == "4e-16"
 
 
 def test_load_is_balanced_where_no_device_waits():
     work = np.array([[4, 2], [0, 6], [1, 1]])  # (step, device): the slowest take 4, 6 and 1
-    found = rings.load_balance("striped", work)
-    assert (found.pairs, found.slowest, found.busy) == (14, 11, pytest.approx(14 / 22))
-    assert found.sentence == (
+    found = say.load_balance("striped", work)
+    assert found.values["busy"] == pytest.approx(14 / 22)
+    assert str(found) == (
         "Tokens striped: 14 (query, key) pairs in all, 11 on the slowest device of each step: busy 64% of the time."
     )

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.length_cost import MeasuredReach, Reach
 from tfcore.figures import theme
-from tfcore.figures.inference.length_cost import lengths_axis, powers_axis
 from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
+from tfcore.views.inference.long_context.draw.cost import lengths_axis, powers_axis
+from tfcore.views.inference.long_context.measure.patterns import MeasuredReach, Reach
 
 FAINTEST = 0.25  # shade of what arrives through the last layer alone
 

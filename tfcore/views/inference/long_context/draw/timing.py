@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.attention_timing import LENGTHS, Timed
 from tfcore.figures import theme
-from tfcore.figures.inference.length_cost import lengths_axis
+from tfcore.views.inference.long_context.draw.cost import lengths_axis
+from tfcore.views.inference.long_context.measure.timing import LENGTHS, Timed
 
 STYLE = {"naive": ("plain", "@cat1", "diamond"), "fused": ("fused", "@cat0", "circle")}
 

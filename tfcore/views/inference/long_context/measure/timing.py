@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -12,14 +12,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.attention import attention_scores, attention_weights, weighted_values
 from tfcore.checks import check_whole
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
 from tfcore.measures.precision import stored_bytes
-from tfcore.measures.quantities import prefixed
-from tfcore.measures.timing import milliseconds, on_cpu
+from tfcore.measures.timing import on_cpu
 
 try:  # torch's own record of every allocation of this thread; not a public name, so it may go
     from torch._C._profiler import _ExperimentalConfig
@@ -99,7 +97,6 @@ def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:
     return stored_bytes(config.heads * cells, "float32")
 
 
-NAMES: dict[Way, str] = {"naive": "plain", "fused": "fused"}
 WAYS: dict[Way, Callable[..., Tensor]] = {"naive": naive_attention, "fused": fused_attention}
 
 
@@ -188,69 +185,3 @@ def allocated(run: Callable[[], Tensor], place: torch.device) -> tuple[Tensor, i
             now += event.cpu_memory_usage()
             most = max(most, now)
     return found, most
-
-
-@dataclass(frozen=True, slots=True)
-class FusedSpeed(Finding):
-    """Both ways at the longest text that both were measured on.
-
-    Args:
-        n: tokens; 0 where there is nothing to compare yet.
-        plain, fused: seconds of the quickest run.
-        memory: bytes that standard attention had allocated at once over those of the fused; None where torch does not
-            tell.
-        difference: the largest between the results.
-    """
-
-    n: int
-    plain: float
-    fused: float
-    memory: float | None
-    difference: float
-
-    @property
-    def sentence(self) -> str:
-        if not self.n:
-            return "Nothing to compare yet."
-        ratio = self.plain / self.fused
-        speed = f"{ratio:.1f} times quicker" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
-        memory = "" if self.memory is None else f" and takes {self.memory:.0f} times less memory"
-        return (
-            f"At {self.n:,} tokens fused attention is {speed}{memory}: {milliseconds(self.plain)} and "
-            f"{milliseconds(self.fused)}; the results differ by {self.difference:.0e} at most."
-        )
-
-
-def fused_speed(points: Sequence[Timed]) -> FusedSpeed:
-    """Compare both ways at the longest text that both were run on."""
-    ways = {(point.n, point.way): point for point in points if point.runs}
-    lengths = [n for n, way in ways if way == "naive" and (n, "fused") in ways]
-    if not lengths:
-        return FusedSpeed(0, 0.0, 0.0, None, 0.0)
-    n = max(lengths)
-    plain, fused = ways[n, "naive"], ways[n, "fused"]
-    memory = plain.measured / fused.measured if plain.measured and fused.measured else None
-    return FusedSpeed(n, plain.seconds, fused.seconds, memory, fused.difference or 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class BytesAtOnce(Finding):
-    """The memory of the ways at the longest text so far; `points` are theirs."""
-
-    points: tuple[Timed, ...]
-
-    @property
-    def sentence(self) -> str:
-        if not self.points:
-            return "Bytes at once beside Q, K, V: nothing yet."
-        words = "; ".join(
-            f"{NAMES[point.way]} {prefixed(point.computed)} computed"
-            + (f", {prefixed(point.measured)} measured" if point.measured else "" if point.runs else ", left out")
-            for point in self.points
-        )
-        return f"Bytes at once beside Q, K, V, at {self.points[0].n:,} tokens: {words}."
-
-
-def bytes_at_once(points: Sequence[Timed]) -> BytesAtOnce:
-    """The points of the longest text, which came last."""
-    return BytesAtOnce(tuple(point for point in points if point.n == points[-1].n))

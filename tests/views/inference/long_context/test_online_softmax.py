@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.inference.online_softmax import (
-    Difference,
+from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
     State,
     merge,
@@ -17,8 +16,8 @@ from tfcore.analysis.inference.online_softmax import (
     of_tile,
     rescale,
     result,
-    row_progress,
 )
+from tfcore.views.inference.long_context.say.pieces import Difference, row_progress
 
 SIZES = st.integers(1, 9)
 

@@ -9,10 +9,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.online_softmax import (
-    Difference,
-    HeadVectors,
+from tfcore.checks import check_place
+from tfcore.measures.head_vectors import HeadVectors
+from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
     State,
     merge,
@@ -22,8 +21,6 @@ from tfcore.analysis.inference.online_softmax import (
     result,
     row_step,
 )
-from tfcore.checks import check_place
-from tfcore.measures.quantities import compact
 
 Order = Literal["queries", "keys"]
 
@@ -144,11 +141,6 @@ class FlashRun:
         """Tiles that lie wholly above the diagonal."""
         return self.tiling.all_tiles - len(self.tiles)
 
-    @property
-    def off_by(self) -> Difference:
-        """The difference to standard attention."""
-        return Difference(self.difference, self.exact)
-
     def done(self, tile: int) -> list[RowStep]:
         """The steps of the followed query up to this tile."""
         return [step for step in self.steps if step.at <= tile]
@@ -190,115 +182,8 @@ def follow(vectors: HeadVectors, tiling: Tiling, row: int) -> FlashRun:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TilePlace(Finding):
-    """Where a tile lies.
-
-    Args:
-        tile: its number, from 1.
-        tiles: that are computed.
-        queries, keys: the first and last of each.
-        skipped, all_tiles: tiles of the whole matrix.
-    """
-
-    tile: int
-    tiles: int
-    queries: tuple[int, int]
-    keys: tuple[int, int]
-    skipped: int
-    all_tiles: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Tile {self.tile} of {self.tiles}: queries {self.queries[0]} to {self.queries[1]}, keys {self.keys[0]} to "
-            f"{self.keys[1]}; {self.skipped} of {self.all_tiles} tiles skipped."
-        )
-
-
-def tile_place(run: FlashRun, tile: int) -> TilePlace:
-    """The place of a tile, counted from 0 in the order of computation."""
-    top, bottom, left, right = (int(edge) for edge in run.tiles[tile])
-    skipped, every = run.skipped, run.tiling.all_tiles
-    return TilePlace(tile + 1, len(run.tiles), (top, bottom - 1), (left, right - 1), skipped, every)
-
-
 def tile_at(run: FlashRun, query: int | float, key: int | float) -> int | None:
     """The tile that holds a cell of the score matrix, counted from 0; None where it is skipped."""
     top, bottom, left, right = run.tiles.T
     found = np.flatnonzero((top <= query) & (query < bottom) & (left <= key) & (key < right))
     return next(iter(found.tolist()), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Rescaling(Finding):
-    """How often the sums of a query were scaled down.
-
-    Args:
-        below: tiles with a factor below 1, after the first.
-        tiles: of the query.
-        tile, factor: the tile with the smallest of them, from 1, and the factor; 0 and 1 where there is none.
-    """
-
-    below: int
-    tiles: int
-    tile: int
-    factor: float
-
-    @property
-    def sentence(self) -> str:
-        if not self.below:
-            return "For this query no tile beats the first: the factor stays 1."
-        return (
-            f"For this query the factor is below 1 in {self.below} of {self.tiles} tiles, the smallest in tile "
-            f"{self.tile}: what was there before then counts {compact(self.factor)} of what it did."
-        )
-
-
-def rescaling(run: FlashRun) -> Rescaling:
-    """The factors of the followed query; the first tile has nothing before it to scale."""
-    later = [step for step in run.steps[1:] if step.rescale < 1]
-    least = min(later, key=lambda step: step.rescale, default=None)
-    if least is None:
-        return Rescaling(0, len(run.steps), 0, 1.0)
-    return Rescaling(len(later), len(run.steps), least.at + 1, least.rescale)
-
-
-@dataclass(frozen=True, slots=True)
-class TileScores(Finding):
-    """The scores of a query in a tile.
-
-    Args:
-        query: its position.
-        tile: from 1.
-        largest: score.
-        total: sum of the weights e^(score - largest).
-    """
-
-    query: int
-    tile: int
-    largest: float
-    total: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Scores of query {self.query} in tile {self.tile}: largest {compact(self.largest)}, weights adding up to "
-            f"{compact(self.total)}."
-        )
-
-
-def tile_scores(run: FlashRun, step: RowStep) -> TileScores:
-    """The numbers of one step of the followed query."""
-    return TileScores(run.row, step.at + 1, step.tile_m, step.tile_l)
-
-
-@dataclass(frozen=True, slots=True)
-class PlainNumber(Finding):
-    """The first number of the output of the followed query, by standard attention."""
-
-    value: float
-
-    @property
-    def sentence(self) -> str:
-        return f"First number by standard attention: {compact(self.value)}."

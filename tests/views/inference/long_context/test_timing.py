@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from tfcore.analysis.inference import attention_timing as timing
-from tfcore.analysis.inference.attention_timing import Timed, TimingConfig
+from tfcore.views.inference.long_context.measure import timing
+from tfcore.views.inference.long_context.measure.timing import Timed, TimingConfig
+from tfcore.views.inference.long_context.say import timing as say
 
 CPU = torch.device("cpu")
 
@@ -100,27 +101,27 @@ def test_the_longest_text_of_both_is_compared():
         *(point(512, "naive", 0.16, 8_000), point(512, "fused", 0.02, 1_000, 3e-7)),
         *(point(1024, "naive", math.nan, runs=0), point(1024, "fused", 0.05, 2_000)),
     ]
-    found = timing.fused_speed(points)
+    found = say.fused_speed(points)
     assert (found.n, found.plain, found.fused, found.memory, found.difference) == (512, 0.16, 0.02, 8.0, 3e-7)
     assert found.sentence == (
         "At 512 tokens fused attention is 8.0 times quicker and takes 8 times less memory: 160 ms and 20 ms; the "
         "results differ by 3e-07 at most."
     )
-    slower = timing.fused_speed(points[:2])
+    slower = say.fused_speed(points[:2])
     assert "2.0 times slower and takes 2 times less memory: 1 ms and 2 ms" in slower.sentence
     for measured in ((None, None), (None, 500), (500, None)):
         told = [point(128, way, 0.1, size) for way, size in zip(("naive", "fused"), measured, strict=True)]
-        assert timing.fused_speed(told).memory is None
-    assert timing.fused_speed(points[:1]).sentence == "Nothing to compare yet."
+        assert say.fused_speed(told).memory is None
+    assert say.fused_speed(points[:1]).sentence == "Nothing to compare yet."
 
 
 def test_bytes_of_the_longest_text():
     points = [point(128, "fused", 0.1, 500), point(1024, "naive", math.nan, runs=0), point(1024, "fused", 0.05, 2_000)]
-    assert timing.bytes_at_once(points).sentence == (
+    assert say.bytes_at_once(points).sentence == (
         "Bytes at once beside Q, K, V, at 1,024 tokens: plain 102.4 kB computed, left out; fused 102.4 kB computed, "
         "2.0 kB measured."
     )
-    assert timing.bytes_at_once([]).sentence == "Bytes at once beside Q, K, V: nothing yet."
+    assert say.bytes_at_once([]).sentence == "Bytes at once beside Q, K, V: nothing yet."
 
 
 @pytest.mark.usefixtures("_short")

@@ -3,19 +3,23 @@
 import numpy as np
 import pytest
 
-from tests.analysis.inference.test_flash_attention import vectors
+from tests.views.inference.long_context.test_flash import vectors
 from tfcore import presets
-from tfcore.analysis.inference.attention_timing import LENGTHS, Timed
-from tfcore.analysis.inference.flash_attention import Tiling, follow
-from tfcore.analysis.inference.length_cost import MeasuredReach, pairs_kept, reach
-from tfcore.analysis.inference.memory_traffic import naive_traffic, tiled_traffic
-from tfcore.analysis.inference.ring_attention import follow_ring
 from tfcore.figures import theme
-from tfcore.figures.inference import attention_timing, flash_attention, online_softmax, ring_attention, sparse_attention
-from tfcore.figures.inference import length_cost as cost_figures
 from tfcore.masks import MaskConfig
 from tfcore.measures.flop_count import length_cost
 from tfcore.measures.quantities import compact
+from tfcore.views.inference.long_context.draw import cost as cost_figures
+from tfcore.views.inference.long_context.draw import flash as flash_attention
+from tfcore.views.inference.long_context.draw import online_softmax
+from tfcore.views.inference.long_context.draw import patterns as sparse_attention
+from tfcore.views.inference.long_context.draw import ring as ring_attention
+from tfcore.views.inference.long_context.draw import timing as attention_timing
+from tfcore.views.inference.long_context.measure.flash import Tiling, follow
+from tfcore.views.inference.long_context.measure.patterns import MeasuredReach, pairs_kept, reach
+from tfcore.views.inference.long_context.measure.ring import follow_ring
+from tfcore.views.inference.long_context.measure.timing import LENGTHS, Timed
+from tfcore.views.inference.long_context.measure.traffic import naive_traffic, tiled_traffic
 
 N = 13
 LABELS = [f"t{i}" for i in range(N)]

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inference import flash_attention, memory_traffic
-from tfcore.analysis.inference.flash_attention import Tiling, follow, tiled_attention
-from tfcore.analysis.inference.memory_traffic import loaded, naive_traffic, theorem, tiled_traffic
-from tfcore.analysis.inference.online_softmax import HeadVectors, head_vectors
+from tfcore.measures.head_vectors import HeadVectors, head_vectors
+from tfcore.views.inference.long_context.measure import flash as flash_attention
+from tfcore.views.inference.long_context.measure import traffic as memory_traffic
+from tfcore.views.inference.long_context.measure.flash import Tiling, follow, tiled_attention
+from tfcore.views.inference.long_context.measure.traffic import loaded, naive_traffic, theorem, tiled_traffic
+from tfcore.views.inference.long_context.say import pieces as say
+from tfcore.views.inference.long_context.say import traffic as say_traffic
 
 tilings = st.builds(
     Tiling,
@@ -159,17 +162,15 @@ def test_every_tile_is_placed_and_every_cell_finds_its_tile():
     tiles, skipped = loop_tiles(17, run.tiling.rows, run.tiling.columns)
     assert run.tiling.rows == 4
     for number, (queries, keys) in enumerate(tiles):
-        found = flash_attention.tile_place(run, number)
-        assert (found.tile, found.tiles) == (number + 1, len(tiles))
-        assert (found.queries, found.keys) == ((queries[0], queries[-1]), (keys[0], keys[-1]))
-        assert (found.skipped, found.all_tiles) == (skipped, skipped + len(tiles))
+        found = say.tile_place(run, number).values
+        assert (found["tile"], found["tiles"]) == (number + 1, len(tiles))
+        assert (found["queries"], found["keys"]) == ((queries[0], queries[-1]), (keys[0], keys[-1]))
+        assert (found["skipped"], found["all_tiles"]) == (skipped, skipped + len(tiles))
         for query in queries:
             for key in keys:
                 assert flash_attention.tile_at(run, query, key) == number
     assert flash_attention.tile_at(run, 0, 16) is None  # masked wholly
-    assert flash_attention.TilePlace(2, 15, (4, 7), (0, 3), 10, 25).sentence == (
-        "Tile 2 of 15: queries 4 to 7, keys 0 to 3; 10 of 25 tiles skipped."
-    )
+    assert str(say.tile_place(run, 1)) == ("Tile 2 of 15: queries 4 to 7, keys 0 to 3; 10 of 25 tiles skipped.")
 
 
 def planted_steps(run, factors):
@@ -180,13 +181,13 @@ def planted_steps(run, factors):
 
 def test_the_smallest_factor_is_found():
     run = follow(vectors(17), Tiling(n=17, d_head=5, sram=80), 13)
-    found = flash_attention.rescaling(planted_steps(run, [0.0, 1.0, 0.5, 0.25, 1.0]))
+    found = say.rescaling(planted_steps(run, [0.0, 1.0, 0.5, 0.25, 1.0]))
     assert (found.below, found.tiles, found.tile, found.factor) == (2, 5, 14, 0.25)
     assert found.sentence == (
         "For this query the factor is below 1 in 2 of 5 tiles, the smallest in tile 14: what was there before then "
         "counts 0.250 of what it did."
     )
-    none = flash_attention.rescaling(planted_steps(run, [0.0, 1.0]))
+    none = say.rescaling(planted_steps(run, [0.0, 1.0]))
     assert none.sentence == "For this query no tile beats the first: the factor stays 1."
 
 
@@ -195,13 +196,13 @@ def test_the_scores_of_a_tile():
     run = follow(head, Tiling(n=17, d_head=5, sram=80), 13)
     step = run.steps[1]
     scores = [float(head.q[13] @ head.k[key]) for key in step.keys]
-    found = flash_attention.tile_scores(run, step)
+    found = say.tile_scores(run, step)
     assert (found.query, found.tile) == (13, step.at + 1)
     assert found.largest == pytest.approx(max(scores), rel=1e-5)
     assert found.total == pytest.approx(sum(math.exp(score - max(scores)) for score in scores), rel=1e-5)
-    planted = flash_attention.TileScores(13, 4, -1.5, 2.25)
+    planted = say.TileScores(13, 4, -1.5, 2.25)
     assert planted.sentence == "Scores of query 13 in tile 4: largest −1.500, weights adding up to 2.250."
-    assert flash_attention.PlainNumber(-0.125).sentence == "First number by standard attention: −0.125."
+    assert say.PlainNumber(-0.125).sentence == "First number by standard attention: −0.125."
 
 
 def test_the_latest_step_of_the_followed_query():
@@ -216,7 +217,7 @@ def test_the_latest_step_of_the_followed_query():
 @pytest.mark.parametrize("order", ["queries", "keys"])
 def test_a_comparison_in_bytes(order):
     found = memory_traffic.compare_traffic(4096, 64, 96_000, order, False, 2)
-    said = memory_traffic.moved(found)
+    said = say_traffic.moved(found)
     tiling = Tiling(n=4096, d_head=64, sram=96_000, causal=False, order=order)
     plain, tiled = 2 * (4 * 4096**2 + 4 * 4096 * 64), 2 * tiled_traffic(tiling).total
     assert (said.n, said.d_head, said.plain, said.tiled) == (4096, 64, plain, tiled)
@@ -225,7 +226,7 @@ def test_a_comparison_in_bytes(order):
 
 
 def test_a_comparison_in_words():
-    said = memory_traffic.Moved(4096, 64, 136_000_000, 17_000_000, 16_000_000.0, 4.0625)
+    said = say_traffic.Moved(4096, 64, 136_000_000, 17_000_000, 16_000_000.0, 4.0625)
     assert said.sentence == (
         "One head, n = 4,096, d = 64, half precision: standard attention moves 136.0 MB, mostly scores and weights, "
         "twice each; tiles 17.0 MB (8.00 × less) and no score at all."
@@ -239,12 +240,12 @@ def test_a_comparison_in_words():
 
 def test_the_ends_of_the_curve():
     every = [memory_traffic.compare_traffic(4096, 64, sram, "keys", False, 2) for sram in (8_000, 64_000, 128_000)]
-    found = memory_traffic.against_sram([16, 128, 256], every)
+    found = say_traffic.against_sram([16, 128, 256], every)
     assert (found.smallest, found.largest) == (16, 256)
     assert (found.at_smallest, found.at_largest) == (2 * every[0].tiled.total, 2 * every[2].tiled.total)
     assert found.at_smallest > found.at_largest
     assert found.plain == 2 * naive_traffic(4096, 64).total
-    assert memory_traffic.AgainstSram(16, 256, 200_000_000, 13_000_000, 136_000_000).sentence == (
+    assert say_traffic.AgainstSram(16, 256, 200_000_000, 13_000_000, 136_000_000).sentence == (
         "Bytes moved against SRAM: 200.0 MB at 16 kB, 13.0 MB at 256 kB, about as 1 ÷ M; standard attention 136.0 MB "
         "at any size."
     )
@@ -252,11 +253,11 @@ def test_the_ends_of_the_curve():
 
 def test_what_the_tiles_so_far_moved():
     run = follow(vectors(17), Tiling(n=17, d_head=5, sram=80), 13)
-    found = memory_traffic.moved_so_far(run, 2)
+    found = say_traffic.moved_so_far(run, 2)
     assert (found.rows, found.columns, found.n) == (run.tiling.rows, run.tiling.columns, 17)
     assert (found.moved, found.in_all) == (loaded(run.tiling, 3), tiled_traffic(run.tiling).total)
     assert found.plain == 4 * 17 * 17 + 4 * 17 * 5
-    planted = memory_traffic.MovedSoFar(8, 4, 37, 1_000, 12_000, 10_000)
+    planted = say_traffic.MovedSoFar(8, 4, 37, 1_000, 12_000, 10_000)
     assert planted.tile_words == ("8 × 4", "32 scores at a time, of 1,369")
     assert planted.moved_words == ("1,000", "standard attention, in all: 10,000")
     assert planted.sentence == "37 tokens are few: all tiles move 1.2 times what standard attention moves."

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inference.length_cost import GPU
 from tfcore.figures import theme
 from tfcore.measures.flop_count import LengthCost
+from tfcore.views.inference.long_context.measure.cost import GPU
 
 POWERS = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 

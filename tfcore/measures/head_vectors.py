@@ -1,0 +1,71 @@
+"""Queries, keys and values of the heads of a decoder on a text, and standard attention over them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.measures.one_text import one_text
+from tfcore.model import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class HeadVectors:
+    """One head's queries (times the factor of the scores already), keys and values, on the CPU."""
+
+    q: Float[Tensor, "seq d_head"]
+    k: Float[Tensor, "seq d_head"]
+    v: Float[Tensor, "seq d_head"]
+
+    def scores(
+        self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"], causal: bool
+    ) -> Float[Tensor, "query key"]:
+        """Scores of some queries for some keys, both given by their positions; -inf where the key comes later."""
+        scores = attention_scores(self.q[queries], self.k[keys], 1.0)
+        return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
+
+    def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
+        """Weights and output by standard attention: all scores, the softmax of every row, the weighted values."""
+        every = torch.arange(len(self.q))
+        weights = attention_weights(self.scores(every, every, causal))
+        return weights, weighted_values(weights, self.v)
+
+    def double(self) -> "HeadVectors":
+        """The same numbers in float64."""
+        return HeadVectors(self.q.double(), self.k.double(), self.v.double())
+
+
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """The vectors of all heads of some layers for one text, on the CPU; queries times the factor of the scores."""
+
+    q: Float[Tensor, "layer head seq d_head"]
+    k: Float[Tensor, "layer kv_head seq d_head"]
+    v: Float[Tensor, "layer kv_head seq d_head"]
+
+    def head(self, layer: int, head: int) -> HeadVectors:
+        """Those of a query head, with the key/value head that its group shares."""
+        shared = head * self.k.shape[1] // self.q.shape[1]
+        return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared])
+
+
+@torch.no_grad()
+def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> TextVectors:
+    """Run a decoder on a text and take the vectors of all heads; after the rotation, where positions are RoPE."""
+    config = model.config
+    turned = "rot_" if config.positions == "rope" else ""
+    names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
+    found = model.activations(one_text(model, ids), chain(*names))
+    q, k, v = (torch.cat([found[name].float().cpu() for name in of_all]) for of_all in names)
+    scales = torch.tensor([config.scale_of(layer) for layer in layers])
+    return TextVectors(q * scales[:, None, None, None], k, v)
+
+
+def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:
+    """One head's vectors for a text."""
+    return text_vectors(model, ids, [layer]).head(0, head)

@@ -1,0 +1,94 @@
+"""Findings about sparse patterns: the pairs they keep, and how far information travels through them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Int
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.masks import Kind
+from tfcore.views.inference.long_context.measure.patterns import NAMES, MeasuredReach, Reach
+
+
+def pattern_reach(found: Reach) -> Statement:
+    """The pairs a pattern keeps, and how far information has travelled after the last layer that was followed."""
+    n, causal = len(found.needed), len(found.needed) * (len(found.needed) + 1) // 2
+    return state(
+        "pattern reach",
+        "{n} × {n}: {pattern} keeps {pairs:,} of {causal:,} causal pairs ({share:.0%}); through {layers:counted layer} "
+        "the last token depends on {arrived} of {n} tokens, up to {back} back.",
+        n=n,
+        pattern=NAMES[found.kind],
+        pairs=found.pairs,
+        causal=causal,
+        share=found.pairs / causal,
+        layers=len(found.back),
+        arrived=int(found.arrived[-1]),
+        back=int(found.back[-1]),
+    )
+
+
+def pairs_at_length(
+    lengths: Sequence[int], counts: Mapping[Kind, Int[ndarray, " length"]], kind: Kind, at: int
+) -> Statement:
+    """The pairs of a pattern at length number `at` beside those of full causal attention.
+
+    Args:
+        counts: pairs of every pattern at every length.
+    """
+    kept, causal = int(counts[kind][at]), int(counts["causal"][at])
+    return state(
+        "pairs at length",
+        "At {n:,} tokens, {pattern}: {kept:,} pairs, {times:,.1f} × fewer than the {causal:,} of full attention.",
+        n=lengths[at],
+        pattern=NAMES[kind],
+        kept=kept,
+        times=causal / kept,
+        causal=causal,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReach(Finding):
+    """Where a changed token changes the outputs of a real model.
+
+    Args:
+        pattern: name of the mask.
+        layers: of the model.
+        position: of the token.
+        changed: outputs that change.
+        furthest: how far behind the token lies the last of them.
+        expected: outputs that the pattern lets change.
+        is_same: whether both are the same tokens.
+    """
+
+    pattern: str
+    layers: int
+    position: int
+    changed: int
+    furthest: int
+    expected: int
+    is_same: bool
+
+    @property
+    def sentence(self) -> str:
+        same = "token by token" if self.is_same else "with differences"
+        return (
+            f"The shipped model, {self.layers} layers under {self.pattern}: changing token {self.position} changes the "
+            f"outputs of {self.changed} tokens, up to {self.furthest} further on; the pattern allows {self.expected}, "
+            f"{same}."
+        )
+
+
+def model_reach(found: MeasuredReach) -> ModelReach:
+    """Count the outputs, and compare them with the pattern."""
+    return ModelReach(
+        pattern=NAMES[found.kind],
+        layers=found.layers,
+        position=found.position,
+        changed=int(found.changed.sum()),
+        furthest=found.furthest,
+        expected=int(found.expected.sum()),
+        is_same=bool((found.changed == found.expected).all()),
+    )

@@ -1,0 +1,274 @@
+"""Findings about attention in pieces: the online softmax of a query, tiles on one chip, blocks around a ring."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Int
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.measures.quantities import compact
+from tfcore.views.inference.long_context.measure.flash import FlashRun
+from tfcore.views.inference.long_context.measure.online_softmax import RowStep
+from tfcore.views.inference.long_context.measure.ring import Layout, RingRun
+
+ENOUGH = 1e-5  # some ten roundings of float32 (1.2e-7) at values of a few units; how many depends on the processor
+LAST = 3  # steps that a finding tells of
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """A query after a step: the running maximum, the factor for what was there before, and the normaliser."""
+
+    number: int
+    m: float
+    rescale: float
+    l: float  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class RowProgress(Finding):
+    """A query after some of its steps.
+
+    Args:
+        unit: what a step merges: "tile", or "step" around the ring.
+        last: the states after the last steps, at most LAST.
+        done, total: steps.
+    """
+
+    unit: str
+    last: tuple[RowState, ...]
+    done: int
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        states = "; ".join(
+            f"after {self.unit} {one.number}: m {one.m:.3f}, rescale {one.rescale:.3g}, l {one.l:.3f}"
+            for one in self.last
+        )
+        start = f"A{states[1:]}; " if states else "Nothing yet; "
+        return f"{start}{self.done} of {self.total} {'tiles' if self.unit == 'tile' else 'blocks'} merged."
+
+
+def row_progress(unit: str, done: Sequence[RowStep], total: int) -> RowProgress:
+    """The last steps of those that are done."""
+    last = tuple(RowState(step.at + 1, step.m, step.rescale, step.l) for step in done[-LAST:])
+    return RowProgress(unit, last, len(done), total)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Finding):
+    """How far attention in pieces is from standard attention.
+
+    Args:
+        single: the largest difference in float32, over all queries and numbers.
+        double: the same in float64.
+    """
+
+    single: float
+    double: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference in float32 is one of rounding as usual."""
+        return "equal to 1e-5" if self.single <= ENOUGH else "rounding of float32"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Both numbers."""
+        return f"{self.single:.1e}", f"{self.double:.1e}"
+
+    @property
+    def sentence(self) -> str:
+        single, double = self.words
+        return f"The difference to standard attention is {single} at most ({self.verdict}), in float64 {double}."
+
+
+def off_by(run: FlashRun | RingRun) -> Difference:
+    """The difference at the end of a run."""
+    return Difference(run.difference, run.exact)
+
+
+def tile_place(run: FlashRun, tile: int) -> Statement:
+    """The place of a tile, counted from 0 in the order of computation."""
+    top, bottom, left, right = (int(edge) for edge in run.tiles[tile])
+    return state(
+        "tile",
+        "Tile {tile} of {tiles}: queries {queries[0]} to {queries[1]}, keys {keys[0]} to {keys[1]}; {skipped} of "
+        "{all_tiles} tiles skipped.",
+        tile=tile + 1,
+        tiles=len(run.tiles),
+        queries=(top, bottom - 1),
+        keys=(left, right - 1),
+        skipped=run.skipped,
+        all_tiles=run.tiling.all_tiles,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rescaling(Finding):
+    """How often the sums of a query were scaled down.
+
+    Args:
+        below: tiles with a factor below 1, after the first.
+        tiles: of the query.
+        tile, factor: the tile with the smallest of them, from 1, and the factor; 0 and 1 where there is none.
+    """
+
+    below: int
+    tiles: int
+    tile: int
+    factor: float
+
+    @property
+    def sentence(self) -> str:
+        if not self.below:
+            return "For this query no tile beats the first: the factor stays 1."
+        return (
+            f"For this query the factor is below 1 in {self.below} of {self.tiles} tiles, the smallest in tile "
+            f"{self.tile}: what was there before then counts {compact(self.factor)} of what it did."
+        )
+
+
+def rescaling(run: FlashRun) -> Rescaling:
+    """The factors of the followed query; the first tile has nothing before it to scale."""
+    later = [step for step in run.steps[1:] if step.rescale < 1]
+    least = min(later, key=lambda step: step.rescale, default=None)
+    if least is None:
+        return Rescaling(0, len(run.steps), 0, 1.0)
+    return Rescaling(len(later), len(run.steps), least.at + 1, least.rescale)
+
+
+@dataclass(frozen=True, slots=True)
+class TileScores(Finding):
+    """The scores of a query in a tile.
+
+    Args:
+        query: its position.
+        tile: from 1.
+        largest: score.
+        total: sum of the weights e^(score - largest).
+    """
+
+    query: int
+    tile: int
+    largest: float
+    total: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Scores of query {self.query} in tile {self.tile}: largest {compact(self.largest)}, weights adding up to "
+            f"{compact(self.total)}."
+        )
+
+
+def tile_scores(run: FlashRun, step: RowStep) -> TileScores:
+    """The numbers of one step of the followed query."""
+    return TileScores(run.row, step.at + 1, step.tile_m, step.tile_l)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainNumber(Finding):
+    """The first number of the output of the followed query, by standard attention."""
+
+    value: float
+
+    @property
+    def sentence(self) -> str:
+        return f"First number by standard attention: {compact(self.value)}."
+
+
+@dataclass(frozen=True, slots=True)
+class RingStep(Finding):
+    """The ring at one step.
+
+    Args:
+        step: from 1.
+        held: whose keys and values each device holds.
+        idle: devices with nothing to compute.
+    """
+
+    step: int
+    held: tuple[int, ...]
+    idle: int
+
+    @property
+    def sentence(self) -> str:
+        where = ", ".join(f"device {device} has KV{block}" for device, block in enumerate(self.held))
+        devices = len(self.held)
+        return f"Step {self.step} of {devices}: {where}; {self.idle} of {devices} devices idle."
+
+
+def ring_step(run: RingRun, step: int) -> RingStep:
+    """What every device holds at a step, from 0."""
+    return RingStep(step + 1, tuple(int(block) for block in run.held[step]), int((run.work[step] == 0).sum()))
+
+
+def meetings(run: RingRun, step: int) -> Statement:
+    """The blocks of queries and keys that have met after a step, from 0; each device meets one block a step."""
+    devices = len(run.held)
+    return state(
+        "meetings",
+        "{met} of {total} blocks of queries and keys have met after step {step}.",
+        step=step + 1,
+        met=(step + 1) * devices,
+        total=devices * devices,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StillToCome(Finding):
+    """How far the result after a step is from the end.
+
+    Args:
+        missing: share of the softmax's weight that has not come yet, mean over all queries.
+        off: the largest difference to standard attention, if the states were finished now.
+        is_last: whether this is the last step.
+        final: the difference at the end.
+    """
+
+    missing: float
+    off: float
+    is_last: bool
+    final: Difference
+
+    @property
+    def missing_share(self) -> str:
+        return f"{self.missing:.1%}"
+
+    @property
+    def off_words(self) -> tuple[str, str]:
+        """The difference now, and what it says."""
+        return f"{self.off:.1e}", self.final.verdict if self.is_last else "not done yet"
+
+    @property
+    def in_double(self) -> str:
+        """The difference at the end in float64."""
+        return f"{self.final.double:.0e}"
+
+    @property
+    def sentence(self) -> str:
+        value, verdict = self.off_words
+        return f"Weight still to come: {self.missing_share}; off standard attention by {value}, {verdict}."
+
+
+def still_to_come(run: RingRun, step: int) -> StillToCome:
+    """What is missing after a step, from 0."""
+    return StillToCome(float(run.missing[step]), float(run.off[step]), step + 1 == len(run.held), off_by(run))
+
+
+def load_balance(layout: Layout, work: Int[ndarray, "step device"]) -> Statement:
+    """How evenly the work is shared: all pairs beside those of the slowest device of each step, for which the others
+    wait."""
+    pairs, slowest = int(work.sum()), int(work.max(axis=1).sum())
+    return state(
+        "load balance",
+        "Tokens {layout}: {pairs:,} (query, key) pairs in all, {slowest:,} on the slowest device of each step: busy "
+        "{busy:.0%} of the time.",
+        layout=layout,
+        pairs=pairs,
+        slowest=slowest,
+        busy=pairs / (work.shape[1] * slowest),
+    )
