@@ -11,7 +11,9 @@ from types import ModuleType
 
 # Old module -> what does its work now: a module, or a function of a view.
 MODULES = {
+    "tfcore.analysis.block.depth": "tfcore.measures.deep_networks",
     "tfcore.analysis.block.neuron_scan": "tfcore.measures.neuron_scan",
+    "tfcore.analysis.block.normalisation": "tfcore.views.block.normalisation.measure.norms",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
     "tfcore.analysis.experts.expert_scan": "tfcore.measures.expert_scan",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
@@ -67,6 +69,8 @@ MODULES = {
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
+    "tfcore.figures.block.depth": "tfcore.figures.depth_curves",
+    "tfcore.figures.block.normalisation": "tfcore.views.block.normalisation.draw.norms",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
@@ -102,6 +106,25 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
     },
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
+    "tfcore.analysis.block.depth": {
+        "tfcore.views.block.normalisation.measure.training": (
+            "RUN_VOCAB RUN_SEQ RUN_ROWS RUN_STEPS ADAM_BETAS LEARNED_SHARE have_learned uniform_loss "
+            "previous_token_batch learning_rate first_losses train_side_by_side first_steps all_first_steps run_name "
+            "curves_of"
+        ),
+        "tfcore.views.block.normalisation.say": "FirstSteps describe_first_steps",
+    },
+    "tfcore.analysis.block.depth_findings": {
+        "tfcore.measures.quantities": "few_digits",
+        "tfcore.views.block.normalisation.say": (
+            "LastGradients last_gradients LastSizes last_sizes GradientFall gradient_fall"
+        ),
+    },
+    "tfcore.analysis.block.normalisation": {
+        "tfcore.views.block.normalisation.say": "norm_divisors AxisChanges axis_changes"
+    },
+    "tfcore.figures.block.depth": {"tfcore.views.block.normalisation.draw.training": "first_steps_figure"},
+    "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
         "tfcore.analysis.experts.expert_tokens": (

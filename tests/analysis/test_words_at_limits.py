@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.block.depth_findings import GradientFall, few_digits
 from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
@@ -36,9 +35,10 @@ from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHack
 from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.measures.information import cross_entropy, entropy
-from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
+from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
+from tfcore.views.block.normalisation.say import GradientFall
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed

@@ -157,7 +157,7 @@ WRONG = {
     "a page that knows another": ("pages.foundations.heads.page", "from pages.foundations.masks.page import TEXT"),
     "a page that knows a part of one elsewhere": (
         "pages.foundations.heads.page",
-        "import pages.block.normalisation.depth",
+        "import pages.block.normalisation.numbers",
     ),
     "an experiment that needs the pages": ("pages.foundations.heads.experiments", "from pages.ui import cache"),
     "an experiment that shares with another": (

@@ -8,8 +8,10 @@ from tfcore.measures.quantities import (
     amount,
     both,
     compact,
+    few_digits,
     gigabytes,
     in_ten,
+    listed,
     percent,
     power,
     prefixed,
@@ -113,3 +115,15 @@ def test_from_the_least_to_the_largest(values, form, text):
 def test_any_size_in_ten_characters(value, text):
     assert in_ten(value) == text
     assert len(in_ten(value)) <= 10
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.0123, "0.012"), (99.4, "99"), (99.9, "100"), (150.4, "150"), (12_345.6, "12,346"), (2e7, "2.0e+07")],
+)
+def test_a_number_of_any_size_in_few_characters(value, words):
+    assert few_digits(value) == words
+
+
+def test_values_are_listed_behind_their_names():
+    assert listed({"a": 0.25, "b": 12_345.6}, "; ") == "a 0.25; b 12,346"

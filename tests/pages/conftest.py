@@ -27,6 +27,7 @@ from tfcore.analysis.experts import balance
 from tfcore.analysis.foundations import learned_positions
 from tfcore.loading.real_models import MODELS
 from tfcore.views.inference.long_context.measure import timing as attention_timing
+from tfcore.views import kept
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -98,6 +99,7 @@ def _own_results(request) -> None:
     if asks != _kept_by["short"]:
         st.cache_data.clear()
         st.cache_resource.clear()
+        kept.SHELF.clear()
         _kept_by["short"] = asks
 
 

@@ -17,8 +17,8 @@ SHORT: dict[str, object] = {
     "tfcore.analysis.block.pitfalls.ROWS": 2,
     "tfcore.analysis.block.pitfalls.SEQ": 8,
     "tfcore.analysis.block.pitfalls.LETTERS_SAID": 4,
-    "tfcore.analysis.block.depth.D_MODEL": 8,
-    "tfcore.analysis.block.depth.RUN_STEPS": 4,
+    "tfcore.measures.deep_networks.D_MODEL": 8,
+    "tfcore.views.block.normalisation.measure.training.RUN_STEPS": 4,
     "tfcore.analysis.model.modernising.SPEED": {
         "d_model": 16,
         "n_layers": 4,

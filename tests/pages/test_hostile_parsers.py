@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.block.normalisation.vectors import read_numbers
+from pages.block.normalisation.numbers import read_numbers
 from pages.reference.check.round import draw, mark, unpacked
 from pages.reference.check.typed import typed_number
 from pages.ui import links, text, tour

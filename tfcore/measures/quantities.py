@@ -4,7 +4,7 @@ Decimal and binary units differ by 7 per cent at a gigabyte and by 10 at a terab
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Unit = Literal["decimal", "binary"]
@@ -122,3 +122,15 @@ def si(value: float) -> str:
     while abs(number) >= 999.5 and (following := next(letters, "")):
         number, letter = number / 1000, following
     return f"{number:.3g} {letter}"
+
+
+def few_digits(value: float) -> str:
+    """A number of any size in few characters."""
+    if not 0.001 <= abs(value) < 100_000:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+
+
+def listed(values: Mapping[str, float], between: str) -> str:
+    """pre-LN 0.25, post-LN 1.5: each value behind its name, in few digits."""
+    return between.join(f"{name} {few_digits(value)}" for name, value in values.items())

@@ -3,15 +3,16 @@
 import pandas as pd
 import streamlit as st
 
-from pages.block.probing import measure_all, probe, stream_sizes
+from pages.block.probing import measure_all, stream_sizes
 from pages.block.residuals import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore import initialise
-from tfcore.analysis.block import depth
-from tfcore.analysis.block.depth import COMPARED, INIT_NAMES, networks, powers_of_two, start_networks
 from tfcore.analysis.block.depth_findings import first_gradients, rank_collapse, stream_growth
+from tfcore.measures import deep_networks as depth
+from tfcore.measures.deep_networks import COMPARED, INIT_NAMES, networks, powers_of_two, start_networks
+from tfcore.views.block.normalisation.measure.depths import probe_of
 
 NETWORKS = ("pre-LN", "no norm", "no skip, no norm")
 
@@ -31,7 +32,7 @@ def gradients() -> None:
         deepest = controls.slider("Layers of the deepest network", "layers", 1, depth.DEEPEST, depth.DEEPEST)
         init = controls.select("Initial weights", "init", list(INIT_NAMES), "xavier", INIT_NAMES)
         counts = powers_of_two(deepest)
-        every = measure_all(probe, [network for name in COMPARED for network in networks(name, counts, init)])
+        every = measure_all(probe_of, [network for name in COMPARED for network in networks(name, counts, init)])
     probes = {name: every[i * len(counts) : (i + 1) * len(counts)] for i, name in enumerate(COMPARED)}
     first = first_gradients(probes)
     with left:

@@ -16,10 +16,9 @@ from tfcore.analysis.block.ablation_and_dropout import (
     dropout_means,
     every_subset,
 )
-from tfcore.analysis.block.depth import DepthProbe
 from tfcore.analysis.block.depth_findings import first_gradients, rank_collapse, stream_growth
 from tfcore.figures.block.ablation_and_dropout import dropout_figure, dropout_means_figure, subsets_figure
-from tfcore.figures.block.depth import (
+from tfcore.figures.depth_curves import (
     LARGEST_NUMBERS,
     SMALLEST_NUMBERS,
     START_COLOURS,
@@ -29,6 +28,7 @@ from tfcore.figures.block.depth import (
     layers_figure,
 )
 from tfcore.figures.shown import Shown
+from tfcore.measures.deep_networks import DepthProbe
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

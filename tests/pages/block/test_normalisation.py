@@ -7,14 +7,17 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.block.normalisation.vectors import read_numbers
+from pages.block.normalisation.numbers import read_numbers
 from pages.ui.work import jobs
 from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
-from tfcore.analysis.block import depth
-from tfcore.analysis.block.depth_findings import gradient_fall
+from tfcore.measures import deep_networks
+from tfcore.measures.deep_networks import Deep, probe
+from tfcore.views.block.normalisation.measure import training
+from tfcore.views.block.normalisation.say import gradient_fall
+from tfcore.views.kept import SHELF
 
 opened = partial(visits.opened, "block/normalisation/page.py")
 PANELS = {
@@ -31,10 +34,13 @@ def words(test: AppTest) -> str:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    """Few and narrow networks; nothing that another test has cached."""
+    """Few and narrow networks; nothing that another test has cached, and nothing for other tests."""
     st.cache_resource.clear()
-    monkeypatch.setattr(depth, "D_MODEL", 8)
-    monkeypatch.setattr(depth, "RUN_STEPS", 4)
+    SHELF.clear()
+    monkeypatch.setattr(deep_networks, "D_MODEL", 8)
+    monkeypatch.setattr(training, "RUN_STEPS", 4)
+    yield
+    SHELF.clear()
 
 
 @nightly
@@ -133,7 +139,7 @@ def test_the_gradients_are_those_of_the_networks():
     test = opened(part="Where it stands", layers="3")
     first = figures(test)["gradients"][1]["data"][0]
     assert first["name"] == "pre-LN"
-    np.testing.assert_allclose(array(first["y"]), depth.probe(depth.Deep(n_layers=3)).gradient, rtol=1e-6)
+    np.testing.assert_allclose(array(first["y"]), probe(Deep(n_layers=3)).gradient, rtol=1e-6)
 
 
 def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
@@ -149,7 +155,7 @@ def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
 
 
 def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
-    monkeypatch.setattr(depth, "RUN_STEPS", 10_000)
+    monkeypatch.setattr(training, "RUN_STEPS", 10_000)
     test = opened(part="First steps", deep="2")
     test.button(key="stop:button").click()
     assert run(test).button(key="anew:button").label == "Train again"
@@ -171,7 +177,7 @@ def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     ],
 )
 def test_the_ends_of_the_sliders(part, ends, monkeypatch):
-    monkeypatch.setattr(depth, "RUN_STEPS", 40)
+    monkeypatch.setattr(training, "RUN_STEPS", 40)
     assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
 
 
@@ -179,7 +185,7 @@ def test_what_is_said_of_the_gradients_is_of_the_networks_that_are_named():
     test = opened(part="Where it stands", layers="3", init="gpt2", norm="rmsnorm")
 
     def probed(n, placement):
-        return depth.probe(depth.Deep(n_layers=n, placement=placement, norm="rmsnorm", init="gpt2"))
+        return probe(Deep(n_layers=n, placement=placement, norm="rmsnorm", init="gpt2"))
 
     pairs = {name: (probed(1, kind), probed(64, kind)) for name, kind in (("post-LN", "post"), ("pre-LN", "pre"))}
     assert str(gradient_fall(pairs, "rmsnorm", "gpt2")) in words(test)

@@ -15,11 +15,13 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
-from tfcore.analysis.block import depth
 from tfcore.analysis.block.ablation_and_dropout import draw_dropout, dropout_count, dropout_means, every_subset
-from tfcore.analysis.block.depth_findings import few_digits, rank_collapse
+from tfcore.analysis.block.depth_findings import rank_collapse
 from tfcore.inspection.edits import Edit
+from tfcore.measures import deep_networks as depth
+from tfcore.measures.quantities import few_digits
 from tfcore.model import Transformer
+from tfcore.views.kept import SHELF
 
 opened = partial(visits.opened, "block/residuals/page.py")
 PANELS = {
@@ -36,7 +38,10 @@ def words(test: AppTest) -> str:
 
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch):
+    SHELF.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
+    yield
+    SHELF.clear()
 
 
 @nightly

@@ -6,126 +6,9 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block import depth
-from tfcore.analysis.block.normalisation import NORM_NAMES
 from tfcore.analysis.finding import Finding
-from tfcore.config import Init, Norm
-
-
-def few_digits(value: float) -> str:
-    """A number of any size in few characters."""
-    if not 0.001 <= abs(value) < 100_000:
-        return f"{value:.1e}"
-    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
-
-
-def _listed(values: Mapping[str, float], between: str) -> str:
-    return between.join(f"{name} {few_digits(value)}" for name, value in values.items())
-
-
-@dataclass(frozen=True, slots=True)
-class LastGradients(Finding):
-    """The gradient norm of the last layer, for each placement of the norms.
-
-    Args:
-        n_layers: of each network.
-        gradients: placement -> norm.
-    """
-
-    n_layers: int
-    gradients: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        return (
-            "Norm of ∂loss/∂W₂ (the feed-forward layer's second matrix) in each of "
-            f"{self.n_layers} layers before training. Last layer: {_listed(self.gradients, ', ')}."
-        )
-
-    @property
-    def post_norm(self) -> str:
-        """Of post-LN, by theory the same at every depth."""
-        return f"{self.gradients['post-LN']:.3f}"
-
-    @property
-    def scaled_pre_norm(self) -> str:
-        """Of pre-LN, times the root of the depth; by theory of the same order at every depth."""
-        return f"{self.gradients['pre-LN'] * self.n_layers**0.5:.3f}"
-
-
-def last_gradients(found: Mapping[str, depth.DepthProbe]) -> LastGradients:
-    """The gradients of the last layers.
-
-    Args:
-        found: name -> probe, of networks of one depth.
-    """
-    last = {name: float(probed.gradient[-1]) for name, probed in found.items()}
-    return LastGradients(len(next(iter(found.values())).gradient), last)
-
-
-@dataclass(frozen=True, slots=True)
-class LastSizes(Finding):
-    """The root mean square of the stream after the last layer, placement -> size."""
-
-    sizes: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        return f"Root mean square of the residual stream. After the last layer: {_listed(self.sizes, ', ')}."
-
-
-def last_sizes(found: Mapping[str, depth.DepthProbe]) -> LastSizes:
-    """The sizes after the last layers, of name -> probe."""
-    return LastSizes({name: float(probed.activation[-1]) for name, probed in found.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class GradientFall(Finding):
-    """How many times smaller the last layer's gradient is in a deep network than in a shallow one.
-
-    Args:
-        shallow, deep: layers of the two.
-        falls: name of the wiring -> ratio.
-        norm, init: names of the norm and of the initial weights.
-    """
-
-    shallow: int
-    deep: int
-    falls: dict[str, float]
-    norm: str
-    init: str
-
-    @property
-    def root(self) -> float:
-        """What the ratio would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
-        return (self.deep / self.shallow) ** 0.5
-
-    @property
-    def sentence(self) -> str:
-        falls = " and ".join(f"{fall:.1f} times smaller with {name}" for name, fall in self.falls.items())
-        return (
-            f"From {self.shallow} layer to {self.deep} the last layer's gradient becomes {falls} ({self.norm}, "
-            f"{self.init}); the root of the depth would be {self.root:.0f} times."
-        )
-
-
-def gradient_fall(
-    pairs: Mapping[str, tuple[depth.DepthProbe, depth.DepthProbe]], norm: Norm, init: Init
-) -> GradientFall:
-    """The ratios of the last layers' gradients.
-
-    Args:
-        pairs: name -> the probes of a shallow and of a deep network.
-        norm, init: of all networks.
-    """
-    shallow, deep = next(iter(pairs.values()))
-    return GradientFall(
-        shallow=len(shallow.gradient),
-        deep=len(deep.gradient),
-        falls={name: float(one.gradient[-1] / other.gradient[-1]) for name, (one, other) in pairs.items()},
-        norm=NORM_NAMES[norm],
-        init=depth.INIT_NAMES[init],
-    )
+from tfcore.measures import deep_networks as depth
+from tfcore.measures.quantities import few_digits, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +30,7 @@ class FirstGradients(Finding):
     def sentence(self) -> str:
         return (
             f"Norm of ∂loss/∂W₂ in the first layer of {self.count} networks, each built with {self.shallowest} to "
-            f"{self.deepest} layers. At {self.deepest}: {_listed(self.gradients, '; ')}."
+            f"{self.deepest} layers. At {self.deepest}: {listed(self.gradients, '; ')}."
         )
 
     def number(self, wiring: str) -> str:
@@ -157,7 +40,7 @@ class FirstGradients(Finding):
     @property
     def at_the_deepest(self) -> str:
         """The gradients of the deepest, in a sentence of their own."""
-        return f"Gradient of the first layer at {self.deepest} layers: {_listed(self.gradients, '; ')}."
+        return f"Gradient of the first layer at {self.deepest} layers: {listed(self.gradients, '; ')}."
 
 
 def first_gradients(found: Mapping[str, Sequence[depth.DepthProbe]]) -> FirstGradients:
@@ -222,7 +105,7 @@ class StreamGrowth(Finding):
         last = {start.partition(":")[0]: sizes[1] for start, sizes in self.sizes.items()}
         return (
             f"Standard deviation (about zero) of the stream of {self.n_layers} layers, {self.wiring}, width "
-            f"{self.d_model}. After the last layer: {_listed(last, ', ')}."
+            f"{self.d_model}. After the last layer: {listed(last, ', ')}."
         )
 
     def growth(self, start: str) -> str:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.block.normalisation import NORM_NAMES
 from tfcore.analysis.finding import Finding
 from tfcore.config import GATED, ModelConfig
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import feed_forward_weights, parameters
+from tfcore.views.block.normalisation.measure.norms import NORM_NAMES
 
 _NORMS = {
     "rmsnorm": r"y = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}} \cdot g",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.figures.block.normalisation import heading
+from tfcore.figures.panels import heading
 from tfcore.figures.theme import CATEGORIES, base_layout, build
 from tfcore.views.inference.kv_cache.measure.paging import (
     FREE,

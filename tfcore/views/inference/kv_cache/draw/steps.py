@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.figures.block.normalisation import heading
 from tfcore.figures.foundations.masks import round_up
+from tfcore.figures.panels import heading
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import scale
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork

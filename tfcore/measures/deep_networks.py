@@ -1,7 +1,6 @@
-"""Deep networks at initialisation and in their first steps: activations, gradients, losses, for each norm placement."""
+"""Deep networks at initialisation: activations and gradients by layer, for each placement of norms and each skip."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, cast
@@ -12,7 +11,6 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.config import Init, ModelConfig, Norm
@@ -199,9 +197,9 @@ def powers_of_two(deepest: int) -> list[int]:
     return sorted({*(2**i for i in range(deepest.bit_length())), deepest})
 
 
-def probe_placements(n_layers: int, init: Init, norm: Norm) -> dict[str, DepthProbe]:
-    """Probes of a network of each of the PLACEMENTS, by name."""
-    return {name: probe(network) for name in PLACEMENTS for network in networks(name, [n_layers], init, norm)}
+def placements(n_layers: int, init: Init, norm: Norm) -> dict[str, Deep]:
+    """A network of each of the PLACEMENTS, by name."""
+    return {name: network for name in PLACEMENTS for network in networks(name, [n_layers], init, norm)}
 
 
 def probe_depths(depths: Sequence[int], init: Init) -> dict[str, list[DepthProbe]]:
@@ -221,159 +219,3 @@ def start_networks(n_layers: int, wiring: str) -> dict[str, Deep]:
 def start_sizes(n_layers: int, wiring: str) -> dict[str, Float[ndarray, " place"]]:
     """The sizes of the stream with each of the STARTS, by name."""
     return {start: stream_sizes(network) for start, network in start_networks(n_layers, wiring).items()}
-
-
-RUN_VOCAB = 16  # ids, drawn at random
-RUN_SEQ = 16  # tokens of a text
-RUN_ROWS = 16  # texts of a step
-RUN_STEPS = 80
-ADAM_BETAS = (0.9, 0.98)  # of Adam, arXiv:1706.03762, section 5.3
-LEARNED_SHARE = 0.8  # of the loss of a uniform guess: below it a network has begun to learn
-
-
-def have_learned(steps: Sequence[Mapping[str, float]]) -> list[str]:
-    """The networks whose mean loss over the last five steps is below LEARNED_SHARE of that of a uniform guess."""
-    last = steps[-5:]
-    ends = {name: sum(step[name] for step in last) / len(last) for name in next(iter(last), ())}
-    return [name for name, loss in ends.items() if loss < LEARNED_SHARE * uniform_loss()]
-
-
-def uniform_loss() -> float:
-    """The loss of a uniform guess, ln of the vocabulary, in nats."""
-    return math.log(RUN_VOCAB)
-
-
-def previous_token_batch(generator: torch.Generator) -> tuple[Int[Tensor, "row seq"], Int[Tensor, "row seq"]]:
-    """ids: random tokens. targets: the token before each; at position 0 there is none, and its target is not used."""
-    ids = torch.randint(RUN_VOCAB, (RUN_ROWS, RUN_SEQ), generator=generator)
-    return ids, ids.roll(1, dims=1)
-
-
-def learning_rate(step: int, peak: float, warmup: int) -> float:
-    """Linear up to the peak over `warmup` steps, then constant; with warmup=0 the peak from the first step on."""
-    return peak * min(1.0, (step + 1) / warmup) if warmup else peak
-
-
-def first_losses(deep: Deep, peak: float, warmup: int, seed: int = 0) -> Iterator[float]:
-    """Train a network with Adam and yield the loss of each step (nats per token), before that step changes a weight.
-
-    Args:
-        peak: learning rate.
-        warmup: steps until it is reached; 0 starts there.
-        seed: of weights and data.
-    """
-    model, generator = build_deep(deep, seed, RUN_SEQ), torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=peak, betas=ADAM_BETAS, fused=True)
-    (group,) = optimizer.param_groups
-    for step in range(RUN_STEPS):
-        group["lr"] = learning_rate(step, peak, warmup)
-        ids, targets = previous_token_batch(generator)
-        loss = _loss(run_deep(model, ids, deep)[0], targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        yield float(loss.detach())
-
-
-def _loss(logits: Float[Tensor, "row seq vocab"], targets: Int[Tensor, "row seq"]) -> Float[Tensor, ""]:
-    return F.cross_entropy(logits[:, 1:].flatten(0, 1), targets[:, 1:].flatten())
-
-
-def train_side_by_side(
-    runs: Mapping[str, tuple[Deep, int]], peak: float, seed: int
-) -> Iterator[dict[str, float] | None]:
-    """Several networks trained side by side: yields name -> loss at every step, and None after each network's step.
-
-    Args:
-        runs: name -> network and its steps of warm-up.
-        peak: learning rate.
-        seed: of weights and data.
-    """
-    losses = {name: first_losses(deep, peak, warmup, seed) for name, (deep, warmup) in runs.items()}
-    for _ in range(RUN_STEPS):
-        found = {}
-        for name, loss in losses.items():
-            found[name] = next(loss)
-            yield None
-        yield found
-
-
-def first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> Iterator[dict[str, float] | None]:
-    """Train a network of each placement of the norms twice, with warm-up and without; yields as train_side_by_side.
-
-    The names are as in "pre-LN, warm-up" and "pre-LN, none".
-    """
-    runs = {
-        run_name(placement, bool(steps)): (
-            Deep(n_layers=n_layers, placement=WIRINGS[placement][0], vocab_size=RUN_VOCAB),
-            steps,
-        )
-        for placement in PLACEMENTS
-        for steps in (warmup, 0)
-    }
-    return train_side_by_side(runs, peak, seed)
-
-
-def all_first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> list[dict[str, float]]:
-    """The losses of `first_steps` at every step, to the end."""
-    return [losses for losses in first_steps(n_layers, peak, warmup, seed) if losses is not None]
-
-
-def run_name(placement: str, with_warmup: bool) -> str:
-    """What the run of a placement is called."""
-    return f"{placement}, {'warm-up' if with_warmup else 'none'}"
-
-
-def curves_of(losses: Sequence[Mapping[str, float]], placement: str) -> list[list[float]]:
-    """The losses of a placement step by step: with warm-up, and without."""
-    return [[step[run_name(placement, warm)] for step in losses] for warm in (True, False)]
-
-
-@dataclass(frozen=True, slots=True)
-class FirstSteps(Finding):
-    """What the first steps come to.
-
-    Args:
-        n_layers: of each network.
-        steps: done so far.
-        uniform: loss of a uniform guess, nats.
-        ends: placement -> mean loss of the last five steps with warm-up, and without; None before the first step.
-        learned: names of the runs whose loss is below LEARNED_SHARE of the uniform guess.
-    """
-
-    n_layers: int
-    steps: int
-    uniform: float
-    ends: dict[str, tuple[float | None, float | None]]
-    learned: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        pairs = {name: [_loss_words(loss) for loss in pair] for name, pair in self.ends.items()}
-        ends = "; ".join(f"{name} {warm} with warm-up and {cold} without" for name, (warm, cold) in pairs.items())
-        below = f" Below {LEARNED_SHARE:.0%} of that of a uniform guess: {'; '.join(self.learned) or 'none'}."
-        return (
-            f"Loss in nats over {self.steps} steps of networks of {self.n_layers} layers, uniform guess "
-            f"ln {RUN_VOCAB} = {self.uniform:.2f}. Mean of the last five steps: {ends}.{below if self.steps else ''}"
-        )
-
-
-def _loss_words(loss: float | None) -> str:
-    return "–" if loss is None else f"{loss:.2f}"
-
-
-def describe_first_steps(losses: Sequence[Mapping[str, float]], n_layers: int) -> FirstSteps:
-    """What the losses of `first_steps` come to so far."""
-    ends = {name: [_mean_of_last(curve) for curve in curves_of(losses, name)] for name in PLACEMENTS}
-    return FirstSteps(
-        n_layers=n_layers,
-        steps=len(losses),
-        uniform=uniform_loss(),
-        ends={name: (warm, cold) for name, (warm, cold) in ends.items()},
-        learned=tuple(have_learned(losses)),
-    )
-
-
-def _mean_of_last(losses: Sequence[float]) -> float | None:
-    last = losses[-5:]
-    return sum(last) / len(last) if last else None

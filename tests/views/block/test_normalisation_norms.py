@@ -1,6 +1,7 @@
 """LayerNorm and RMSNorm by hand: equal to torch's, to the formula, and only over the features is nothing mixed."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.block.normalisation import (
+from tfcore.views.block.normalisation.measure.norms import (
     AXES,
-    AxisChanges,
     AxisLeak,
-    NormDivisors,
-    axis_changes,
     axis_leak,
-    norm_divisors,
+    batch,
     normalisation_steps,
     normalise,
+    replace_token,
 )
+from tfcore.views.block.normalisation.say import AxisChanges, against_torch, axis_changes, norm_divisors
+from tfcore.views.sources import opened
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=32).map(tuple)
 FEW = (2.0, 4.0, 4.0, 5.0, 7.0, 8.0)
@@ -103,19 +104,28 @@ def test_what_makes_no_experiment_is_refused(rows, row, position, new, named):
 
 def test_the_divisors_of_the_two_norms():
     layer, rms = (normalisation_steps(FEW, kind, 1.5, 0.5) for kind in ("layernorm", "rmsnorm"))
-    found = norm_divisors(layer, rms)
     mean = sum(FEW) / len(FEW)
     variance = sum((x - mean) ** 2 for x in FEW) / len(FEW)
-    assert (found.count, found.mean, found.variance) == (6, mean, variance)
-    assert found.layer_divisor == pytest.approx(math.sqrt(variance + 1e-5))
-    assert found.rms_divisor == pytest.approx(math.sqrt(sum(x * x for x in FEW) / len(FEW) + 1e-5))
+    assert norm_divisors(layer, rms).values == {
+        "count": 6,
+        "mean": mean,
+        "variance": variance,
+        "layer_divisor": pytest.approx(math.sqrt(variance + 1e-5)),
+        "rms_divisor": pytest.approx(math.sqrt(sum(x * x for x in FEW) / len(FEW) + 1e-5)),
+    }
     differences = [abs(a - b) for steps in (layer, rms) for a, b in zip(steps.stages[3], steps.torch, strict=True)]
-    assert found.difference == max(differences)
-    said = NormDivisors(6, 5.0, 4.0, 2.0, 5.3852, 3.21e-9)
-    assert str(said) == ("6 features of one token; mean 5, variance 4: LayerNorm divides by 2, RMSNorm by 5.385.")
-    assert said.against_torch == (
+    assert against_torch(layer, rms).values == {"difference": max(differences)}
+
+
+def test_what_is_said_of_the_divisors():
+    layer, rms = (normalisation_steps(FEW, kind) for kind in ("layernorm", "rmsnorm"))
+    assert str(norm_divisors(layer, rms)) == (
+        "6 features of one token; mean 5, variance 4: LayerNorm divides by 2, RMSNorm by 5.385."
+    )
+    apart = replace(rms, torch=rms.stages[3] + 3.21e-3)
+    assert str(against_torch(layer, apart)) == (
         "Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
-        "3.2e-09 at most."
+        "3.2e-03 at most."
     )
 
 
@@ -142,3 +152,20 @@ def test_what_is_said_of_the_axes():
         "Nor is the size kept: over the features each vector ends within 2e-05 of 1, over the tokens one is off by "
         "1.23."
     )
+
+
+def test_a_batch_is_as_long_as_its_shortest_text_and_the_limit():
+    model, tokenizer = opened("stories")
+    texts = ("The dog ran to the park", "She saw a")
+    rows = batch(model, tokenizer, texts, 6)
+    assert rows == [tokenizer.encode(text)[:3] for text in texts]
+    assert batch(model, tokenizer, texts, 2) == [ids[:2] for ids in rows]
+    assert batch(model, tokenizer, ("a", ""), 6) == []
+
+
+def test_the_token_that_is_replaced_is_the_one_that_is_named():
+    model, tokenizer = opened("stories")
+    found = replace_token(model, tokenizer, ("The dog ran", "She saw a"), 6, 1, 2, "rmsnorm")
+    assert found.tokens[1][2].strip("· ") == "a"
+    assert found.new != found.tokens[1][2]
+    assert np.argwhere(found.leak.change["features"] > 0).tolist() == [[1, 2]]

@@ -10,10 +10,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.checks import check_place
 from tfcore.config import Norm
+from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 NORM_NAMES: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 Axis = Literal["features", "tokens", "texts", "everything"]
@@ -158,91 +160,32 @@ def axis_leak(
 
 
 @dataclass(frozen=True, slots=True)
-class NormDivisors(Finding):
-    """What the two norms divide the same numbers by.
+class ReplacedToken:
+    """A token of a batch replaced by another.
 
     Args:
-        count: of the numbers.
-        mean, variance: of the numbers.
-        layer_divisor, rms_divisor: of LayerNorm and RMSNorm.
-        difference: the largest difference of a result from that of torch's own modules.
+        tokens: of the batch, a row a text.
+        new: the token that takes its place.
+        leak: whose vectors change.
     """
 
-    count: int
-    mean: float
-    variance: float
-    layer_divisor: float
-    rms_divisor: float
-    difference: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.count} features of one token; mean {self.mean:.4g}, variance {self.variance:.4g}: LayerNorm "
-            f"divides by {self.layer_divisor:.4g}, RMSNorm by {self.rms_divisor:.4g}."
-        )
-
-    @property
-    def against_torch(self) -> str:
-        """The difference from torch, in a sentence of its own."""
-        return (
-            "Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
-            f"{self.difference:.1e} at most."
-        )
+    tokens: list[list[str]]
+    new: str
+    leak: AxisLeak
 
 
-def norm_divisors(layer: NormSteps, rms: NormSteps) -> NormDivisors:
-    """The divisors of LayerNorm and RMSNorm on the same numbers."""
-    return NormDivisors(
-        count=layer.stages.shape[1],
-        mean=layer.mean,
-        variance=layer.variance,
-        layer_divisor=layer.divisor,
-        rms_divisor=rms.divisor,
-        difference=max(layer.difference, rms.difference),
-    )
+def batch(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], limit: int) -> list[list[int]]:  # noqa: ARG001
+    """The first tokens of each text as ids, as many as the shortest has; nothing where one has none."""
+    rows = [tokenizer.encode(text) for text in texts]
+    n = min([limit, *map(len, rows)])
+    return [ids[:n] for ids in rows] if n else []
 
 
-@dataclass(frozen=True, slots=True)
-class AxisChanges(Finding):
-    """Which other vectors change when a token is replaced, for each axis of normalisation.
-
-    Args:
-        row, position: of the replaced token.
-        total: number of other tokens.
-        others: axis -> how many of them change, and the largest change of a feature.
-        spread: axis -> how far the root mean square of a vector is from 1, for the worst token.
-    """
-
-    row: int
-    position: int
-    total: int
-    others: dict[Axis, tuple[int, float]]
-    spread: dict[Axis, float]
-
-    @property
-    def sentence(self) -> str:
-        words = "; ".join(
-            f"over {_axis_words(axis)} {count} of {self.total} other tokens change"
-            + (f", by up to {most:.2g}" if count else "")
-            for axis, (count, most) in self.others.items()
-        )
-        return f"Replacing token {self.position} of text {self.row}: {words}."
-
-    @property
-    def sizes(self) -> str:
-        """How well the size of a vector is kept, in a sentence of its own."""
-        return (
-            f"Nor is the size kept: over the features each vector ends within {self.spread['features']:.0e} of 1, over "
-            f"the tokens one is off by {self.spread['tokens']:.2f}."
-        )
-
-
-def _axis_words(axis: Axis) -> str:
-    return axis if axis == "everything" else f"the {axis}"
-
-
-def axis_changes(leak: AxisLeak, row: int, position: int) -> AxisChanges:
-    """The changes of all tokens but the replaced one."""
-    total = next(iter(leak.change.values())).size - 1
-    return AxisChanges(row, position, total, {axis: leak.others(axis, row, position) for axis in AXES}, leak.spread)
+def replace_token(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], limit: int, row: int, position: int, kind: Norm
+) -> ReplacedToken:
+    """Replace one token of a batch, see `batch` and `axis_leak`."""
+    rows = batch(model, tokenizer, texts, limit)
+    other = replacement_for(tokenizer.encode, rows[row][position])
+    leak = axis_leak(model, rows, row, position, other, kind)
+    return ReplacedToken([tokenizer.tokens(ids) for ids in rows], piece_of(tokenizer, other), leak)

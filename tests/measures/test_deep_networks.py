@@ -8,10 +8,18 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.block import depth
-from tfcore.analysis.block.depth import Deep, build_deep, mean_cosine, probe, residual_sublayer, run_deep, stream_sizes
-from tfcore.analysis.block.depth_findings import gradient_fall
+from tfcore.measures import deep_networks as depth
+from tfcore.measures.deep_networks import (
+    Deep,
+    build_deep,
+    mean_cosine,
+    probe,
+    residual_sublayer,
+    run_deep,
+    stream_sizes,
+)
 from tfcore.norms import Norm
+from tfcore.views.block.normalisation.say import gradient_fall
 
 
 def ids(rows=2, seq=9):
@@ -125,3 +133,30 @@ def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
     assert found.falls["pre-LN"] == pytest.approx(first / last)
     assert found.falls["pre-LN"] == pytest.approx(falls, abs=0.1)
     assert found.falls["post-LN"] == pytest.approx(1, abs=0.5)
+
+
+def test_probes_and_sizes_are_those_of_the_networks_that_are_named(monkeypatch):
+    monkeypatch.setattr(depth, "D_MODEL", 8)
+    kinds = (("pre-LN", "pre"), ("post-LN", "post"), ("sandwich", "sandwich"), ("no norm", "none"))
+    assert depth.placements(2, "gpt2", "rmsnorm") == {
+        name: Deep(n_layers=2, placement=placement, norm="rmsnorm", init="gpt2") for name, placement in kinds
+    }
+    depths = depth.probe_depths([1, 3], "normal")
+    assert list(depths) == ["pre-LN", "post-LN", "no skip", "no skip, no norm"]
+    for probed, n in zip(depths["no skip, no norm"], (1, 3), strict=True):
+        alone = depth.probe(Deep(n_layers=n, placement="none", skip=False, init="normal"))
+        assert np.array_equal(probed.gradient, alone.gradient)
+    sizes = depth.stream_sizes(Deep(n_layers=2, placement="none", skip=False, init="normal", init_std=1.0))
+    assert np.array_equal(depth.start_sizes(2, "no skip, no norm")["std 1"], sizes)
+    starts = depth.start_networks(2, "pre-LN")
+    assert [(one.init, one.init_std) for one in starts.values()] == [
+        ("normal", 1.0),
+        ("xavier", 0.02),
+        ("normal", 0.02),
+        ("gpt2", 0.02),
+    ]
+
+
+@pytest.mark.parametrize(("deepest", "depths"), [(1, [1]), (4, [1, 2, 4]), (6, [1, 2, 4, 6])])
+def test_depths_double_up_to_the_deepest(deepest, depths):
+    assert depth.powers_of_two(deepest) == depths

@@ -1,4 +1,4 @@
-"""Figures of deep networks: gradients and activations by layer and by depth, and the first steps of training."""
+"""Curves over the layers and the depths of networks, on logarithmic axes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.block.normalisation import column_domain, heading
+from tfcore.figures.panels import column_domain, heading
 
 WIRING_COLOURS = {
     "pre-LN": "@cat0",
@@ -63,11 +63,11 @@ def depth_figure(
     if log_x:
         powers = [2**i for i in range(int(math.log2(max(last, 1))) + 1)]
         x_axis |= {"type": "log", "tickvals": powers, "range": [-0.05, math.log10(max(last, 2)) + 0.05]}
-    shapes = [] if marked is None else [{**_rule(), "yref": "paper", "y0": 0, "y1": 1, "x0": marked, "x1": marked}]
+    shapes = [] if marked is None else [{**rule(), "yref": "paper", "y0": 0, "y1": 1, "x0": marked, "x1": marked}]
     notes = []
     for value, words in limits:
         if low < math.log10(value) < high:
-            shapes.append({**_rule(), "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value})
+            shapes.append({**rule(), "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value})
             notes.append(
                 {
                     "xref": "paper",
@@ -88,7 +88,7 @@ def depth_figure(
         annotations=notes,
         margin={"t": 64, "l": 64},
     )
-    return theme.build([_curve(line) for line in lines], layout)
+    return theme.build([curve(line) for line in lines], layout)
 
 
 def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], height: int) -> go.Figure:
@@ -110,7 +110,7 @@ def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], he
         for column, (name, lines) in enumerate(columns.items()):
             number = str(row * n + column + 1) if row or column else ""
             domain, last = column_domain(column, n, 0.03), float(lines[row].x[-1])
-            data.append({**_curve(lines[row]), "xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": False})
+            data.append({**curve(lines[row]), "xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": False})
             foot = {"title": "layer"} if row == len(rows) - 1 else {"showticklabels": False}
             axes[f"xaxis{number}"] = {
                 "domain": domain,
@@ -129,68 +129,6 @@ def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], he
             if row == 0:
                 notes.append(heading(domain[0], 0.95, name))
     layout = theme.base_layout(height, margin={"t": 8, "l": 64}, annotations=notes, **axes)
-    return theme.build(data, layout)
-
-
-def first_steps_figure(
-    columns: Mapping[str, tuple[str, list[list[float]]]], steps: int, uniform: float, height: int
-) -> go.Figure:
-    """Loss over the first steps, a panel for each placement: solid with warm-up, dashed without.
-
-    Args:
-        columns: heading -> colour role, and [losses with warm-up, losses without], as many as there are so far.
-        steps: of a whole run.
-        uniform: the loss of a uniform guess, a dotted line.
-        height: in pixels.
-    """
-    data: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    notes: list[dict[str, Any]] = []
-    shapes: list[dict[str, Any]] = []
-    for i, (name, (colour, both)) in enumerate(columns.items()):
-        number = str(i + 1) if i else ""
-        domain = column_domain(i, len(columns), 0.03)
-        for losses, dash, words in zip(both, ("solid", "dash"), ("with warm-up", "without"), strict=True):
-            y = np.minimum(np.nan_to_num(np.asarray(losses, dtype=np.float32), nan=2 * uniform), 2 * uniform)
-            line = Line(words, colour, np.arange(1, len(y) + 1), y, dash)
-            data.append(
-                {
-                    **_curve(line, "step %{x}: %{y:.2f} nats"),
-                    "xaxis": f"x{number}",
-                    "yaxis": f"y{number}",
-                    "showlegend": i == 0,
-                    "legendgroup": dash,
-                }
-            )
-        axes[f"xaxis{number}"] = {
-            "domain": domain,
-            "anchor": f"y{number}",
-            "range": [0, steps],
-            "title": "step",
-            "type": "linear",
-            "nticks": 5,
-        }
-        axes[f"yaxis{number}"] = {
-            "anchor": f"x{number}",
-            "range": [0, 1.35 * uniform],
-            "showticklabels": i == 0,
-            "title": "loss (nats)" if i == 0 else "",
-        }
-        notes.append(heading(domain[0], 1.0, name))
-        shapes.append(
-            {**_rule(), "xref": f"x{number}", "yref": f"y{number}", "x0": 0, "x1": steps, "y0": uniform, "y1": uniform}
-        )
-    note = {
-        **heading(0.0, 0.0, "uniform", colour="@muted"),
-        "xref": "x",
-        "yref": "y",
-        "x": steps,
-        "xanchor": "right",
-        "y": uniform,
-    }
-    layout = theme.base_layout(
-        height, margin={"t": 58, "l": 52}, annotations=[*notes, note], shapes=shapes, legend={"y": 1.1}, **axes
-    )
     return theme.build(data, layout)
 
 
@@ -216,7 +154,8 @@ def _log_axis(title: str, low: int, high: int, most: int = 7) -> dict[str, Any]:
     }
 
 
-def _curve(line: Line, hover: str = "%{x}: %{y:.3g}") -> dict[str, Any]:
+def curve(line: Line, hover: str = "%{x}: %{y:.3g}") -> dict[str, Any]:
+    """A trace, whose points at zero or beyond all measure are left out; with markers where there are few."""
     y = np.where(np.isfinite(line.y) & (line.y > SMALLEST_DRAWN), line.y, np.nan).astype(np.float64)
     few = len(y) <= 12
     return {
@@ -231,5 +170,6 @@ def _curve(line: Line, hover: str = "%{x}: %{y:.3g}") -> dict[str, Any]:
     }
 
 
-def _rule() -> dict[str, Any]:
+def rule() -> dict[str, Any]:
+    """A dotted line, without its ends."""
     return {"type": "line", "layer": "below", "line": {"color": "@muted", "width": 1, "dash": "dot"}}

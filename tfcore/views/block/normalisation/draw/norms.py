@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block.normalisation import Axis, AxisLeak, NormSteps
 from tfcore.figures import theme
+from tfcore.figures.panels import column_domain, heading
 from tfcore.figures.tokens import ticks
+from tfcore.views.block.normalisation.measure.norms import Axis, AxisLeak, NormSteps
 
-PANEL_GAP = 0.055  # between two panels, as a share of the width
 STAGES = ("@residual", "@norm/0.55", "@norm/0.55", "@norm")  # colour of the numbers at each step
 LEAST_CHANGE = -4.0  # powers of ten: a change of 10^-4 and less has the palest colour
 AXIS_HEADINGS: dict[Axis, str] = {
@@ -86,29 +86,6 @@ def tidy(value: float) -> str:
     """A number for people: three digits, and no minus zero."""
     words = f"{0.0 if abs(value) < 1e-12 else value:.3g}"
     return words.replace("-", "−")
-
-
-def column_domain(column: int, columns: int, gap: float = PANEL_GAP) -> list[float]:
-    """The part of the width that one of some panels takes."""
-    width = (1 - gap * (columns - 1)) / columns
-    left = column * (width + gap)
-    return [round(left, 4), round(left + width, 4)]
-
-
-def heading(x: float, y: float, words: str, *, bold: str = "", colour: str = "@ink") -> dict[str, Any]:
-    """Words above (or below) a panel, from its left edge on."""
-    return {
-        "xref": "paper",
-        "yref": "paper",
-        "x": x,
-        "xanchor": "left",
-        "y": y,
-        "yanchor": "bottom",
-        "text": f"<b>{bold}</b>{words}" if bold else words,
-        "showarrow": False,
-        "align": "left",
-        "font": {"size": 13 if colour == "@ink" else 12, "color": colour},
-    }
 
 
 def axis_figure(result: AxisLeak, tokens: Sequence[Sequence[str]], place: tuple[int, int], height: int) -> go.Figure:
