@@ -19,6 +19,7 @@ MODULES = {
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
+    "tfcore.analysis.foundations.masks": "tfcore.views.foundations.masks.measure",
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
@@ -65,6 +66,7 @@ MODULES = {
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
+    "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
@@ -90,6 +92,7 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
     },
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
+    "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
         "tfcore.analysis.experts.expert_tokens": (
@@ -112,6 +115,11 @@ NAMES = {
             "KINDS CROSS_KINDS THRESHOLD NEAR SMALL_VOCABULARY Place HeadScores score_heads mean_scores targets "
             "score_cross mean_weight RepeatedTokens repeated_tokens induction_scores repeated_tokens_measure"
         ),
+    },
+    "tfcore.analysis.foundations.masks": {
+        "tfcore.measures.leaks": "Leak masked_outputs leak_test replacement_for",
+        "tfcore.measures.mask_cost": "MaskCost mask_cost",
+        "tfcore.views.foundations.masks.say": "AllowedPairs blocked_weight LeakComparison twin_losses",
     },
     "tfcore.analysis.foundations.recurrence.networks": {
         "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"

@@ -7,11 +7,11 @@ import numpy as np
 from tfcore.analysis.block.depth import PLACEMENTS, RUN_STEPS, DepthProbe, curves_of, describe_first_steps, uniform_loss
 from tfcore.analysis.block.depth_findings import last_gradients, last_sizes
 from tfcore.analysis.block.normalisation import AxisLeak, axis_changes, axis_leak, norm_divisors, normalisation_steps
-from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.config import Norm
 from tfcore.figures.block.depth import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure, first_steps_figure
 from tfcore.figures.block.normalisation import axis_figure, norm_steps_figure
 from tfcore.figures.shown import Shown
+from tfcore.measures.leaks import replacement_for
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer

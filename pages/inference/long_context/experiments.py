@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.analysis.inference.attention_timing import Timed, bytes_at_once, fused_speed
 from tfcore.analysis.inference.flash_attention import (
     FlashRun,
@@ -48,6 +47,7 @@ from tfcore.figures.inference.sparse_attention import kept_pairs_figure, measure
 from tfcore.figures.shown import Shown
 from tfcore.masks import Kind, MaskConfig
 from tfcore.measures.flop_count import LengthCost, length_cost
+from tfcore.measures.leaks import replacement_for
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer

@@ -11,10 +11,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.masks import leak_test
 from tfcore.config import ModelConfig
 from tfcore.masks import Kind, MaskConfig, build
 from tfcore.measures.flop_count import LengthCost
+from tfcore.measures.leaks import leak_test
 from tfcore.measures.quantities import counted, prefixed
 from tfcore.model import Transformer
 
