@@ -21,6 +21,7 @@ MODULES = {
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
+    "tfcore.analysis.foundations.masks": "tfcore.views.foundations.masks.measure",
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
@@ -75,6 +76,7 @@ MODULES = {
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
+    "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
@@ -125,6 +127,7 @@ NAMES = {
     },
     "tfcore.figures.block.depth": {"tfcore.views.block.normalisation.draw.training": "first_steps_figure"},
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
+    "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
         "tfcore.analysis.experts.expert_tokens": (
@@ -147,6 +150,11 @@ NAMES = {
             "KINDS CROSS_KINDS THRESHOLD NEAR SMALL_VOCABULARY Place HeadScores score_heads mean_scores targets "
             "score_cross mean_weight RepeatedTokens repeated_tokens induction_scores repeated_tokens_measure"
         ),
+    },
+    "tfcore.analysis.foundations.masks": {
+        "tfcore.measures.leaks": "Leak masked_outputs leak_test replacement_for",
+        "tfcore.measures.mask_cost": "MaskCost mask_cost",
+        "tfcore.views.foundations.masks.say": "AllowedPairs blocked_weight LeakComparison twin_losses",
     },
     "tfcore.analysis.foundations.recurrence.networks": {
         "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"

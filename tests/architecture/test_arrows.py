@@ -231,6 +231,6 @@ def test_figures_take_result_types_alone():
 def test_a_figure_that_measures_is_found():
     source = "from tfcore.measures.heads.kinds import score_heads"
     assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
-    assert results_only("import tfcore.analysis.foundations.masks") == ["tfcore.analysis.foundations.masks."]
+    assert results_only("import tfcore.analysis.finding") == ["tfcore.analysis.finding."]
     assert results_only("from tfcore.measures.heads.kinds import HeadScores, KINDS") == []
     assert results_only("from tfcore.measures.quantities import amount") == []

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import tfcore
-from pages.foundations.masks import experiments as masks
+from pages.foundations.positions import experiments as positions
 from pages.ui.program import bound, made, program, script
 from tests.nightly import nightly
-from tfcore.masks import MaskConfig
+from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.views import programs
 from tfcore.views.inference import kv_cache
 from tfcore.views.model import parts as model_parts
@@ -99,12 +99,11 @@ def test_it_works_from_another_folder(installed, tmp_path):
 
 @nightly
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    given = "stories", "Once upon a time", 8
-    attention, tokens = made(masks.attend, *given, MaskConfig()), made(masks.first_tokens, *given)
-    values = bound(masks.masked, attention, tokens, "causal", 1, 2)
-    (tmp_path / "own.py").write_text(script(program(masks.masked, values)), "utf-8")
+    schemes = {scheme: scheme for scheme in SCHEMES}
+    values = bound(positions.shuffled, made(shuffle_experiment, ("a", "b"), 1, False), "none", schemes)
+    (tmp_path / "own.py").write_text(script(program(positions.shuffled, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
-    assert (tmp_path / "masks-masked.html").stat().st_size > 1_000
+    assert (tmp_path / "positions-shuffled.html").stat().st_size > 1_000
 
 
 @nightly

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.foundations.masks import experiments as masks
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
 from pages.ui.program import _Steps, bound, made, notebook, program, script
@@ -25,9 +24,10 @@ from tests.nightly import nightly
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.analysis.model import costs
 from tfcore.config import ModelConfig
-from tfcore.masks import MaskConfig
+from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
+from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.literals import import_lines, literal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -141,11 +141,18 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
     assert "from tfcore import load as read" in first[2]
 
 
+def tokens_read(model: Transformer, tokenizer: Tokenizer, text: str) -> list[str]:
+    return tokenizer.tokens(tokenizer.encode(text)[: model.config.max_seq_len])
+
+
+def joined(tokens: list[str]) -> str:
+    return " ".join(tokens)
+
+
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
-    attention, tokens = made(masks.attend, name, "a", 8, MaskConfig()), made(masks.first_tokens, name, "a", 8)
-    values = bound(masks.masked, attention, tokens, "causal", 0, 1)
-    assert ("put the path of its folder here" in script(program(masks.masked, values))) == noted
+    values = bound(joined, made(tokens_read, name, "a"))
+    assert ("put the path of its folder here" in script(program(joined, values))) == noted
 
 
 def read(text: str, limit: int) -> tuple[str, ...]:

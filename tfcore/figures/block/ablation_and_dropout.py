@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.analysis.block.ablation_and_dropout import DropoutDraws, SubsetLosses
 from tfcore.figures import theme
-from tfcore.figures.foundations.masks import round_up
+from tfcore.figures.ranges import round_up
 
 LEAST_LOSS = 1e-3  # nats, where the axis begins at the lowest: a loss of 0 has no place on a logarithmic one
 COLUMN_WIDTH = 0.7  # of a column of dots, in steps of the axis

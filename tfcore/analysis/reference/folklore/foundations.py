@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.foundations.masks import mask_cost
 from tfcore.analysis.foundations.position_effects import shuffle_experiment
 from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.score_scale import product_spread
@@ -16,6 +15,7 @@ from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
 from tfcore.measures.head_vectors import head_vectors
+from tfcore.measures.mask_cost import mask_cost
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal
 

@@ -10,6 +10,8 @@ from numpy import ndarray
 
 from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.panels import heading
+from tfcore.figures.block.normalisation import heading
+from tfcore.figures.ranges import round_up
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import scale
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork

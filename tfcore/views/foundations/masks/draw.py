@@ -1,6 +1,5 @@
 """Pictures of masks: who may look, what that does to scores and weights, and what leaks."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +8,11 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.masks import Leak, MaskedAttention
 from tfcore.figures import theme
+from tfcore.figures.ranges import round_up
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_heatmap
+from tfcore.measures.leaks import Leak
+from tfcore.views.foundations.masks.measure import MaskedAttention
 
 ZERO = -9.0  # where the leak figure draws an exact 0, which has no logarithm
 TOP = 2.0
@@ -57,14 +58,6 @@ def masked_weights_figure(
     if not masked:
         return token_heatmap(result.unmasked[layer, head], labels, height=height)
     return token_heatmap(result.masked[layer, head], labels, blocked=~result.allowed, height=height)
-
-
-def round_up(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50 ... : a range that seldom changes while a slider moves."""
-    if not 0 < value < math.inf:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((step * power for step in (1, 2, 5) if value <= step * power), 10 * power)
 
 
 def leak_figure(masked: Leak, free: Leak, labels: Sequence[str], name: str, height: int) -> go.Figure:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.analysis.foundations.masks import Leak, leak_test, masked_attention
 from tfcore.figures import theme
-from tfcore.figures.foundations import masks as figures
+from tfcore.figures.ranges import round_up
 from tfcore.masks import FUNCTIONS, MaskConfig
+from tfcore.measures.leaks import Leak, leak_test
+from tfcore.views.foundations.masks import draw as figures
+from tfcore.views.foundations.masks.measure import masked_attention
 
 N = 9
 LABELS = [f"t{i}" for i in range(N)]
@@ -41,7 +43,7 @@ def test_before_and_after_have_one_range():
     [(0.0, 1), (0.03, 0.05), (1.0, 1), (1.1, 2), (4.9, 5), (7.0, 10), (51.0, 100), (float("inf"), 1)],
 )
 def test_ranges_change_seldom(value, bound):
-    assert figures.round_up(value) == pytest.approx(bound)
+    assert round_up(value) == pytest.approx(bound)
 
 
 def test_exact_zero_is_drawn_apart_from_the_smallest_number():

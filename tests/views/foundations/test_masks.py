@@ -1,0 +1,133 @@
+"""What a mask does to attention, what is said of it, and the views of it without an application."""
+
+import numpy as np
+import pytest
+
+from tests import small
+from tfcore.analysis.block.pitfalls import Look, PitfallConfig
+from tfcore.masks import FUNCTIONS, MaskConfig, build
+from tfcore.measures.mask_cost import MaskCost, mask_cost
+from tfcore.views.foundations import masks as views
+from tfcore.views.foundations.masks.measure import masked_attention
+from tfcore.views.foundations.masks.say import AllowedPairs, LeakComparison, blocked_weight, twin_losses
+
+N = 13
+TEXT = "Max had a red ball. Max lost the red ball."
+WINDOW = MaskConfig(kind="window", window=3)
+
+
+def text(n=N):
+    return small.ids(1, n)[0].tolist()
+
+
+@pytest.mark.parametrize("kind", list(FUNCTIONS))
+@pytest.mark.parametrize("positions", ["rope", "alibi"])
+def test_before_and_after_belong_together(kind, positions):
+    model, config = small.model(positions=positions), MaskConfig(kind=kind, window=3)
+    result = masked_attention(model, text(), config)
+    allowed = build(config, N).numpy()
+    assert np.array_equal(result.allowed, allowed)
+    assert result.scores.shape == result.unmasked.shape == result.masked.shape == (2, 6, N, N)
+    exp = np.exp(result.scores - result.scores.max(-1, keepdims=True))
+    np.testing.assert_allclose(result.unmasked, exp / exp.sum(-1, keepdims=True), atol=1e-6)
+    exp = exp * allowed
+    np.testing.assert_allclose(result.masked, exp / exp.sum(-1, keepdims=True), atol=1e-5)
+    assert (result.masked[..., ~allowed] == 0).all()
+    np.testing.assert_allclose(result.blocked_share, (result.unmasked * ~allowed).sum(-1).mean(-1), atol=1e-6)
+
+
+def test_a_single_token_works():
+    result = masked_attention(small.model(), [3], MaskConfig())
+    assert (result.masked == 1).all()
+    assert (result.blocked_share == 0).all()
+
+
+def test_pairs_are_counted_for_the_text_and_for_a_long_one():
+    window = AllowedPairs("sliding window", mask_cost(WINDOW, 5), mask_cost(WINDOW, 100))
+    assert (window.near.pairs, window.far.pairs) == (1 + 2 + 3 + 3 + 3, 1 + 2 + 98 * 3)
+    assert str(window) == (
+        "sliding window: 12 of 25 pairs, 48.0%; none of them with a later key. At 100 tokens the same mask allows 3.0%."
+    )
+    open_mask = AllowedPairs("none", MaskCost(40, 1_600, 780), MaskCost(1_024, 1_024**2, 0))
+    assert str(open_mask) == (
+        "none: 1,600 of 1,600 pairs, 100.0%; 780 of them with a later key. At 1,024 tokens the same mask allows 100.0%."
+    )
+
+
+def test_the_blocked_weight_is_said_of_both_maps():
+    before, after = (str(blocked_weight(0.256, "causal", masked=masked)) for masked in (False, True))
+    assert before == "26% of the weight lies on pairs that this mask (causal) blocks."
+    assert after == "26% of the weight was on pairs that this mask (causal) blocks."
+
+
+def test_a_comparison_says_whether_something_leaks():
+    assert str(LeakComparison("causal", 20, True, 0.0, 0.01234)) == (
+        "With the mask causal, the outputs at the 20 positions before the changed token are equal to the last bit; "
+        "without a mask they differ by up to 0.0123."
+    )
+    assert str(LeakComparison("padding", 20, False, 0.01234, 3.5)) == (
+        "With the mask padding, the outputs at the 20 positions before the changed token differ by up to 0.0123; "
+        "without a mask they differ by up to 3.5."
+    )
+
+
+def test_the_losses_of_the_twins_are_those_of_the_last_look():
+    looks = [Look(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 8, 10)]
+    assert (twin_losses(looks).values["without"], twin_losses(looks).values["masked"]) == (0.1, 2.0)
+    assert str(twin_losses([Look(160, (0.01234, 1.2), (0.0, 0.0))])) == (
+        "Training loss, nats per letter, after 160 steps: 0.0123 without a mask, 1.2 with it."
+    )
+
+
+# ---- views ----
+
+
+def test_the_maps_are_those_of_the_head_under_the_mask():
+    tokens, result = views.tokens_of("stories", TEXT), views.attention_of("stories", TEXT, WINDOW)
+    n = len(tokens.ids)
+    blocked = ~build(WINDOW, n).numpy()
+    for show, values in (
+        (views.scores, result.scores),
+        (views.masked_scores, result.scores),
+        (views.weights, result.unmasked),
+        (views.masked_weights, result.masked),
+    ):
+        shown = show("stories", TEXT, WINDOW, 1, 4)
+        what, _, when = shown.key.partition(" ")
+        np.testing.assert_array_equal(shown.result, values[1, 4])
+        share = float((result.unmasked[1, 4] * blocked).sum(-1).mean())
+        said = str(blocked_weight(share, "sliding window", masked=when == "after the mask"))
+        assert shown.alt == f"{what} of layer 1, head 4 {when}: {said}"
+        assert shown.caption == f"{shown.key}, (query, key) = ({n}, {n}): {said}"
+        table = shown.numbers()
+        named = table.iloc[n + 2][["query", "key", "query_token", "key_token"]].tolist()
+        assert named == [1, 2, tokens.tokens[1], tokens.tokens[2]]
+        assert table[shown.key].tolist() == pytest.approx(values[1, 4].ravel().tolist())
+
+
+def test_the_mask_is_counted_on_the_tokens_that_are_used():
+    shown = views.allowed("stories", TEXT * 20, MaskConfig())
+    assert shown.result.shape == (views.TOKENS, views.TOKENS)
+    assert shown.alt.startswith("The mask causal: 2,080 of 4,096 pairs, 50.8%; none of them with a later key.")
+    assert shown.numbers()["allowed"].sum() == 2_080
+
+
+def test_a_leak_is_measured_with_the_mask_and_without():
+    shown = views.leak("stories", TEXT, WINDOW, 4)
+    tokens = views.tokens_of("stories", TEXT).tokens
+    assert (shown.result.changed, shown.result.replacement) == (tokens[4], " dragon")
+    assert shown.result.masked.equal
+    assert shown.result.free.reached == 4
+    assert [one.note for one in shown.metrics] == ["equal to the last bit", "4 of 4 earlier positions changed"]
+    table = shown.numbers()
+    np.testing.assert_array_equal(table["sliding window"], shown.result.masked.difference)
+    np.testing.assert_array_equal(table["no mask"], shown.result.free.difference)
+
+
+def test_the_twins_are_trained_unless_it_is_known_what_they_came_to():
+    config, looks = PitfallConfig(kind="mask", steps=2), [Look(2, (3.0, 3.5), (3.1, 3.4))]
+    known, trained = views.trained(config, so_far=looks), views.trained(config)
+    assert known.result is looks
+    assert known.numbers().to_numpy().tolist() == [[2, 3.0, 3.5]]
+    assert [look.step for look in trained.result] == [0, 2]
+    assert str(known).splitlines()[1].startswith("Loss of the broken model 3.00")

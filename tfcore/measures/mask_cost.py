@@ -1,0 +1,31 @@
+"""How many pairs of query and key a mask leaves to compute."""
+
+from dataclasses import dataclass
+
+from tfcore.masks import MaskConfig, build
+
+
+@dataclass(frozen=True, slots=True)
+class MaskCost:
+    """How many (query, key) pairs a mask leaves to compute.
+
+    Args:
+        n: tokens.
+        pairs: allowed pairs.
+        ahead: allowed pairs whose key comes after the query: where a later token can be seen.
+    """
+
+    n: int
+    pairs: int
+    ahead: int
+
+    @property
+    def share(self) -> float:
+        """Of all n * n pairs."""
+        return self.pairs / self.n**2
+
+
+def mask_cost(config: MaskConfig, n: int) -> MaskCost:
+    """Count the pairs of a mask for n tokens."""
+    mask = build(config, n)
+    return MaskCost(n, int(mask.sum()), int(mask.triu(1).sum()))

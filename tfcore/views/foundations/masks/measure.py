@@ -1,0 +1,49 @@
+"""What a mask does to the attention of a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from tfcore.attention import attention_weights
+from tfcore.masks import MaskConfig, build
+from tfcore.measures.one_text import one_text
+from tfcore.model import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedAttention:
+    """All heads of a model that ran under a mask.
+
+    Args:
+        allowed: the mask.
+        scores: what the softmax of each layer gets before the mask is applied.
+        unmasked: softmax of these scores as they are, had this layer alone no mask.
+        masked: softmax after the mask, which the model used.
+        blocked_share: the mean share of a query's `unmasked` weight that lies on keys it may not see.
+    """
+
+    allowed: Bool[ndarray, "query key"]
+    scores: Float[ndarray, "layer head query key"]
+    unmasked: Float[ndarray, "layer head query key"]
+    masked: Float[ndarray, "layer head query key"]
+    blocked_share: Float[ndarray, "layer head"]
+
+
+@torch.no_grad()
+def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig) -> MaskedAttention:
+    """Scores and weights of every head on a text, before and after the mask, in one forward pass.
+
+    The mask acts in every layer, so the scores of a later layer depend on it too.
+    """
+    mask = build(config, len(ids))
+    found = model.activations(one_text(model, ids), ("blocks.*.attn.scores", "blocks.*.attn.pattern"), mask=mask)
+    layers = range(model.config.n_layers)
+    scores, masked = (
+        torch.cat([found[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers]) for name in ("scores", "pattern")
+    )  # (layer, head, query, key)
+    unmasked = attention_weights(scores)
+    blocked = (unmasked * ~mask).sum(-1).mean(-1)
+    return MaskedAttention(mask.numpy(), scores.numpy(), unmasked.numpy(), masked.numpy(), blocked.numpy())
