@@ -66,7 +66,12 @@ MODULES = {
     "tfcore.analysis.quantities": "tfcore.measures.quantities",
     "tfcore.analysis.statistics": "tfcore.measures.statistics",
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
+    "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
+    "tfcore.analysis.training.entropy": "tfcore.views.training.information.measure.entropy",
+    "tfcore.analysis.training.kl_fit": "tfcore.views.training.information.measure.kl_fit",
+    "tfcore.analysis.training.mutual_information": "tfcore.views.training.information.measure.mutual_information",
     "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
+    "tfcore.analysis.training.text_bits": "tfcore.views.training.information.measure.text_bits",
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
@@ -90,6 +95,10 @@ MODULES = {
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
+    "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
+    "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
+    "tfcore.figures.training.mutual_information": "tfcore.views.training.information.draw.mutual_information",
+    "tfcore.figures.training.text_bits": "tfcore.views.training.information.draw.text_bits",
     "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
@@ -238,14 +247,31 @@ NAMES = {
     "tfcore.analysis.model.parameter_count": {
         "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
     },
+    "tfcore.analysis.training.compression": {
+        "tfcore.analysis.training.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
+    },
     "tfcore.analysis.training.entropy": {
         "tfcore.measures.information": (
             "SUM_ERROR weighted_logs entropy cross_entropy divergence_terms kl_divergence perplexity "
             "check_probabilities"
-        )
+        ),
+        "tfcore.views.training.information.say.entropy": (
+            "bits_text EntropyNumbers entropy_numbers EntropyIdentity entropy_identity DivergenceSums divergence_sums "
+            "TokenLoss loss_of_token loss_table loss_of_mixture"
+        ),
     },
     "tfcore.analysis.training.fine_tuning": {
         "tfcore.training.finetuning_runs": "Method METHODS RATES ALPHA RANKS FineTuneConfig Losses FineTuned"
+    },
+    "tfcore.analysis.training.kl_fit": {
+        "tfcore.views.training.information.say.kl_fit": (
+            "FittedBumps fitted_bumps KLMinima kl_minima OwnBump own_bump minus fit_table"
+        )
+    },
+    "tfcore.analysis.training.mutual_information": {
+        "tfcore.views.training.information.say.mutual_information": (
+            "SharedInformation shared_information three_ways CellSum cell_sum pair_count"
+        )
     },
     "tfcore.analysis.training.preference": {
         "tfcore.training.preference_runs": (
@@ -254,7 +280,13 @@ NAMES = {
             "Sampled PreferenceRun"
         )
     },
-    "tfcore.analysis.training.text_bits": {"tfcore.measures.text_loss": "LN2 WINDOW Framed framed TextBits text_bits"},
+    "tfcore.analysis.training.text_bits": {
+        "tfcore.measures.text_loss": "LN2 WINDOW Framed framed TextBits text_bits",
+        "tfcore.views.training.information.say.text_bits": (
+            "TextCost text_cost PerplexityLandmarks perplexity_landmarks FirstToken first_token TokenSurprisal "
+            "token_surprisal first_guess concentration"
+        ),
+    },
     "tfcore.analysis.training.training_choices": {
         "tfcore.training.lab.options": "PLAIN SCHEDULES OPTIMISERS Rates Updates Norms"
     },

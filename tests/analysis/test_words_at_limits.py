@@ -26,13 +26,11 @@ from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
-from tfcore.analysis.training.compression import FAR, LEAST, Familiarity, unigram
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
-from tfcore.analysis.training.entropy import token_loss
+from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.law_curves import DueToSizeAndData
 from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
-from tfcore.analysis.training.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
@@ -44,6 +42,9 @@ from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.training.information.measure.compression import unigram
+from tfcore.views.training.information.measure.entropy import token_loss
+from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
 
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -8,7 +8,7 @@ from pages.ui.components import bars
 from tests.e2e.test_attention import handle, middle
 from tests.e2e.visitor import Visitor
 from tests.nightly import nightly
-from tfcore.analysis.training.entropy import compare
+from tfcore.views.training.information.measure.entropy import compare
 
 
 def metric(visitor: Visitor, name: str) -> str:

@@ -5,18 +5,13 @@ from typing import Any
 from pages.ui import cache
 from pages.ui.loading import models, own_models
 from tfcore import available, shipped
-from tfcore.analysis.training import text_bits
 from tfcore.config import ModelConfig
-
-
-@cache.data(max_entries=64)
-def _knows_text(name: str) -> bool:
-    return text_bits.knows_text(*cache.model(name))
+from tfcore.views.training import information as views
 
 
 def text_models() -> dict[str, str]:
     """Decoders that were trained on text; one that ships was trained on bare numbers, and expects no word at all."""
-    return {name: name for name in available("decoder") if name not in shipped() or _knows_text(name)}
+    return {name: name for name in available("decoder") if name not in shipped() or views.knows_text(name)}
 
 
 def speechless(config: ModelConfig, tokenizer: Any) -> str | None:

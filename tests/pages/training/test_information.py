@@ -8,10 +8,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.training.information import bumps
 from pages.training.information import text as _information_text
 from pages.training.information.models import speechless
-from pages.ui import cache
+from pages.ui import cache, controls, frame
 from pages.ui.loading import models
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -78,9 +77,16 @@ def test_the_two_directions_of_kl_fit_differently():
     ],
 )
 def test_a_click_on_a_map_sets_ones_own_bump(x, y, taken, monkeypatch):
-    found = {}
-    monkeypatch.setattr(bumps.controls, "set_values", lambda **values: found.update(values))
-    bumps._take({"curve": 0, "point": [0, 0], "x": x, "y": y, "customdata": None})
+    handlers, found, original = {}, {}, frame.figure
+
+    def noted(*args, key, on_click=None, **options):
+        handlers[key] = on_click
+        original(*args, key=key, on_click=on_click, **options)
+
+    monkeypatch.setattr(frame, "figure", noted)
+    opened(show="bumps")
+    monkeypatch.setattr(controls, "set_values", lambda **values: found.update(values))
+    handlers["maps"]({"curve": 0, "point": [0, 0], "x": x, "y": y, "customdata": None})
     assert found == taken
 
 
@@ -166,7 +172,9 @@ def test_any_text_is_counted(text, monkeypatch):
 
 def test_a_model_without_numbers_is_no_traceback(monkeypatch):
     monkeypatch.setattr(
-        _information_text, "costs", lambda *_: TextBits((1,), ("a",), np.array([np.nan]), np.array([1]), 1, "", True)
+        _information_text.views,
+        "costs",
+        lambda *_: TextBits((1,), ("a",), np.array([np.nan]), np.array([1]), 1, "", True),
     )
     assert "choose another" in opened(show="text").info[0].value
 

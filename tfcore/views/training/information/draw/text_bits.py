@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.compression import Coder
-from tfcore.analysis.training.text_bits import UNIFORM
 from tfcore.figures import theme
 from tfcore.measures.text_loss import TextBits
+from tfcore.views.training.information.measure.compression import Coder
+from tfcore.views.training.information.measure.text_bits import UNIFORM
 
 
 def adding_up_figure(

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.kl_fit import (
+from tfcore.measures.information import kl_divergence
+from tfcore.views.training.information.measure.kl_fit import (
     MEANS,
     POINTS,
     REACH,
@@ -14,14 +15,10 @@ from tfcore.analysis.training.kl_fit import (
     divergences,
     fit_bumps,
     fit_of,
-    fit_table,
-    fitted_bumps,
-    kl_minima,
     minima,
-    own_bump,
     two_bumps,
 )
-from tfcore.measures.information import kl_divergence
+from tfcore.views.training.information.say.kl_fit import fit_table, fitted_bumps, kl_minima, own_bump
 
 X = np.linspace(-REACH, REACH, POINTS)
 

@@ -1,21 +1,15 @@
-"""Bits per byte of a text: of models beside compressors, and whether a small model can know the text."""
+"""Bits per byte of a text: of models beside compressors."""
 
-import json
 import lzma
 import math
-import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.training.text_bits import UNIFORM
-from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures.statistics import ratio
-from tfcore.measures.text_loss import TextBits, surprisal
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.measures.text_loss import TextBits
+from tfcore.views.training.information.measure.text_bits import UNIFORM
 
 LZMA = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}
 SMALLEST_WINDOW = 4096  # bytes that LZMA looks back over, at least
@@ -76,7 +70,7 @@ def adaptive(data: bytes) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class PerByte(Finding):
+class PerByte:
     """Models and other coders of one text, and who is left out.
 
     Args:
@@ -86,17 +80,6 @@ class PerByte(Finding):
 
     coders: tuple[Coder, ...]
     changed: tuple[str, ...]
-
-    @property
-    def least(self) -> str:
-        """The best coder in a sentence, and who is left out."""
-        best = self.coders[0]
-        left_out = f" Not compared, as the tokenizer changes the text: {', '.join(self.changed)}."
-        return f"Least: {best.name} with {best.per_byte:.3f} bits per byte.{left_out if self.changed else ''}"
-
-    @property
-    def sentence(self) -> str:
-        return f"Bits per byte: {', '.join(f'{coder.name} {coder.per_byte:.3f}' for coder in self.coders)}."
 
 
 def per_byte(models: Mapping[str, TextBits], others: Sequence[Coder]) -> PerByte:
@@ -108,56 +91,3 @@ def per_byte(models: Mapping[str, TextBits], others: Sequence[Coder]) -> PerByte
     ]
     changed = tuple(name for name, one in models.items() if not one.whole)
     return PerByte(tuple(sorted([*coders, *others], key=lambda coder: coder.per_byte)), changed)
-
-
-FAR = 1.9  # times those of held-out texts: of 240 pieces of held-out stories, 80 bytes each, 1 in 100 is above
-LEAST = 60  # bytes; of shorter texts too many pieces of stories would be above
-
-
-@dataclass(frozen=True, slots=True)
-class Familiarity(Finding):
-    """What a model needs for a text.
-
-    Args:
-        model: its name.
-        bits: per byte of the text, without its first token.
-        held_out: per byte of texts like those it was trained on, from its card.
-        size: bytes of the text that were read.
-    """
-
-    model: str
-    bits: float
-    held_out: float
-    size: int
-
-    @property
-    def is_strange(self) -> bool:
-        """Whether the text is long enough to tell, and costs far more."""
-        return self.size >= LEAST and self.bits > FAR * self.held_out
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.model} needs {self.bits:.2f} bits per byte for this text; on held-out texts like those it was "
-            f"trained on it needs {self.held_out:.2f}."
-        )
-
-
-def held_out_bits(name: str) -> float | None:
-    """Bits per byte on the card of a model that ships; None where it has no such number."""
-    try:
-        text = (PRETRAINED / name / "CARD.md").read_text("utf-8")
-    except OSError:
-        return None
-    block = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    found = json.loads(block[1]).get("bits_per_byte") if block else None
-    return float(found) if isinstance(found, int | float) else None
-
-
-def familiarity(model: Transformer, tokenizer: Tokenizer, name: str, ids: Sequence[int]) -> Familiarity | None:
-    """Of the model of this name on a text; None where the card has nothing to compare with, or the text is empty."""
-    held_out = held_out_bits(name) if len(ids) > 1 and model.config.architecture == "decoder" else None
-    if held_out is None:
-        return None
-    size = len(tokenizer.decode(list(ids[1:])).encode("utf-8", "surrogatepass"))
-    return Familiarity(name, ratio(float(surprisal(model, ids).sum()) / math.log(2), size), held_out, size)

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.training.entropy import Comparison
 from tfcore.figures import theme
+from tfcore.views.training.information.measure.entropy import Comparison
 
 P = "@cat0"  # the colour of the distribution P
 Q = "@cat1"

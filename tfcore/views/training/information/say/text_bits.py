@@ -1,108 +1,17 @@
-"""The surprisal of a text, token by token, in bits."""
+"""The words for what a text costs, token by token and beside other coders."""
 
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from jaxtyping import Float
-from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.information import entropy, perplexity
-from tfcore.measures.one_text import one_text
 from tfcore.measures.quantities import in_ten, power
 from tfcore.measures.statistics import ratio
-from tfcore.measures.text_loss import WINDOW, TextBits, framed, likeliest, text_bits
+from tfcore.measures.text_loss import TextBits
 from tfcore.measures.token_text import visible
-from tfcore.model import NO_LOGITS, Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
-
-UNIFORM = 8.0  # bits per byte of a uniform guess
-SENTENCE = "The little girl went to the park with her mother, and there she saw a big dog."
-ROWS = 64  # places whose logits are there at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What a model predicted in one place of a text.
-
-    Args:
-        tokens, probabilities: the most probable tokens, the first of them the best.
-        rank: of the token that stands there in the text; 1 is the best.
-    """
-
-    tokens: tuple[str, ...]
-    probabilities: Float[ndarray, " guess"]
-    rank: int
-
-
-def predict_token(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
-    """What a model predicts in the place of token `at`, from the tokens before it.
-
-    Of these it reads the last ones, half a context or more, as `text_bits` does.
-
-    Raises:
-        ValueError: there is no such token, or nothing before it.
-    """
-    return predict_window(model, tokenizer, text, window_of(model, tokenizer, text, at), count)[at]
-
-
-def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> int:
-    """Where the window begins from which token `at` is predicted.
-
-    Raises:
-        ValueError: there is no such token, or nothing before it.
-    """
-    read = framed(tokenizer, text)
-    place = at + len(read.before)
-    if not (0 <= at < len(read.ids) and place):
-        raise ValueError(f"token {at} has nothing before it, or is none of the {len(read.ids)} tokens")
-    return window_start(place, min(model.config.max_seq_len, WINDOW))
-
-
-@torch.no_grad()
-def predict_window(
-    model: Transformer, tokenizer: Tokenizer, text: str, start: int, count: int
-) -> dict[int, Prediction]:
-    """What a model predicts in the place of every token of a window that begins at `start`, in one pass: token ->
-    prediction."""
-    read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
-    ids = [*read.before, *read.ids][start : start + context + 1]
-    (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=NO_LOGITS).hidden
-    actual = torch.tensor(ids[1:], device=hidden.device)
-    found: list[Prediction] = []
-    for some, tokens in zip(hidden.split(ROWS), actual.split(ROWS), strict=True):  # all logits would take 200 MB
-        logits = model.to_logits(some)
-        assert logits is not None
-        ranks = (logits > logits.gather(1, tokens[:, None])).sum(1) + 1
-        for row, rank in zip(logits, ranks.tolist(), strict=True):
-            best = likeliest(row, count)
-            found.append(Prediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
-    return dict(enumerate(found, start + 1 - len(read.before)))
-
-
-def window_start(place: int, context: int) -> int:
-    """Where the window begins in which `surprisal` predicts the token at `place`: they begin every half context."""
-    step = max(1, context // 2)
-    return max(0, -(-(place - context) // step)) * step
-
-
-def knows_text(model: Transformer, tokenizer: Tokenizer) -> bool:
-    """Whether a model needs fewer bits for a plain English sentence than a uniform guess of its bytes."""
-    return text_bits(model, tokenizer, SENTENCE).per_byte < UNIFORM
-
-
-def cut_bytes(text: str, most: int) -> str:
-    """The beginning of a text that takes at most so many bytes, in whole characters."""
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) <= most:
-        return text
-    while data[most] & 0xC0 == 0x80:  # inside of a character
-        most -= 1
-    return data[:most].decode("utf-8", "surrogatepass")
-
-
-# ---- findings ----
+from tfcore.views.training.information.measure.compression import PerByte
+from tfcore.views.training.information.measure.text_bits import Prediction, half_of_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,59 +162,70 @@ def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
     return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, ratio(bits, found.total))
 
 
-@dataclass(frozen=True, slots=True)
-class FirstGuess(Finding):
+def first_guess(found: Prediction) -> Statement:
     """The most probable token in one place of a text, and the rank of the token that stands there."""
-
-    token: str
-    probability: float
-    rank: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Predicted there: first '{self.token}' with {self.probability:.1%}. The token of the text has rank "
-            f"{self.rank:,}."
-        )
+    return state(
+        "first guess",
+        "Predicted there: first '{token}' with {probability:.1%}. The token of the text has rank {rank:whole}.",
+        token=visible(found.tokens[0]),
+        probability=float(found.probabilities[0]),
+        rank=found.rank,
+    )
 
 
-def first_guess(found: Prediction) -> FirstGuess:
-    """The first of a prediction's tokens."""
-    return FirstGuess(visible(found.tokens[0]), float(found.probabilities[0]), found.rank)
+def concentration(found: TextBits) -> Statement:
+    """How few tokens make half of the bits of a text, and which has the most."""
+    at = int(found.bits.argmax())
+    return state(
+        "concentration",
+        "{half} of {tokens} tokens make half of the {total:.1f} bits; the largest step is '{largest}' with "
+        "{largest_bits:.1f}.",
+        half=half_of_bits(found),
+        tokens=len(found.bits),
+        total=found.total,
+        largest=visible(found.tokens[at]),
+        largest_bits=float(found.bits[at]),
+    )
+
+
+def few_tokens(found: TextBits) -> Statement:
+    """The first part of `concentration`, without the sum."""
+    return state(
+        "few tokens",
+        "{half} of the {tokens} tokens make half of all bits.",
+        half=half_of_bits(found),
+        tokens=len(found.bits),
+    )
+
+
+# ---- beside others ----
+
+
+def every_coder(found: PerByte) -> Statement:
+    """What each model and each other coder needs, the fewest bits first."""
+    each = ", ".join(f"{coder.name} {coder.per_byte:.3f}" for coder in found.coders)
+    return state("every coder", "Bits per byte: {each}.", each=each)
 
 
 @dataclass(frozen=True, slots=True)
-class Concentration(Finding):
-    """How few tokens make half of the bits of a text.
+class LeastBits(Finding):
+    """The coder that needs the fewest bits per byte, and who is left out.
 
     Args:
-        half: the fewest tokens with half of the bits.
-        tokens, total: of the whole text, total in bits.
-        largest, largest_bits: the token with the most bits.
+        name, per_byte: of the coder.
+        changed: models whose tokenizer changes the text.
     """
 
-    half: int
-    tokens: int
-    total: float
-    largest: str
-    largest_bits: float
-
-    @property
-    def half_of_bits(self) -> str:
-        """The first part of the sentence, without the sum."""
-        return f"{self.half} of the {self.tokens} tokens make half of all bits."
+    name: str
+    per_byte: float
+    changed: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        return (
-            f"{self.half} of {self.tokens} tokens make half of the {self.total:.1f} bits; the largest step is "
-            f"'{self.largest}' with {self.largest_bits:.1f}."
-        )
+        left_out = f" Not compared, as the tokenizer changes the text: {', '.join(self.changed)}."
+        return f"Least: {self.name} with {self.per_byte:.3f} bits per byte.{left_out if self.changed else ''}"
 
 
-def concentration(found: TextBits) -> Concentration:
-    """How the bits of a text are spread over its tokens."""
-    largest_first = np.sort(found.bits)[::-1].cumsum()
-    half = int(np.searchsorted(largest_first, found.total / 2)) + 1
-    at = int(found.bits.argmax())
-    return Concentration(half, len(found.bits), found.total, visible(found.tokens[at]), float(found.bits[at]))
+def least_bits(found: PerByte) -> LeastBits:
+    """The best of the coders."""
+    return LeastBits(found.coders[0].name, found.coders[0].per_byte, found.changed)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.mutual_information import JointInformation
 from tfcore.figures import theme
+from tfcore.views.training.information.measure.mutual_information import JointInformation
 
 X = "@cat0"
 Y = "@cat1"

@@ -7,8 +7,9 @@ import zlib
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.compression import Coder, adaptive, peers, per_byte
 from tfcore.measures.text_loss import TextBits
+from tfcore.views.training.information.measure.compression import Coder, adaptive, peers, per_byte
+from tfcore.views.training.information.say.text_bits import every_coder, least_bits
 
 
 def test_peers_are_what_they_say():
@@ -44,8 +45,8 @@ def test_models_and_other_coders_stand_in_order():
         ("uniform", 8.0),
     ]
     assert found.coders[0].how == "6.0 bits over 4 bytes"
-    assert str(found) == "Bits per byte: large 1.500, zlib 4.500, small 5.000, uniform 8.000."
-    assert found.least == (
+    assert str(every_coder(found)) == "Bits per byte: large 1.500, zlib 4.500, small 5.000, uniform 8.000."
+    assert str(least_bits(found)) == (
         "Least: large with 1.500 bits per byte. Not compared, as the tokenizer changes the text: changes."
     )
-    assert per_byte({}, [Coder("zlib", "deflate", 4.5)]).least == "Least: zlib with 4.500 bits per byte."
+    assert str(least_bits(per_byte({}, [Coder("zlib", "deflate", 4.5)]))) == "Least: zlib with 4.500 bits per byte."

@@ -8,19 +8,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.training.entropy import (
+from tfcore.measures.information import cross_entropy, entropy, kl_divergence, perplexity, weighted_logs
+from tfcore.views.training.information.measure.entropy import compare, mixed_loss, token_loss
+from tfcore.views.training.information.say.entropy import (
     bits_text,
-    compare,
     divergence_sums,
     entropy_identity,
     entropy_numbers,
     loss_of_mixture,
     loss_of_token,
     loss_table,
-    mixed_loss,
-    token_loss,
 )
-from tfcore.measures.information import cross_entropy, entropy, kl_divergence, perplexity, weighted_logs
 
 WEIGHTS = st.lists(st.integers(1, 10_000), min_size=5, max_size=5)
 
@@ -162,8 +160,8 @@ def test_what_is_said_of_one_token():
 def test_what_is_said_of_a_text_with_improbable_tokens():
     found = loss_of_mixture(0.0625, 0.25, 0.5)
     text = [0.0625] + 3 * [0.5]
-    assert found.mean == pytest.approx(np.mean([-math.log2(p) for p in text]))
-    assert (found.ratio, found.perplexity) == (4, pytest.approx(2**1.75))
+    assert found.values["mean"] == pytest.approx(np.mean([-math.log2(p) for p in text]))
+    assert (found.values["ratio"], found.values["perplexity"]) == (4, pytest.approx(2**1.75))
     assert str(found) == (
         "One such token costs as much as 4.0 tokens at 0.5. A text with 25 % of them and the rest at 0.5 has a mean of "
         "1.750 bits per token, perplexity 3.36."

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 import tfcore
 from tests.small import model
 from tests.tokenizers.test_foreign_tokenizers import byte_level, word_piece
-from tfcore.analysis.training import text_bits
 from tfcore.measures import text_loss
 from tfcore.measures.text_loss import TextBits, bits_per_byte, surprisal
 from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteTokenizer
+from tfcore.views.training.information.measure import text_bits
+from tfcore.views.training.information.say import text_bits as say
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
 TEXT = "the dog and Ä 犬 cat"
@@ -138,7 +139,7 @@ def text_of(bits, tokens=None, start="<s>", whole=True):
 
 
 def test_the_cost_of_a_text():
-    found = text_bits.text_cost(text_of([1.0, 2.0, 9.0]))
+    found = say.text_cost(text_of([1.0, 2.0, 9.0]))
     assert (found.total, found.per_token, found.per_byte, found.tokens, found.n_bytes) == (12, 4, 2, 3, 6)
     assert found.metrics == {
         "bits per token": "4.000",
@@ -156,7 +157,7 @@ def test_the_cost_of_a_text():
 def test_a_perplexity_stands_among_landmarks():
     ids = (7, 7, 7, 9)
     found = TextBits(ids, tuple("aaab"), np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=np.int64), 4, "", True)
-    said = text_bits.perplexity_landmarks(found, 49_152)
+    said = say.perplexity_landmarks(found, 49_152)
     assert said.perplexity == pytest.approx(2**2.5)
     assert said.own == pytest.approx(1 / (0.75**0.75 * 0.25**0.25))  # the geometric mean of 1 / share
     assert "perplexity of 5.7 is the uncertainty of 5.7 tokens" in str(said)
@@ -164,33 +165,33 @@ def test_a_perplexity_stands_among_landmarks():
 
 
 def test_how_the_first_token_is_counted():
-    assert str(text_bits.first_token(text_of([3.0, 1.0], start="\n"))) == (
+    assert str(say.first_token(text_of([3.0, 1.0], start="\n"))) == (
         "The first token has no text before it: it is counted as read after ⏎, the sign that a text begins."
     )
-    changed = str(text_bits.first_token(text_of([3.25, 1.0], start="", whole=False)))
+    changed = str(say.first_token(text_of([3.25, 1.0], start="", whole=False)))
     assert changed.startswith("Nothing stands before the first token, so it is counted as if all tokens of the ")
     assert "equally likely: 3.2 bits. This tokenizer does not give the text back to the letter" in changed
-    assert "letter" not in str(text_bits.first_token(text_of([3.25, 1.0], start="")))
+    assert "letter" not in str(say.first_token(text_of([3.25, 1.0], start="")))
 
 
 def test_the_surprisal_of_a_token_is_the_one_looked_at():
     text = text_of([1.0, 3.0, 16.0], tokens=("a", " b", "c"))
-    found = text_bits.token_surprisal(text, 1, 1_234)
+    found = say.token_surprisal(text, 1, 1_234)
     assert (found.at, found.token, found.bits, found.rank, found.share) == (1, "·b", 3.0, 1_234, 0.15)
     assert str(found) == (
         "Token 1, “·b”, came with probability 0.12: 3.00 bits, as surprising as one of 8.0 equally likely tokens. Its "
         "rank in the model's prediction is 1,234, and it is 15.0% of the cost of the text."
     )
     assert "probability 1.5 × 10⁻⁵: 16.00 bits, as surprising as one of 65,500 equally" in str(
-        text_bits.token_surprisal(text, 2, 1)
+        say.token_surprisal(text, 2, 1)
     )
-    assert "one of 2^40 equally" in str(text_bits.token_surprisal(text_of([40.0]), 0, 1))
+    assert "one of 2^40 equally" in str(say.token_surprisal(text_of([40.0]), 0, 1))
 
 
 def test_the_best_guess_is_the_first_of_a_prediction():
     prediction = text_bits.Prediction((" cat", "dog"), np.array([0.6, 0.3]), 7)
-    found = text_bits.first_guess(prediction)
-    assert (found.token, found.probability, found.rank) == ("·cat", 0.6, 7)
+    found = say.first_guess(prediction)
+    assert tuple(found.values.values()) == ("·cat", 0.6, 7)
     assert str(found) == "Predicted there: first '·cat' with 60.0%. The token of the text has rank 7."
 
 
@@ -201,12 +202,19 @@ def test_how_few_tokens_make_half_of_the_bits(bits):
         if total >= half:
             break
         total, count = total + one, count + 1
-    found = text_bits.concentration(text_of([float(one) for one in bits]))
-    assert (found.half, found.tokens, found.total) == (count, len(bits), sum(bits))
-    assert (found.largest, found.largest_bits) == (f"t{bits.index(max(bits))}", max(bits))
+    found = say.concentration(text_of([float(one) for one in bits]))
+    assert dict(found.values) == {
+        "half": count,
+        "tokens": len(bits),
+        "total": sum(bits),
+        "largest": f"t{bits.index(max(bits))}",
+        "largest_bits": max(bits),
+    }
 
 
 def test_what_is_said_of_the_concentration():
-    found = text_bits.concentration(text_of([1.0, 6.0, 2.0, 1.0], tokens=("a", "\n", "c", "d")))
-    assert found.half_of_bits == "1 of the 4 tokens make half of all bits."
-    assert str(found) == "1 of 4 tokens make half of the 10.0 bits; the largest step is '⏎' with 6.0."
+    found = text_of([1.0, 6.0, 2.0, 1.0], tokens=("a", "\n", "c", "d"))
+    assert str(say.few_tokens(found)) == "1 of the 4 tokens make half of all bits."
+    assert (
+        str(say.concentration(found)) == "1 of 4 tokens make half of the 10.0 bits; the largest step is '⏎' with 6.0."
+    )

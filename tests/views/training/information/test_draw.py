@@ -5,15 +5,15 @@ import pytest
 
 from tests.pages.figures import array
 from tests.small import model
-from tfcore.analysis.training.compression import Coder
-from tfcore.analysis.training.entropy import compare
-from tfcore.analysis.training.kl_fit import fit_bumps, fit_of
-from tfcore.analysis.training.mutual_information import joint_information
 from tfcore.figures import theme
-from tfcore.figures.training import entropy, kl_fit, mutual_information
-from tfcore.figures.training import text_bits as texts
 from tfcore.measures.text_loss import text_bits
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.training.information.draw import entropy, kl_fit, mutual_information
+from tfcore.views.training.information.draw import text_bits as texts
+from tfcore.views.training.information.measure.compression import Coder
+from tfcore.views.training.information.measure.entropy import compare
+from tfcore.views.training.information.measure.kl_fit import fit_bumps, fit_of
+from tfcore.views.training.information.measure.mutual_information import joint_information
 
 NAMES = ["A", "B", "&lt;C"]
 PAIRS = {

@@ -1,65 +1,17 @@
-"""Entropy, cross-entropy and KL divergence of distributions, and the loss of one token; in bits."""
+"""The words for two distributions, and for the loss of one token."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
-
-from tfcore.analysis.finding import Finding
-from tfcore.measures.information import check_probabilities, cross_entropy, divergence_terms, entropy, perplexity
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.measures.information import perplexity
+from tfcore.views.training.information.measure.entropy import Comparison, mixed_loss, token_loss
 
 
 def bits_text(value: float) -> str:
     """Bits with three decimals, "∞" where they are infinite."""
     return "∞" if math.isinf(value) else f"{round(value, 3) + 0.0:.3f}"  # no minus zero
-
-
-# ---- two distributions ----
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two distributions over the same outcomes, in bits.
-
-    Args:
-        p, q: their probabilities.
-        own, other: H(P) and H(Q).
-        cross: H(P, Q).
-        forward, reverse: KL(P || Q) and KL(Q || P).
-        forward_terms, reverse_terms: what each outcome adds to them.
-    """
-
-    p: Float[ndarray, " outcome"]
-    q: Float[ndarray, " outcome"]
-    own: float
-    other: float
-    cross: float
-    forward: float
-    reverse: float
-    forward_terms: Float[ndarray, " outcome"]
-    reverse_terms: Float[ndarray, " outcome"]
-
-    @property
-    def gap(self) -> float:
-        """H(P, Q) - (H(P) + KL(P || Q)): 0 but for rounding; nan where both are infinite."""
-        return self.cross - (self.own + self.forward) if np.isfinite(self.cross) else float("nan")
-
-
-def compare(p: Float[ndarray, " outcome"], q: Float[ndarray, " outcome"]) -> Comparison:
-    """Entropies and KL divergences of two distributions, each number from its own definition.
-
-    Raises:
-        ValueError: a negative probability, or a sum that is not 1.
-    """
-    check_probabilities("p", p)
-    check_probabilities("q", q)
-    forward, reverse = divergence_terms(p, q), divergence_terms(q, p)
-    return Comparison(
-        p, q, entropy(p), entropy(q), cross_entropy(p, q), float(forward.sum()), float(reverse.sum()), forward, reverse
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +111,6 @@ def divergence_sums(result: Comparison) -> DivergenceSums:
     return DivergenceSums(float(result.forward_terms.sum()), float(result.reverse_terms.sum()))
 
 
-# ---- the loss of one token ----
-
-
-def token_loss(p: float) -> float:
-    """-log2 p: surprisal in bits of an outcome of probability p.
-
-    Raises:
-        ValueError: p is no probability above 0.
-    """
-    if not 0 < p <= 1:
-        raise ValueError(f"p={p} must be above 0 and at most 1: what was ruled out costs infinitely many bits")
-    return 0.0 - math.log2(p)
-
-
-def mixed_loss(p: float, share: float, others: float) -> float:
-    """Mean loss in bits of a text where this share of the tokens has probability p, and the others have `others`."""
-    return share * token_loss(p) + (1 - share) * token_loss(others)
-
-
 @dataclass(frozen=True, slots=True)
 class TokenLoss(Finding):
     """The loss of a token.
@@ -221,34 +154,17 @@ def loss_table(probabilities: Sequence[float]) -> dict[str, list[str]]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class MixedLoss(Finding):
-    """A text with some improbable tokens.
-
-    Args:
-        others: probability of the right token everywhere else.
-        ratio: the loss of one improbable token in losses of another one.
-        share: of improbable tokens, from 0 to 1.
-        mean: loss in bits per token.
-        perplexity: of the text.
-    """
-
-    others: float
-    ratio: float
-    share: float
-    mean: float
-    perplexity: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"One such token costs as much as {self.ratio:.1f} tokens at {self.others:g}. A text with "
-            f"{100 * self.share:.0f} % of them and the rest at {self.others:g} has a mean of {self.mean:.3f} bits per "
-            f"token, perplexity {self.perplexity:.2f}."
-        )
-
-
-def loss_of_mixture(p: float, share: float, others: float) -> MixedLoss:
-    """A text where this share of the tokens has probability p, and the others have `others`."""
+def loss_of_mixture(p: float, share: float, others: float) -> Statement:
+    """A text where this share of the tokens has probability p, and the others have `others`; its mean in bits per
+    token."""
     mean = mixed_loss(p, share, others)
-    return MixedLoss(others, token_loss(p) / token_loss(others), share, mean, perplexity(mean))
+    return state(
+        "mixed loss",
+        "One such token costs as much as {ratio:.1f} tokens at {others:g}. A text with {percent:.0f} % of them and the "
+        "rest at {others:g} has a mean of {mean:.3f} bits per token, perplexity {perplexity:.2f}.",
+        ratio=token_loss(p) / token_loss(others),
+        others=others,
+        percent=100 * share,
+        mean=mean,
+        perplexity=perplexity(mean),
+    )

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.kl_fit import Fit, KLFit
 from tfcore.figures import theme
+from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 
 COVERING = "@cat0"
 PICKING = "@cat1"
