@@ -26,8 +26,8 @@ from tests.real import real
 from tfcore.analysis.experts import balance
 from tfcore.analysis.foundations import learned_positions
 from tfcore.loading.real_models import MODELS
-from tfcore.views.inference.long_context.measure import timing as attention_timing
 from tfcore.views import kept
+from tfcore.views.inference.long_context.measure import timing as attention_timing
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.checks import check_place
 from tfcore.config import Norm
+from tfcore.measures.leaks import replacement_for
 from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -8,9 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.panels import heading
-from tfcore.figures.block.normalisation import heading
 from tfcore.figures.ranges import round_up
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import scale
