@@ -13,7 +13,6 @@ from tfcore.analysis.block.depth_findings import GradientFall, few_digits
 from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
-from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
@@ -39,6 +38,7 @@ from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
+from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
