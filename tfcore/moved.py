@@ -16,6 +16,12 @@ MODULES = {
     "tfcore.analysis.block.normalisation": "tfcore.views.block.normalisation.measure.norms",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
     "tfcore.analysis.experts.expert_scan": "tfcore.measures.expert_scan",
+    "tfcore.analysis.experts.expert_sizes": "tfcore.views.experts.routing.measure.sizes",
+    "tfcore.analysis.experts.expert_tokens": "tfcore.views.experts.routing.measure.tokens",
+    "tfcore.analysis.experts.routing_findings": "tfcore.views.experts.routing.say.text",
+    "tfcore.analysis.experts.routing_rules": "tfcore.views.experts.routing.measure.rules",
+    "tfcore.analysis.experts.shared_experts": "tfcore.views.experts.routing.measure.shared",
+    "tfcore.analysis.experts.text_routing": "tfcore.views.experts.routing.measure.text_routing",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
@@ -77,6 +83,10 @@ MODULES = {
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
     "tfcore.figures.block.depth": "tfcore.figures.depth_curves",
     "tfcore.figures.block.normalisation": "tfcore.views.block.normalisation.draw.norms",
+    "tfcore.figures.experts.expert_sizes": "tfcore.views.experts.routing.draw.sizes",
+    "tfcore.figures.experts.routing": "tfcore.views.experts.routing.draw.routing",
+    "tfcore.figures.experts.routing_rules": "tfcore.views.experts.routing.draw.rules",
+    "tfcore.figures.experts.shared_experts": "tfcore.views.experts.routing.draw.shared",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
@@ -139,10 +149,28 @@ NAMES = {
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
-        "tfcore.analysis.experts.expert_tokens": (
-            "ALWAYS Order OF Preferred preferred count_text ExpertTokens Specialisation specialisation "
-            "scanned_share excerpt_title TokenDecides token_decides"
+        "tfcore.views.experts.routing.measure.tokens": "Order Preferred preferred count_text ExpertTokens",
+        "tfcore.views.experts.routing.say.tokens": (
+            "ALWAYS OF Specialisation specialisation scanned_share excerpt_title TokenDecides token_decides"
+        ),
+    },
+    "tfcore.analysis.experts.expert_sizes": {
+        "tfcore.views.experts.routing.say.sizes": (
+            "ActiveParameters active_parameters LayerOfExperts BatchUse batch_use count_latex"
         )
+    },
+    "tfcore.analysis.experts.expert_tokens": {
+        "tfcore.views.experts.routing.say.tokens": (
+            "ALWAYS OF Specialisation specialisation scanned_share excerpt_title TokenDecides token_decides"
+        )
+    },
+    "tfcore.analysis.experts.routing_rules": {
+        "tfcore.views.experts.routing.say.rules": (
+            "LossChanges largest_loss_change RuleEffect rule_effect RuleTotals rule_totals SweepEnds sweep_ends"
+        )
+    },
+    "tfcore.analysis.experts.shared_experts": {
+        "tfcore.views.experts.routing.say.shared": "SharedShares shared_shares share_titles Ablations ablations"
     },
     "tfcore.analysis.experts.text_routing": {"tfcore.measures.expert_scan": "ExpertLoad load_over_texts"},
     "tfcore.analysis.foundations.attention_maps": {

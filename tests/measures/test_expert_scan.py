@@ -10,19 +10,6 @@ from safetensors.numpy import load_file
 
 from tests import small
 from tfcore import shipped
-from tfcore.analysis.experts.expert_tokens import (
-    ExpertTokens,
-    Preferred,
-    Specialisation,
-    TokenDecides,
-    count_text,
-    excerpt_title,
-    preferred,
-    scanned_share,
-    specialisation,
-    token_decides,
-)
-from tfcore.analysis.experts.text_routing import route
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.measures import expert_scan
 from tfcore.measures.expert_scan import PADDING, load_scan, routing_accuracy, save_scan, scan
@@ -30,6 +17,16 @@ from tfcore.part_configs import ExpertsConfig
 from tfcore.training import measures
 from tfcore.training.recipes import RECIPES, experts
 from tfcore.training.recipes.neurons import LICENCE
+from tfcore.views.experts.routing.measure.text_routing import route
+from tfcore.views.experts.routing.measure.tokens import ExpertTokens, Preferred, count_text, preferred
+from tfcore.views.experts.routing.say.tokens import (
+    Specialisation,
+    TokenDecides,
+    excerpt_title,
+    scanned_share,
+    specialisation,
+    token_decides,
+)
 
 recipe = sys.modules[experts.__module__]
 TEXTS = [small.ids(batch=1, seq=length, vocab=9, seed=length).flatten().tolist() for length in (30, 12, 45, 1)]

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import streamlit as st
 
 from pages.experts.routing import reading
 from pages.experts.routing import text as section
@@ -13,14 +12,16 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
-from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
-from tfcore.analysis.experts.shared_experts import shared_work
-from tfcore.analysis.experts.text_routing import RouterChange, agreement, route
 from tfcore.loading import checkpoints
 from tfcore.measures import expert_scan
 from tfcore.measures.expert_scan import load_scan, save_scan, scan
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views import kept
+from tfcore.views.experts import routing as views
+from tfcore.views.experts.routing.measure.shared import shared_work
+from tfcore.views.experts.routing.measure.sizes import expert_sizes, finer
+from tfcore.views.experts.routing.measure.text_routing import RouterChange, agreement, route
 
 SHORT = "The dog saw the cat. The cat saw the dog."
 
@@ -34,7 +35,7 @@ def words(test):
 
 
 def truth(change=None, model="untrained"):
-    network, tokenizer = reading.network(model)
+    network, tokenizer = views.network(model)
     ids = tokenizer.encode(SHORT)
     return ids, tokenizer.tokens(ids), route(network, ids, change)
 
@@ -123,7 +124,7 @@ def test_one_token_has_no_loss_and_no_curves():
 
 def test_a_shared_expert_is_shown_with_what_it_writes_and_what_it_is_good_for():
     test = visits.opened("experts/routing/page.py", text=SHORT, show="shared", layer="1")
-    network, tokenizer = checkpoints.load(reading.SHARED, device="cpu")
+    network, tokenizer = checkpoints.load(views.SHARED, device="cpu")
     found = shared_work(network, tokenizer.encode(SHORT))
     losses = [found.losses, found.without_shared, found.without_routed]
     assert [metric.value for metric in test.metric] == [f"{loss.mean():.3f}" for loss in losses]
@@ -165,14 +166,12 @@ def tiny(tmp_path, monkeypatch):
     config = small.config(vocab_size=2048, max_seq_len=64, experts=ExpertsConfig(n_experts=3, top_k=2, d_expert=8))
     network = Transformer(config, 1).eval().requires_grad_(False)
     monkeypatch.setattr(expert_scan, "PRETRAINED", tmp_path)
-    monkeypatch.setattr(reading, "untrained", lambda: (network, tokenizer))
-    monkeypatch.setattr(reading, "TRAINED", "untrained")  # so that it is asked for its scan
+    monkeypatch.setattr(views, "untrained", lambda: (network, tokenizer))
+    monkeypatch.setattr(views, "TRAINED", "untrained")  # so that it is asked for its scan
     found = scan(network, [tokenizer.encode(SHORT * 4)], 2, 2)
-    st.cache_data.clear()
-    reading.kept_scan.clear()
+    kept.SHELF.clear()
     yield tmp_path / "untrained", found, tokenizer
-    st.cache_data.clear()
-    reading.kept_scan.clear()
+    kept.SHELF.clear()
 
 
 def test_what_experts_like_is_what_was_counted(tiny):
@@ -196,7 +195,7 @@ def test_without_the_counts_the_text_speaks_and_the_page_says_how_to_make_them(t
     assert "preferred" in figures(test)
     tiny[0].mkdir()
     (tiny[0] / expert_scan.FILE).write_bytes(b"no")
-    reading.kept_scan.clear()
+    kept.SHELF.clear()
     assert "`make train RECIPE=experts` makes them" in words(opened(show="experts"))
 
 
@@ -204,7 +203,7 @@ def test_counts_of_another_model_are_not_shown(tiny, monkeypatch):
     folder, found, tokenizer = tiny
     save_scan(folder, found, "a licence")
     other = small.config(vocab_size=2048, max_seq_len=64, experts=ExpertsConfig(n_experts=5, top_k=2, d_expert=8))
-    monkeypatch.setattr(reading, "untrained", lambda: (Transformer(other, 1).eval(), tokenizer))
+    monkeypatch.setattr(views, "untrained", lambda: (Transformer(other, 1).eval(), tokenizer))
     assert "belong to another model" in words(opened(show="experts"))
 
 
@@ -218,8 +217,8 @@ def test_without_a_shipped_mixture_the_page_says_so_and_shows_random_weights(mon
 
 def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_first_layer():
     test = visits.opened("experts/routing/page.py")
-    assert test.selectbox(key="model").value == reading.TRAINED
-    network, tokenizer = reading.network(reading.TRAINED)
+    assert test.selectbox(key="model").value == views.TRAINED
+    network, tokenizer = views.network(views.TRAINED)
     ids = tokenizer.encode(reading.TEXT)
     pairs = agreement(ids, route(network, ids).first)
     assert pairs.equal[0] > 0.9 > 0.5 > pairs.all[0], "what the page and its question say"
@@ -228,7 +227,7 @@ def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_fir
 
 def test_diamonds_show_what_is_usual_in_the_held_out_stories():
     drawn = figures(visits.opened("experts/routing/page.py", layer="2", token="5"))
-    (network, tokenizer), scan = reading.network(reading.TRAINED), load_scan(reading.TRAINED)
+    (network, tokenizer), scan = views.network(views.TRAINED), load_scan(views.TRAINED)
     ids = tokenizer.encode(reading.TEXT)
     row = scan.ids.tolist().index(ids[5])
     assert array(drawn["probs"][1]["data"][1]["y"]) == pytest.approx(scan.sent[2, row] / scan.seen[row])
@@ -237,7 +236,7 @@ def test_diamonds_show_what_is_usual_in_the_held_out_stories():
 
 
 def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
-    network, tokenizer = reading.network(reading.TRAINED)
+    network, tokenizer = views.network(views.TRAINED)
     ids = tokenizer.encode(reading.TEXT)
     loss = {k: route(network, ids, RouterChange(top_k=k)).loss for k in (1, 2, 4)}
     assert loss[2] < loss[1], "fewer experts than trained cost something"
@@ -263,22 +262,22 @@ def test_at_least_one_expert_is_left_to_choose(base, split, most):
 def test_of_many_experts_per_token_four_are_tried(monkeypatch):
     tokenizer = checkpoints.load("stories", device="cpu")[1]
     config = small.config(vocab_size=2048, max_seq_len=64, experts=ExpertsConfig(n_experts=8, top_k=6, d_expert=8))
-    monkeypatch.setattr(reading, "untrained", lambda: (Transformer(config, 1).eval(), tokenizer))
-    st.cache_data.clear()
+    monkeypatch.setattr(views, "untrained", lambda: (Transformer(config, 1).eval(), tokenizer))
+    kept.SHELF.clear()
     slider = opened(show="what if").slider(key="k")
-    st.cache_data.clear()
+    kept.SHELF.clear()
     assert (slider.min, slider.max, slider.value) == (1, 4, 4)
 
 
 def test_the_formula_is_that_of_the_model():
     """Mixtral's weights sum to 1; those of stories-shared are the probabilities, and a shared expert is added."""
-    moe, shared = reading.formula("stories-moe"), reading.formula("stories-shared")
+    moe, shared = views.formula("stories-moe"), views.formula("stories-shared")
     assert r"w_i = \frac{p_i}{\sum_{j \in T} p_j}" in moe
     assert shared.endswith("w_i = p_i")
     assert ("shared" in moe, "shared" in shared) == (False, True)
     assert "p + b" in moe
     assert "p + b" in shared
-    for name in (reading.TRAINED, reading.SHARED):
-        found = route(reading.network(name)[0], truth(model=name)[0])
+    for name in (views.TRAINED, views.SHARED):
+        found = route(views.network(name)[0], truth(model=name)[0])
         summed = found.weights.sum(-1)
-        assert np.allclose(summed, 1, atol=1e-5) == (name == reading.TRAINED)
+        assert np.allclose(summed, 1, atol=1e-5) == (name == views.TRAINED)

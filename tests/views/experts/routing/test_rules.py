@@ -5,22 +5,20 @@ import math
 import pytest
 
 from tests import small
-from tests.analysis.experts.random_routing import IDS, TOKENS, routed
-from tfcore.analysis.experts.routing_rules import (
+from tests.views.experts.routing.random_routing import IDS, TOKENS, routed
+from tfcore.measures.one_text import FirstTokens
+from tfcore.part_configs import ExpertsConfig
+from tfcore.views.experts.routing.measure.rules import RoutingSweep, loss_changes, sweep
+from tfcore.views.experts.routing.measure.text_routing import RoutedText, RouterChange, route
+from tfcore.views.experts.routing.say.rules import (
     LossChanges,
-    RoutingSweep,
     RuleEffect,
     RuleTotals,
     largest_loss_change,
-    loss_changes,
     rule_effect,
     rule_totals,
-    sweep,
     sweep_ends,
 )
-from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, route
-from tfcore.measures.one_text import FirstTokens
-from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(batch=1, seq=19).flatten().tolist()
 

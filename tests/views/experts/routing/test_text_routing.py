@@ -8,13 +8,13 @@ import torch
 import torch.nn.functional as F
 
 from tests import expert_layers, small
-from tfcore.analysis.experts import text_routing
-from tfcore.analysis.experts.routing_rules import sweep
-from tfcore.analysis.experts.text_routing import RouterChange, agreement, noisy_scores, rerouted, route
 from tfcore.inspection.edits import Edit
 from tfcore.measures.expert_scan import load_over_texts
 from tfcore.measures.one_text import one_text
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views.experts.routing.measure import text_routing
+from tfcore.views.experts.routing.measure.rules import sweep
+from tfcore.views.experts.routing.measure.text_routing import RouterChange, agreement, noisy_scores, rerouted, route
 
 IDS = small.ids(batch=1, seq=19).flatten().tolist()
 CHANGES = [

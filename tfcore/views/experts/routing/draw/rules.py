@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.experts.routing_rules import RoutingSweep
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, token_axis
+from tfcore.views.experts.routing.measure.rules import RoutingSweep
 
 
 def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> go.Figure:

@@ -6,16 +6,9 @@ import torch
 from torch.nn import functional as F
 
 from tfcore import ModelConfig, Transformer
-from tfcore.analysis.experts.shared_experts import (
-    Ablations,
-    SharedShares,
-    SharedWork,
-    ablations,
-    share_titles,
-    shared_shares,
-    shared_work,
-)
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views.experts.routing.measure.shared import SharedWork, shared_work
+from tfcore.views.experts.routing.say.shared import Ablations, SharedShares, ablations, share_titles, shared_shares
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tfcore.analysis.experts.routing_rules import RoutingSweep
 from tfcore.figures import theme
-from tfcore.figures.experts import routing_rules as rules
+from tfcore.views.experts.routing.draw import rules as rules
+from tfcore.views.experts.routing.measure.rules import RoutingSweep
 
 SWEEP = RoutingSweep((1, 2), (2.1, 2.0), (3.0, 2.4), (0.5, 1.0), (4.0, 2.5), (1.0,), (2.2,))
 

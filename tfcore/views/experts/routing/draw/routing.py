@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.experts.expert_tokens import Preferred
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.views.experts.routing.measure.tokens import Preferred
 
 HUES = len(theme.CATEGORIES)
 WRITTEN = 100  # tokens up to which an expert's number stands in its cell

@@ -7,18 +7,17 @@ import pytest
 
 from tests import small
 from tfcore import presets
-from tfcore.analysis.experts.expert_sizes import (
+from tfcore.measures.parameter_count import parameters
+from tfcore.part_configs import ExpertsConfig
+from tfcore.views.experts.routing.measure.sizes import expert_sizes, finer
+from tfcore.views.experts.routing.say.sizes import (
     ActiveParameters,
     BatchUse,
     LayerOfExperts,
     active_parameters,
     batch_use,
     count_latex,
-    expert_sizes,
-    finer,
 )
-from tfcore.measures.parameter_count import parameters
-from tfcore.part_configs import ExpertsConfig
 
 
 def test_published_models_are_what_their_papers_say():

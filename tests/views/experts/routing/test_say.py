@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.analysis.experts.random_routing import IDS, LAYERS, N_EXPERTS, TOKENS, routed
-from tfcore.analysis.experts.routing_findings import (
+from tests.views.experts.routing.random_routing import IDS, LAYERS, N_EXPERTS, TOKENS, routed
+from tfcore.views.experts.routing.say.text import (
     EqualTokens,
     FirstExperts,
     LargestLoad,

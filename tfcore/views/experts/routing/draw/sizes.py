@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.figures import theme
 from tfcore.figures.model.parameters import COLOURS
 from tfcore.measures.quantities import short
+from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 
 GAP = 0.12  # of an expert's width
 SMALL = 0.005  # of all parameters, what can be seen of a bar

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.analysis.experts.expert_tokens import Preferred
 from tfcore.figures import theme
-from tfcore.figures.experts import routing as figures
+from tfcore.views.experts.routing.draw import routing as figures
+from tfcore.views.experts.routing.measure.tokens import Preferred
 
 LIKED = Preferred(np.array([4, 2]), np.array([9, 3]), np.array([10, 30]), np.array([0.6, 0.2]))
 

@@ -5,9 +5,9 @@ import pytest
 
 from tests.pages.figures import array
 from tfcore import presets
-from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
 from tfcore.figures import theme
-from tfcore.figures.experts import expert_sizes as sizes
+from tfcore.views.experts.routing.draw import sizes as sizes
+from tfcore.views.experts.routing.measure.sizes import expert_sizes, finer
 
 
 @pytest.mark.parametrize(("parts", "shared"), [(1, 0), (4, 2)])

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfcore.analysis.experts.text_routing import RoutedText, TextRouting
 from tfcore.measures.one_text import FirstTokens
+from tfcore.views.experts.routing.measure.text_routing import RoutedText, TextRouting
 
 IDS = [5, 9, 5, 3, 9, 5, 7, 1, 9, 2, 3]
 TOKENS = [f" t{token}" for token in IDS]

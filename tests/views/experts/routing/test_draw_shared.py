@@ -5,7 +5,7 @@ import pytest
 
 from tests.pages.figures import array
 from tfcore.figures import theme
-from tfcore.figures.experts import shared_experts as figures
+from tfcore.views.experts.routing.draw import shared as figures
 
 TOKENS = ["·the", "·dog", "."]
 

@@ -1,0 +1,1 @@
+"""What routers do, in numbers."""
