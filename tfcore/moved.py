@@ -11,7 +11,9 @@ from types import ModuleType
 
 # Old module -> what does its work now: a module, or a function of a view.
 MODULES = {
+    "tfcore.analysis.block.ablation_and_dropout": "tfcore.views.block.residuals.measure.ablation",
     "tfcore.analysis.block.depth": "tfcore.measures.deep_networks",
+    "tfcore.analysis.block.depth_findings": "tfcore.views.block.residuals.say",
     "tfcore.analysis.block.neuron_scan": "tfcore.measures.neuron_scan",
     "tfcore.analysis.block.normalisation": "tfcore.views.block.normalisation.measure.norms",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
@@ -81,6 +83,7 @@ MODULES = {
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
+    "tfcore.figures.block.ablation_and_dropout": "tfcore.views.block.residuals.draw.ablation",
     "tfcore.figures.block.depth": "tfcore.figures.depth_curves",
     "tfcore.figures.block.normalisation": "tfcore.views.block.normalisation.draw.norms",
     "tfcore.figures.experts.expert_sizes": "tfcore.views.experts.routing.draw.sizes",
@@ -127,6 +130,12 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
     },
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
+    "tfcore.analysis.block.ablation_and_dropout": {
+        "tfcore.views.block.residuals.measure.dropout": "DRAWS dropout DropoutDraws draw_dropout two_passes",
+        "tfcore.views.block.residuals.say": (
+            "ChosenSubset chosen_subset single_ablations dropout_count dropout_means TwoPasses"
+        ),
+    },
     "tfcore.analysis.block.depth": {
         "tfcore.views.block.normalisation.measure.training": (
             "RUN_VOCAB RUN_SEQ RUN_ROWS RUN_STEPS ADAM_BETAS LEARNED_SHARE have_learned uniform_loss "
@@ -144,7 +153,13 @@ NAMES = {
     "tfcore.analysis.block.normalisation": {
         "tfcore.views.block.normalisation.say": "norm_divisors AxisChanges axis_changes"
     },
-    "tfcore.figures.block.depth": {"tfcore.views.block.normalisation.draw.training": "first_steps_figure"},
+    "tfcore.figures.block.ablation_and_dropout": {
+        "tfcore.views.block.residuals.draw.dropout": "MEAN_BINS NUMBERS_DRAWN dropout_figure dropout_means_figure"
+    },
+    "tfcore.figures.block.depth": {
+        "tfcore.views.block.normalisation.draw.training": "first_steps_figure",
+        "tfcore.views.block.residuals.draw.layers": "layers_figure",
+    },
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},

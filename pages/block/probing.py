@@ -3,13 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from pages.ui import cache
 from pages.ui.work.progress import in_turn
-from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import Deep
 
 Result = TypeVar("Result")
-stream_sizes = cache.data(max_entries=512)(deep_networks.stream_sizes)
 
 
 def measure_all(measure: Callable[[Deep], Result], networks: Sequence[Deep]) -> list[Result]:

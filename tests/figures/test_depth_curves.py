@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.depth_curves import Line, decades, depth_figure, layers_figure
+from tfcore.figures.depth_curves import Line, decades, depth_figure
 from tfcore.measures.deep_networks import Deep, probe
 
 PROBE = probe(Deep(n_layers=3))
 LINES = [Line("a", "@cat0", np.arange(1, 4), PROBE.gradient), Line("b", "@cat1", np.arange(1, 4), np.zeros(3))]
-COLUMNS = {name: [LINES[0], Line("x", "@cat2", np.arange(4), PROBE.alike)] for name in ("pre", "post")}
 
 FIGURES = {
     "curves": lambda: depth_figure(LINES, x_title="x", y_title="y", height=300, marked=2),
@@ -17,7 +16,6 @@ FIGURES = {
         LINES, x_title="x", y_title="y", height=300, log_x=True, limits=((1e-2, "here"), (1e9, "far away"))
     ),
     "nothing to draw": lambda: depth_figure(LINES[1:], x_title="x", y_title="y", height=300),
-    "panels": lambda: layers_figure(COLUMNS, ("gradient", "likeness"), 400),
 }
 
 

@@ -135,19 +135,16 @@ def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
     assert found.falls["post-LN"] == pytest.approx(1, abs=0.5)
 
 
-def test_probes_and_sizes_are_those_of_the_networks_that_are_named(monkeypatch):
-    monkeypatch.setattr(depth, "D_MODEL", 8)
+def test_networks_are_those_that_are_named():
     kinds = (("pre-LN", "pre"), ("post-LN", "post"), ("sandwich", "sandwich"), ("no norm", "none"))
     assert depth.placements(2, "gpt2", "rmsnorm") == {
         name: Deep(n_layers=2, placement=placement, norm="rmsnorm", init="gpt2") for name, placement in kinds
     }
-    depths = depth.probe_depths([1, 3], "normal")
-    assert list(depths) == ["pre-LN", "post-LN", "no skip", "no skip, no norm"]
-    for probed, n in zip(depths["no skip, no norm"], (1, 3), strict=True):
-        alone = depth.probe(Deep(n_layers=n, placement="none", skip=False, init="normal"))
-        assert np.array_equal(probed.gradient, alone.gradient)
-    sizes = depth.stream_sizes(Deep(n_layers=2, placement="none", skip=False, init="normal", init_std=1.0))
-    assert np.array_equal(depth.start_sizes(2, "no skip, no norm")["std 1"], sizes)
+    assert depth.networks("no skip, no norm", [1, 3], "normal") == [
+        Deep(n_layers=n, placement="none", skip=False, init="normal") for n in (1, 3)
+    ]
+    bare = depth.start_networks(2, "no skip, no norm")["std 1"]
+    assert bare == Deep(n_layers=2, placement="none", skip=False, init="normal", init_std=1.0)
     starts = depth.start_networks(2, "pre-LN")
     assert [(one.init, one.init_std) for one in starts.values()] == [
         ("normal", 1.0),

@@ -1,7 +1,7 @@
 """Curves over the layers and the depths of networks, on logarithmic axes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.panels import column_domain, heading
 
 WIRING_COLOURS = {
     "pre-LN": "@cat0",
@@ -83,53 +82,12 @@ def depth_figure(
     layout = theme.base_layout(
         height,
         xaxis=x_axis,
-        yaxis=_log_axis(y_title, low, high),
+        yaxis=log_axis(y_title, low, high),
         shapes=shapes,
         annotations=notes,
         margin={"t": 64, "l": 64},
     )
     return theme.build([curve(line) for line in lines], layout)
-
-
-def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], height: int) -> go.Figure:
-    """Small charts over the layers, side by side; those of a row have the same vertical axis.
-
-    Args:
-        columns: heading -> one line for each row.
-        rows: title of the vertical axis; logarithmic but for "likeness", which is between 0 and 1.
-        height: in pixels.
-    """
-    data: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    notes: list[dict[str, Any]] = []
-    n, share = len(columns), 1 / len(rows)
-    for row, title in enumerate(rows):
-        low, high = decades([lines[row].y for lines in columns.values()])
-        scale = {"range": [-0.12, 1.05], "nticks": 4} if title == "likeness" else _log_axis("", low, high, 5)
-        bottom = (len(rows) - 1 - row) * share
-        for column, (name, lines) in enumerate(columns.items()):
-            number = str(row * n + column + 1) if row or column else ""
-            domain, last = column_domain(column, n, 0.03), float(lines[row].x[-1])
-            data.append({**curve(lines[row]), "xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": False})
-            foot = {"title": "layer"} if row == len(rows) - 1 else {"showticklabels": False}
-            axes[f"xaxis{number}"] = {
-                "domain": domain,
-                "anchor": f"y{number}",
-                "nticks": 5,
-                **foot,
-                "range": [-0.03 * last, 1.03 * last],
-            }
-            axes[f"yaxis{number}"] = {
-                **scale,
-                "title": title if column == 0 else "",
-                "anchor": f"x{number}",
-                "domain": [bottom + 0.02, bottom + share - 0.06],
-                "showticklabels": column == 0,
-            }
-            if row == 0:
-                notes.append(heading(domain[0], 0.95, name))
-    layout = theme.base_layout(height, margin={"t": 8, "l": 64}, annotations=notes, **axes)
-    return theme.build(data, layout)
 
 
 def decades(values: Sequence[ndarray]) -> tuple[int, int]:
@@ -141,7 +99,7 @@ def decades(values: Sequence[ndarray]) -> tuple[int, int]:
     return (low, high) if high - low >= 2 else (low - 1, low + 1) if high == low else (low - 1, high)
 
 
-def _log_axis(title: str, low: int, high: int, most: int = 7) -> dict[str, Any]:
+def log_axis(title: str, low: int, high: int, most: int = 7) -> dict[str, Any]:
     """A logarithmic axis with at most about `most` powers of ten written, the highest always."""
     every = max(1, -(-(high - low) // most))
     powers = list(range(high, low - 1, -every))

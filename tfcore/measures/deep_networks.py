@@ -202,11 +202,6 @@ def placements(n_layers: int, init: Init, norm: Norm) -> dict[str, Deep]:
     return {name: network for name in PLACEMENTS for network in networks(name, [n_layers], init, norm)}
 
 
-def probe_depths(depths: Sequence[int], init: Init) -> dict[str, list[DepthProbe]]:
-    """Probes of the COMPARED wirings, by name, of networks of these depths."""
-    return {name: [probe(network) for network in networks(name, depths, init)] for name in COMPARED}
-
-
 def start_networks(n_layers: int, wiring: str) -> dict[str, Deep]:
     """A network with each of the STARTS, by name."""
     placement, skip = WIRINGS[wiring]
@@ -214,8 +209,3 @@ def start_networks(n_layers: int, wiring: str) -> dict[str, Deep]:
         start: Deep(n_layers=n_layers, placement=placement, skip=skip, init=init, init_std=std)
         for start, (init, std) in STARTS.items()
     }
-
-
-def start_sizes(n_layers: int, wiring: str) -> dict[str, Float[ndarray, " place"]]:
-    """The sizes of the stream with each of the STARTS, by name."""
-    return {start: stream_sizes(network) for start, network in start_networks(n_layers, wiring).items()}

@@ -1,23 +1,20 @@
-"""Panel of the page on residual connections: any set of sublayers of a trained model left out."""
+"""The page on residual connections: any set of sublayers of a trained model left out."""
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.block.residuals import experiments
-from pages.ui import cache, controls, fragments, notices, page, text
-from pages.ui.components.figure import Event, figure, place_of
+from pages.ui import controls, fragments, notices, text
+from pages.ui.components.figure import Event, place_of
+from pages.ui.frame import panel
 from pages.ui.loading import models
-from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from tfcore.analysis.block import ablation_and_dropout as ablation
-from tfcore.analysis.block.ablation_and_dropout import SubsetLosses, chosen_subset, single_ablations
+from tfcore.views.block import residuals as views
+from tfcore.views.block.residuals import TOKENS, say
+from tfcore.views.sources import Reading
 
 MODEL = "stories"
 CHARACTERS = 2_000
-TOKENS = 40
-NEW_TOKENS = 24
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. "
     "One day the ball rolled away and Lily ran after it."
@@ -25,9 +22,6 @@ TEXT = (
 N_LAYERS = 4
 KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")]  # in the order of the sublayers
 SKIPPED = {"attention2", "mlp2"}  # in the default view
-
-all_losses = cache.of_model(max_entries=12)(experiments.subsets)
-continuation = cache.of_model(max_entries=128)(experiments.continuation)
 
 
 def choose(event: Event) -> None:
@@ -53,77 +47,48 @@ def read_text() -> str:
 
 
 def skip_blocks() -> None:
-    """The panel of sublayer ablation: a loss for each set of sublayers that is left out."""
-    page.try_this(
-        {
-            "the whole model": keep(),
-            "without block 2": keep("attention2", "mlp2"),
-            "without the first attention": keep("attention0"),
-            "only attention": keep(*KEYS[1::2]),
-            "only feed-forward": keep(*KEYS[::2]),
-            "no sublayer at all": keep(*KEYS),
-        }
-    )
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        pasted = read_text()
-        models.only(MODEL, "its eight sublayers make 2⁸ = 256 subsets; larger models have too many to run them all.")
-        st.caption("Sublayers of the model that are kept:")
-        kept: dict[str, bool] = {}
-        for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
-            with st.container(horizontal=True, gap="small"):
-                for i in range(N_LAYERS):
-                    key = f"{part}{i}"
-                    kept[key] = controls.toggle(f"{label} {i}", key, key not in SKIPPED)
-    without = tuple(s for s, key in enumerate(KEYS) if not kept[key])
-    losses = all_losses(MODEL, pasted, TOKENS)
-    shown, chosen, single = (
-        experiments.skipped(losses, without),
-        chosen_subset(losses, without),
-        single_ablations(losses),
-    )
-    with right:
-        figure(
-            shown.figure,
-            key="paths",
-            height=430,
-            min_width=340,
-            on_click=choose,
-            table=lambda: table(losses),
-            alt=shown.alt,
-            caption=f"{shown.caption} Click a dot.",
+    """A loss for each set of sublayers that is left out."""
+    with panel((2, 3)) as p:
+        p.examples(
+            {
+                "the whole model": keep(),
+                "without block 2": keep("attention2", "mlp2"),
+                "without the first attention": keep("attention0"),
+                "only attention": keep(*KEYS[1::2]),
+                "only feed-forward": keep(*KEYS[::2]),
+                "no sublayer at all": keep(*KEYS),
+            }
         )
-        one, two = st.columns(2)
-        one.metric("Loss, whole model", chosen.whole_loss, help="nats per token")
-        two.metric("Loss, your set", chosen.chosen_loss, chosen.increase, delta_color="inverse")
-    for title, left_out in (("Continuation of the whole model", ()), (f"Continuation {chosen.words}", without)):
-        written = continuation(MODEL, pasted, TOKENS, left_out, NEW_TOKENS)
-        st.markdown(f"**{title}:** {text.escape(written)}")
-    page.what_to_see(
-        f"{single} On a story, such as the model was trained on, the mean loss grows with the number left out; the "
-        "caption has the means of this text. In the paper's view a residual network is an ensemble of 2ᴺ paths through "
-        "its N sublayers; each sublayer that is left out takes half of them away."
-    )
-    page.question(
-        "Which sublayer can the model spare least, and why might it be that one?",
-        f"On this text {single.most} (the highest dot of the column at 1). Whatever comes after it, the unembedding "
-        "included, was trained on a stream to which it has added. With all eight left out, the stream is the "
-        "embedding alone, and the unembedding, the same table, gives a high logit to the token itself.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.skipped, made(experiments.subsets, MODEL, pasted, TOKENS), without),
-        formula=(
-            r"x + f_1(x) + f_2\big(x + f_1(x)\big) + \dots\,,\quad"
-            r"\text{each } f \text{ taken or not: } 2^{N}\text{ paths}"
-        ),
-        code=(ablation.doubled_streams, ablation.continue_without),
-        papers=(
-            "Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2"
-        ),
-    )
-
-
-def table(losses: SubsetLosses) -> pd.DataFrame:
-    """A row for each set: its loss, and which sublayers are kept."""
-    rows = pd.DataFrame({"left out": losses.removed, "loss": losses.loss})
-    return rows.assign(**{name: [row >> s & 1 for row in range(len(rows))] for s, name in enumerate(losses.sublayers)})
+        with p.controls:
+            reading = Reading(MODEL, read_text())
+            models.only(
+                MODEL, "its eight sublayers make 2⁸ = 256 subsets; larger models have too many to run them all."
+            )
+            st.caption("Sublayers of the model that are kept:")
+            kept: dict[str, bool] = {}
+            for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
+                with st.container(horizontal=True, gap="small"):
+                    for i in range(N_LAYERS):
+                        key = f"{part}{i}"
+                        kept[key] = controls.toggle(f"{label} {i}", key, key not in SKIPPED)
+        without = tuple(s for s, key in enumerate(KEYS) if not kept[key])
+        shown = views.skipped(reading, without)
+        chosen, single = say.chosen_subset(shown.result, without), say.single_ablations(shown.result)
+        with p.picture:
+            p.show(shown, choose, "Click a dot.")
+            one, two = st.columns(2)
+            one.metric("Loss, whole model", chosen.whole_loss, help="nats per token")
+            two.metric("Loss, your set", chosen.chosen_loss, chosen.increase, delta_color="inverse")
+        for title, left_out in (("Continuation of the whole model", ()), (f"Continuation {chosen.words}", without)):
+            st.markdown(f"**{title}:** {text.escape(views.continued(reading, left_out))}")
+        p.what_to_see(
+            f"{single} On a story, such as the model was trained on, the mean loss grows with the number left out; the "
+            "caption has the means of this text. In the paper's view a residual network is an ensemble of 2ᴺ paths "
+            "through its N sublayers; each sublayer that is left out takes half of them away."
+        )
+        p.question(
+            "Which sublayer can the model spare least, and why might it be that one?",
+            f"On this text {single.values['most']} (the highest dot of the column at 1). Whatever comes after it, the "
+            "unembedding included, was trained on a stream to which it has added. With all eight left out, the stream "
+            "is the embedding alone, and the unembedding, the same table, gives a high logit to the token itself.",
+        )

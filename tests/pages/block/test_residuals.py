@@ -9,19 +9,21 @@ import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
 from pages.block.residuals import ablation as ablation_panel
-from pages.block.residuals import dropout as dropout_panel
 from pages.ui import cache
 from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
-from tfcore.analysis.block.ablation_and_dropout import draw_dropout, dropout_count, dropout_means, every_subset
-from tfcore.analysis.block.depth_findings import rank_collapse
 from tfcore.inspection.edits import Edit
 from tfcore.measures import deep_networks as depth
 from tfcore.measures.quantities import few_digits
 from tfcore.model import Transformer
+from tfcore.views.block.residuals import losses_of, subsets_table
+from tfcore.views.block.residuals.measure.ablation import every_subset
+from tfcore.views.block.residuals.measure.dropout import draw_dropout
+from tfcore.views.block.residuals.say import dropout_count, dropout_means, rank_collapse
 from tfcore.views.kept import SHELF
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "block/residuals/page.py")
 PANELS = {
@@ -83,7 +85,7 @@ def test_the_losses_are_those_of_the_model_with_these_sublayers_off():
 
 
 def test_on_a_story_the_mean_loss_grows_with_the_number_left_out():
-    found = ablation_panel.all_losses(ablation_panel.MODEL, ablation_panel.TEXT, ablation_panel.TOKENS)
+    found = losses_of(Reading(ablation_panel.MODEL, ablation_panel.TEXT))
     means = [found.loss[found.removed == left_out].mean() for left_out in range(len(ablation_panel.KEYS) + 1)]
     assert means == sorted(means), "as the page says"
 
@@ -182,7 +184,7 @@ def test_the_ends_of_the_sliders(part, ends):
 def inputs() -> tuple[Transformer, list[int]]:
     """The model and the ids of the panel of dropout."""
     model, tokenizer = cache.model("stories")
-    return model, tokenizer.encode(dropout_panel.TEXT)[: dropout_panel.TOKENS]
+    return model, tokenizer.encode(ablation_panel.TEXT)[: ablation_panel.TOKENS]
 
 
 def test_the_share_that_is_dropped_is_the_one_that_is_chosen():
@@ -195,7 +197,7 @@ def test_the_share_that_is_dropped_is_the_one_that_is_chosen():
 
 def test_inside_are_the_deepest_networks():
     test = opened(layers="3")
-    probes = {name: probes[-1] for name, probes in depth.probe_depths([1, 3], "xavier").items()}
+    probes = {name: depth.probe(one) for name in depth.COMPARED for one in depth.networks(name, [3], "xavier")}
     head, spec = figures(test)["inside"]
     assert [len(array(trace["y"])) for trace in spec["data"]] == [3] * 4 + [4] * 8
     np.testing.assert_allclose(array(spec["data"][0]["y"]), probes["pre-LN"].gradient, rtol=1e-6)
@@ -207,7 +209,7 @@ def test_inside_are_the_deepest_networks():
 
 def test_growth_stands_at_the_left():
     test = opened(part="Initial weights", layers="5", network="no norm")
-    sizes = depth.start_sizes(5, "no norm")
+    sizes = {start: depth.stream_sizes(one) for start, one in depth.start_networks(5, "no norm").items()}
     grown = [sizes[start][-1] / sizes[start][0] for start in ("std 0.02", "GPT-2: 0.02, outputs / √(2N)")]
     assert [metric.value for metric in test.metric] == [f"× {few_digits(float(value))}" for value in grown]
 
@@ -227,7 +229,7 @@ def test_what_is_said_of_the_sublayers_is_of_this_text():
 
 def test_the_table_says_which_sublayers_are_kept():
     losses = every_subset(*inputs())
-    table = ablation_panel.table(losses)
+    table = subsets_table(losses)
     row = losses.row((0, 5))
     kept = table.drop(columns=["left out", "loss"]).iloc[row]
     assert [name for name, is_kept in kept.items() if not is_kept] == ["attention 0", "feed-forward 2"]

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.block.ablation_and_dropout import dropout
 from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
@@ -16,6 +15,7 @@ from tfcore.measures.deep_networks import Deep, stream_sizes
 from tfcore.measures.one_text import next_logits
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
+from tfcore.views.block.residuals.measure.dropout import dropout
 
 TEXT = "Once upon a time there was a little dog. The little dog"
 DRAWN = 200_000

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tfcore.analysis.block import depth_findings as findings
 from tfcore.measures import deep_networks as depth
 from tfcore.measures.deep_networks import DepthProbe
+from tfcore.views.block.residuals import say as findings
 
 
 def planted(n_layers, seed=0):

@@ -8,28 +8,24 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.block.ablation_and_dropout import (
-    ChosenSubset,
-    DropoutCount,
-    DropoutDraws,
-    DropoutMeans,
-    SingleAblations,
-    SubsetLosses,
-    TwoPasses,
-    chosen_subset,
-    continue_without,
-    draw_dropout,
-    dropout,
-    dropout_count,
-    dropout_means,
-    every_subset,
-    single_ablations,
-    single_rises,
-    sublayer_outputs,
-    two_passes,
-)
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
+from tfcore.views.block.residuals.measure.ablation import (
+    SubsetLosses,
+    continue_without,
+    every_subset,
+    single_rises,
+    sublayer_outputs,
+)
+from tfcore.views.block.residuals.measure.dropout import DropoutDraws, draw_dropout, dropout, two_passes
+from tfcore.views.block.residuals.say import (
+    ChosenSubset,
+    TwoPasses,
+    chosen_subset,
+    dropout_count,
+    dropout_means,
+    single_ablations,
+)
 
 TEXT = small.ids(1, 9)[0].tolist()
 
@@ -168,9 +164,12 @@ def test_the_least_and_the_most_of_single_sublayers(seed):
     whole = losses.losses[15].sum() / 7
     rises = {name: losses.losses[15 - 2**s].sum() / 7 - whole for s, name in enumerate(names)}
     found = single_ablations(losses)
-    assert found.least == min(rises, key=rises.get)
-    assert found.most == max(rises, key=rises.get)
-    assert (found.least_rise, found.most_rise) == pytest.approx((min(rises.values()), max(rises.values())))
+    assert found.values == {
+        "least": min(rises, key=rises.get),
+        "least_rise": pytest.approx(min(rises.values())),
+        "most": max(rises, key=rises.get),
+        "most_rise": pytest.approx(max(rises.values())),
+    }
 
 
 def test_what_is_said_of_sets():
@@ -181,8 +180,14 @@ def test_what_is_said_of_sets():
     )
     assert (found.whole_loss, found.chosen_loss, found.increase) == ("2.00", "2.50", "+0.50")
     assert ChosenSubset(256, 40, (), 2.0, 2.0, {}).words == "with nothing left out"
-    assert str(SingleAblations("attention 2", -0.01, "attention 0", 6.071)) == (
-        "Loss increase on this text when one sublayer alone is left out: from -0.01 (attention 2) to +6.07 nats "
+
+
+def test_what_is_said_of_single_sublayers():
+    losses = np.full((16, 1), 9.0)
+    for kept, loss in ((0b1111, 2.0), (0b1110, 8.071), (0b1101, 2.5), (0b1011, 1.99), (0b0111, 2.0)):
+        losses[kept] = loss
+    assert str(single_ablations(SubsetLosses(losses, random_losses().removed))) == (
+        "Loss increase on this text when one sublayer alone is left out: from -0.01 (attention 1) to +6.07 nats "
         "(attention 0)."
     )
 
@@ -191,23 +196,29 @@ def test_dropped_numbers_and_means_are_counted_one_by_one():
     kept = np.array([True, False, True, True, False])
     means = np.array([0.1, 0.2, 0.6])
     draws = DropoutDraws(np.ones(5), kept * 2.0, kept, 0.25, means, 0.125)
-    count = dropout_count(draws, 0.75, True, 1, "stories")
-    assert (count.dropped, count.kept, count.factor) == (2, 3, 4.0)
-    assert dropout_count(draws, 0.75, False, 1, "stories").factor == 1.0
-    found = dropout_means(draws)
+    count = dropout_count(draws, 0.75, True, 1, "stories").values
+    assert (count["numbers"], count["dropped"], count["kept"], count["factor"]) == (5, 2, 3, 4.0)
+    assert dropout_count(draws, 0.75, False, 1, "stories").values["factor"] == 1.0
     mean = sum(means) / 3
-    assert found.measured == pytest.approx(mean)
-    assert found.spread == pytest.approx((sum((m - mean) ** 2 for m in means) / 3) ** 0.5)
-    assert (found.draws, found.before, found.theory) == (3, 0.25, 0.125)
+    assert dropout_means(draws).values == {
+        "draws": 3,
+        "measured": pytest.approx(mean),
+        "before": 0.25,
+        "spread": pytest.approx((sum((m - mean) ** 2 for m in means) / 3) ** 0.5),
+        "theory": 0.125,
+    }
 
 
 def test_what_is_said_of_dropout():
-    assert str(DropoutCount(1, "stories", 57, 135, 1 / 0.7)) == (
+    kept = np.arange(192) >= 57
+    means = np.full(4_000, 0.0123456)
+    draws = DropoutDraws(np.ones(192), kept / 0.7, kept, 0.012, means, 0.031)
+    assert str(dropout_count(draws, 0.3, True, 1, "stories")) == (
         "What feed-forward layer 1 of stories adds for the last token of a text, 192 numbers: 57 dropped, 135 "
         "multiplied by 1.43."
     )
-    assert str(DropoutMeans(4_000, 0.012345, 0.012, 0.03, 0.031)) == (
-        "4,000 draws: their means average 0.01235 (before: 0.01200), with standard deviation 0.03000; theory says "
+    assert str(dropout_means(draws)) == (
+        "4,000 draws: their means average 0.01235 (before: 0.01200), with standard deviation 0.00000; theory says "
         "0.03100."
     )
     assert str(TwoPasses(1.234)) == "Two passes differ by up to 1.2: dropout is on."

@@ -1,0 +1,1 @@
+"""Numbers of residual connections: sublayers left out, and dropout; see measures.deep_networks for gradients."""
