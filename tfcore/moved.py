@@ -16,6 +16,7 @@ MODULES = {
     "tfcore.analysis.experts.expert_scan": "tfcore.measures.expert_scan",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
+    "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
@@ -30,6 +31,7 @@ MODULES = {
     "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
     "tfcore.analysis.foundations.score_findings": "tfcore.views.foundations.heads.measure.score_table",
     "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
+    "tfcore.analysis.foundations.score_scale": "tfcore.views.foundations.attention.measure.scale",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
     "tfcore.analysis.inference.fragmentation": "tfcore.views.inference.kv_cache.say.paging",
@@ -62,12 +64,14 @@ MODULES = {
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
+    "tfcore.figures.foundations.attention_steps": "tfcore.views.foundations.attention.draw.steps",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
+    "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
     "tfcore.figures.inference.paged_memory": "tfcore.views.inference.kv_cache.draw.memory",
@@ -105,6 +109,14 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "shared_weight",
         "tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps",
     },
+    "tfcore.analysis.foundations.attention_steps": {
+        "tfcore.measures.information": "entropy_bits",
+        "tfcore.views.foundations.attention.measure.similarity": "Measure TokenSimilarity token_similarity",
+        "tfcore.views.foundations.attention.say": (
+            "Attended EQUAL attended SoftmaxWeights softmax_weights EmbeddingPair embedding_pair ScorePair score_pair "
+            "ClosestTokens closest_tokens"
+        ),
+    },
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
         "tfcore.measures.heads.kinds": "TEXTS",
@@ -129,6 +141,13 @@ NAMES = {
     },
     "tfcore.analysis.foundations.recurrence.real_model": {
         "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
+    },
+    "tfcore.analysis.foundations.score_scale": {
+        "tfcore.measures.product_spread": "WIDTHS SIGMAS BINS products_by_width ProductSpread product_spread",
+        "tfcore.views.foundations.attention.say": (
+            "ProductVariance product_variance VarianceByWidth variance_by_width SaturationMeans saturation_means "
+            "theory_at"
+        ),
     },
     "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
     "tfcore.analysis.inference.attention_timing": {"tfcore.measures.timing": "on_cpu milliseconds"},

@@ -14,7 +14,6 @@ from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.experts.expert_sizes import ExpertSizes
-from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.attention_timing import FusedSpeed
@@ -41,6 +40,8 @@ from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
+from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity
+from tfcore.views.foundations.attention.measure.steps import softmax_at
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 from tfcore.views.inference.quantisation.say import FormatSpeeds
 from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
