@@ -26,6 +26,7 @@ MODULES = {
     "tfcore.analysis.experts.text_routing": "tfcore.views.experts.routing.measure.text_routing",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
+    "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
@@ -40,6 +41,7 @@ MODULES = {
     "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
     "tfcore.analysis.foundations.score_findings": "tfcore.views.foundations.heads.measure.score_table",
     "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
+    "tfcore.analysis.foundations.score_scale": "tfcore.views.foundations.attention.measure.scale",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
     "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
@@ -90,6 +92,7 @@ MODULES = {
     "tfcore.figures.experts.routing": "tfcore.views.experts.routing.draw.routing",
     "tfcore.figures.experts.routing_rules": "tfcore.views.experts.routing.draw.rules",
     "tfcore.figures.experts.shared_experts": "tfcore.views.experts.routing.draw.shared",
+    "tfcore.figures.foundations.attention_steps": "tfcore.views.foundations.attention.draw.steps",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
@@ -97,6 +100,7 @@ MODULES = {
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
+    "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
     "tfcore.figures.inference.flash_attention": "tfcore.views.inference.long_context.draw.flash",
@@ -192,6 +196,14 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "shared_weight",
         "tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps",
     },
+    "tfcore.analysis.foundations.attention_steps": {
+        "tfcore.measures.information": "entropy_bits",
+        "tfcore.views.foundations.attention.measure.similarity": "Measure TokenSimilarity token_similarity",
+        "tfcore.views.foundations.attention.say": (
+            "Attended EQUAL attended SoftmaxWeights softmax_weights EmbeddingPair embedding_pair ScorePair score_pair "
+            "ClosestTokens closest_tokens"
+        ),
+    },
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
         "tfcore.measures.heads.kinds": "TEXTS",
@@ -216,6 +228,13 @@ NAMES = {
     },
     "tfcore.analysis.foundations.recurrence.real_model": {
         "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
+    },
+    "tfcore.analysis.foundations.score_scale": {
+        "tfcore.measures.product_spread": "WIDTHS SIGMAS BINS products_by_width ProductSpread product_spread",
+        "tfcore.views.foundations.attention.say": (
+            "ProductVariance product_variance VarianceByWidth variance_by_width SaturationMeans saturation_means "
+            "theory_at"
+        ),
     },
     "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
     "tfcore.analysis.inference.attention_timing": {

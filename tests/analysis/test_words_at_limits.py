@@ -13,6 +13,7 @@ from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
+from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
@@ -37,6 +38,8 @@ from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
 from tfcore.views.block.normalisation.say import GradientFall
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
+from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity
+from tfcore.views.foundations.attention.measure.steps import softmax_at
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed

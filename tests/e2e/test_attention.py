@@ -10,7 +10,7 @@ from pages.ui.components import planes
 from tests.e2e.test_keyboard import tab_to
 from tests.e2e.visitor import Visitor
 from tests.nightly import nightly
-from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
+from tfcore.views.foundations.attention.measure.steps import AttentionSteps, attention_steps
 
 NUMBERS = """([plot, wanted]) => plot._fullData.every((trace, m) => trace.z.every((row, i) =>
   Array.from(row).every((z, j) => Math.abs(z - wanted[m][i][j]) < 1e-4)))"""

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.foundations.attention_steps import closest_tokens
 from tfcore.measures.largest import first_largest
+from tfcore.views.foundations.attention.say import closest_tokens
 from tfcore.views.foundations.heads.measure.attention_maps import strongest_key
 from tfcore.views.foundations.heads.measure.head_ranking import strongest_look, strongest_pair
 

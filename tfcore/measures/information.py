@@ -1,8 +1,10 @@
 """Entropy, cross-entropy and KL divergence of distributions, in bits."""
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy import ndarray
+from torch import Tensor
 
 SUM_ERROR = 1e-9  # by which probabilities may miss a sum of 1: rounding
 
@@ -46,3 +48,8 @@ def check_probabilities(name: str, p: Float[ndarray, "..."]) -> None:
     """Raise a ValueError unless these are probabilities that sum to 1."""
     if (p < 0).any() or abs(p.sum() - 1) > SUM_ERROR:
         raise ValueError(f"{name} sums to {p.sum():.6g} with a smallest of {p.min():.3g}; divide it by its sum")
+
+
+def entropy_bits(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch"]:
+    """-sum p log2 p: 0 for one winner, log2 n for n equal weights."""
+    return torch.special.entr(weights).sum(-1) / torch.log(torch.tensor(2.0, dtype=weights.dtype))

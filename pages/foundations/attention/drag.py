@@ -1,18 +1,16 @@
-"""Panel of the page on attention: four tokens whose queries, keys and values can be dragged."""
+"""Section of the page on attention: four tokens whose queries, keys and values can be dragged."""
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.foundations.attention import experiments
-from pages.ui import controls, fragments, page
+from pages.ui import controls, fragments
 from pages.ui.components import planes
-from pages.ui.components.figure import figure
-from pages.ui.program import made
-from tfcore import attention
-from tfcore.analysis.foundations.attention_steps import AttentionSteps, attended, attention_steps
+from pages.ui.frame import Panel, panel
+from tfcore.views.foundations import attention as views
+from tfcore.views.foundations.attention.measure.steps import AttentionSteps
+from tfcore.views.foundations.attention.say import attended
 
 WORDS = ["the", "cat", "sat", "up"]
 QUERIES: planes.Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
@@ -37,7 +35,6 @@ def points(queries: planes.Points, keys: planes.Points, values: planes.Points = 
     return {"points": planes.written(queries + keys + values), "t": 1.0}
 
 
-FORMULA = r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
 TRY: dict[str, dict[str, Any]] = {
     "start again": points(QUERIES, KEYS) | {"token": "sat"},
     "a query of zero": points((*QUERIES[:2], (0.0, 0.0), QUERIES[3]), KEYS) | {"token": "sat"},
@@ -48,66 +45,44 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-def panel() -> None:
+def drag() -> None:
     """Drag, and see every number follow."""
-    page.try_this(TRY)
-    left, right = st.columns([3, 2], gap="medium")
-    matrices = st.container()
-    with right:
-        temperature = controls.slider("Temperature T: softmax(score / T)", "t", 0.1, 10.0, 1.0, 0.1, format="%.1f")
-    latest = page.Latest()
-    _live(left, right, matrices, temperature, latest)
-    page.what_to_see(
-        "Drag the orange query of a token outwards, in the direction of a blue key: their dot product grows. Where it "
-        "grows more than those of the other keys, so does its weight, and the token's ring (its output) moves towards "
-        "the green value of that key. A longer query in the same direction makes the weights sharper. Dragging a value "
-        "changes no weight, only the output. With the keyboard: Tab to a point, "
-        "then the arrow keys, with Shift for larger steps."
-    )
-    page.question(
-        "Can a ring ever leave the shape that the four green values span?",
-        "No. The weights are positive and sum to 1, so an output is a weighted average of the values: it lies in their "
-        "convex hull.",
-    )
-    page.how_it_is_computed(
-        latest,
-        formula=FORMULA,
-        code=(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values),
-        papers="Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.",
-        terms=("query", "key", "value", "weighted sum of values"),
-    )
+    with panel(None) as p:
+        p.examples(TRY)
+        left, right = st.columns([3, 2], gap="medium")
+        matrices = st.container()
+        with right:
+            temperature = controls.slider("Temperature T: softmax(score / T)", "t", 0.1, 10.0, 1.0, 0.1, format="%.1f")
+        _live(p, left, right, matrices, temperature)
+        p.what_to_see(
+            "Drag the orange query of a token outwards, in the direction of a blue key: their dot product grows. "
+            "Where it grows more than those of the other keys, so does its weight, and the token's ring (its output) "
+            "moves towards the green value of that key. A longer query in the same direction makes the weights "
+            "sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, then "
+            "the arrow keys, with Shift for larger steps."
+        )
+        p.question(
+            "Can a ring ever leave the shape that the four green values span?",
+            "No. The weights are positive and sum to 1, so an output is a weighted average of the values: it lies in "
+            "their convex hull.",
+        )
 
 
 @fragments.fragment
-def _live(
-    left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float, latest: page.Latest
-) -> None:
+def _live(p: Panel, left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
     """Points, matrices and sentence: computed again for every position of the pointer, so nothing else is here."""
     dragged = planes.read("points", QUERIES + KEYS + VALUES)
     n = len(WORDS)
     with right:
         word = controls.segmented("Query token", "token", WORDS, "sat")
-    vectors = dragged[:n], dragged[n : 2 * n], dragged[2 * n :]
-    steps = attention_steps(*vectors, temperature)
     chosen = WORDS.index(word)
-    shown = experiments.steps(steps, WORDS, chosen, planes.LIMIT)
+    shown = views.steps(dragged[:n], dragged[n : 2 * n], dragged[2 * n :], WORDS, chosen, planes.LIMIT, temperature)
     with left:
-        _planes(dragged, steps, chosen)
+        _planes(dragged, shown.result, chosen)
     with right:
-        st.markdown(attended(steps, WORDS, chosen).markdown)
+        st.markdown(attended(shown.result, WORDS, chosen).markdown)
     with matrices:
-        figure(
-            shown.figure,
-            key="steps",
-            height=236,
-            min_width=660,
-            table=lambda: _table(steps),
-            alt=f"Four matrices in a row: products of queries and keys, the same divided by the square root of 2, the "
-            f"weights, and the outputs. {shown.alt}",
-            caption=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). "
-            "Queries down, keys across; every row of weights sums to 1. Blue is negative, red positive.",
-        )
-    latest.offer(experiments.steps, made(attention_steps, *vectors, temperature), WORDS, chosen, planes.LIMIT)
+        p.show(shown)
 
 
 def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
@@ -138,22 +113,3 @@ def _choose(kind: str, token: int) -> None:
     """A query that is dragged becomes the chosen one."""
     if kind == "query":
         controls.set_values(token=WORDS[token])
-
-
-def _table(steps: AttentionSteps) -> pd.DataFrame:
-    """All four matrices, one row a query and key (the output once a query)."""
-    n = len(WORDS)
-    rows = [
-        {
-            "query": WORDS[i],
-            "key": WORDS[j],
-            "q.k": steps.products[i, j],
-            "score": steps.scores[i, j],
-            "weight": steps.weights[i, j],
-            "output x": steps.outputs[i, 0],
-            "output y": steps.outputs[i, 1],
-        }
-        for i in range(n)
-        for j in range(n)
-    ]
-    return pd.DataFrame(rows)

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 
-from pages.foundations.attention import drag, scale, softmax, words
+from pages.foundations.attention.drag import drag
 from pages.foundations.attention.facts import FACTS
+from pages.foundations.attention.scale import gradient, scale
+from pages.foundations.attention.softmax import temperature
+from pages.foundations.attention.words import words
 from pages.ui import controls, page
 
 # what draws each section, computed and sent only when it is looked at
-PANELS: dict[str, Callable[[], None]] = {
-    "drag": drag.panel,
-    "words": words.panel,
-    "scale": scale.products_panel,
-    "gradient": scale.softmax_panel,
-    "temperature": softmax.panel,
+SECTIONS: dict[str, Callable[[], None]] = {
+    "drag": drag,
+    "words": words,
+    "scale": scale,
+    "gradient": gradient,
+    "temperature": temperature,
 }
 
 page.begin(FACTS)
-PANELS[controls.sections(FACTS.sections)]()
+SECTIONS[controls.sections(FACTS.sections)]()

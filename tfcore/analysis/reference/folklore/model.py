@@ -7,12 +7,14 @@ import torch
 
 from tfcore import presets
 from tfcore.analysis.foundations.attention_steps import entropy_bits
+from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.analysis.training.compute_budget import splits
 from tfcore.config import ModelConfig
 from tfcore.measures.deep_networks import Deep, probe
 from tfcore.measures.flop_count import Pairs, flops
+from tfcore.measures.information import entropy_bits
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep
 from tfcore.figures import theme
-from tfcore.figures.foundations import attention_steps as figures
+from tfcore.views.foundations.attention.draw import steps as figures
+from tfcore.views.foundations.attention.measure.steps import attention_steps, temperature_sweep
 
 LABELS = ["a", "b", "c", "d"]
 CORNERS = [(2.0, 2.0), (-2.0, 2.0), (-2.0, -2.0), (2.0, -2.0)]

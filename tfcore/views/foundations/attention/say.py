@@ -1,45 +1,20 @@
-"""Scaled dot-product attention step by step: products, scores, weights, outputs; temperature; similarity of tokens."""
+"""What is said of attention: where a query looks, how two tokens compare, and what a width does to scores."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.largest import first_largest
-from tfcore.measures.one_text import one_text
+from tfcore.measures.product_spread import ProductSpread
 from tfcore.measures.token_text import visible
-from tfcore.model import Transformer
-
-Vectors = Sequence[Sequence[float]]
-Measure = Literal["dot product", "cosine"]
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionSteps:
-    """The intermediate results of attention, from queries, keys and values to the output.
-
-    Args:
-        products: q . k.
-        scores: q . k / sqrt(d_k).
-        weights: softmax of scores / temperature over the keys; each row sums to 1.
-        outputs: the values, averaged with these weights.
-        temperature: T.
-    """
-
-    products: Float[ndarray, "query key"]
-    scores: Float[ndarray, "query key"]
-    weights: Float[ndarray, "query key"]
-    outputs: Float[ndarray, "query d_v"]
-    temperature: float
+from tfcore.views.foundations.attention.measure.scale import GradientTheory, Quantity, Saturation
+from tfcore.views.foundations.attention.measure.similarity import Measure, TokenSimilarity
+from tfcore.views.foundations.attention.measure.steps import AttentionSteps, TemperatureSweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,69 +72,6 @@ def attended(steps: AttentionSteps, tokens: Sequence[str], query: int) -> Attend
     )
 
 
-def attention_steps(queries: Vectors, keys: Vectors, values: Vectors, temperature: float = 1.0) -> AttentionSteps:
-    """softmax(Q K^T / (sqrt(d_k) T)) V with its intermediate results (arXiv:1706.03762, eq. 1).
-
-    Args:
-        queries, keys: one vector of d_k numbers a token.
-        values: one vector a key.
-        temperature: T; 1 is plain attention.
-
-    Raises:
-        ValueError: a temperature that is not above 0.
-    """
-    q, k, v = (torch.tensor(vectors, dtype=torch.float64) for vectors in (queries, keys, values))
-    products = attention_scores(q, k, scale=1.0)  # (query, key)
-    scores = attention_scores(q, k)  # the same / sqrt(d_k)
-    weights = softmax_at(scores, temperature)
-    outputs = weighted_values(weights, v)  # (query, d_v)
-    return AttentionSteps(products.numpy(), scores.numpy(), weights.numpy(), outputs.numpy(), temperature)
-
-
-def softmax_at(scores: Float[Tensor, "*batch query key"], temperature: float) -> Float[Tensor, "*batch query key"]:
-    """softmax(scores / T): all weight on the largest score as T falls to 0, equal weights as T grows.
-
-    Raises:
-        ValueError: a temperature that is not above 0.
-    """
-    if not temperature > 0:
-        raise ValueError(f"temperature={temperature} must be above 0; 1 changes nothing")
-    return attention_weights(scores / temperature)
-
-
-@dataclass(frozen=True, slots=True)
-class TemperatureSweep:
-    """Softmax of a few scores at one temperature and over a range of them.
-
-    Args:
-        scores: what the softmax is taken of.
-        temperature: the chosen one.
-        weights: at the chosen temperature.
-        entropy: of these weights, in bits.
-        temperatures: evenly spaced on a logarithmic axis.
-        curves: the weights at each of them.
-    """
-
-    scores: tuple[float, ...]
-    temperature: float
-    weights: Float[ndarray, " key"]
-    entropy: float
-    temperatures: Float[ndarray, " point"]
-    curves: Float[ndarray, "point key"]
-
-
-def temperature_sweep(
-    scores: Sequence[float], temperature: float, low: float = 0.1, high: float = 100.0, points: int = 121
-) -> TemperatureSweep:
-    """softmax(scores / T) at T = temperature, and at `points` temperatures from `low` to `high`."""
-    row = torch.tensor([list(scores)], dtype=torch.float64)  # (1, key)
-    temperatures = torch.logspace(torch.tensor(low).log10(), torch.tensor(high).log10(), points, dtype=torch.float64)
-    curves = torch.cat([softmax_at(row, float(t)) for t in temperatures])
-    (weights,) = softmax_at(row, temperature)
-    entropy = float(entropy_bits(weights))
-    return TemperatureSweep(tuple(scores), temperature, weights.numpy(), entropy, temperatures.numpy(), curves.numpy())
-
-
 @dataclass(frozen=True, slots=True)
 class SoftmaxWeights(Finding):
     """Softmax of a few scores at one temperature.
@@ -208,32 +120,6 @@ def softmax_weights(sweep: TemperatureSweep) -> SoftmaxWeights:
     """The weights at the chosen temperature, with their entropy."""
     weights = tuple(sweep.weights.tolist())
     return SoftmaxWeights(sweep.scores, sweep.temperature, weights, sweep.entropy, math.log2(len(weights)))
-
-
-def entropy_bits(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch"]:
-    """-sum p log2 p: 0 for one winner, log2 n for n equal weights."""
-    return torch.special.entr(weights).sum(-1) / torch.log(torch.tensor(2.0, dtype=weights.dtype))
-
-
-@dataclass(frozen=True, slots=True)
-class TokenSimilarity:
-    """Every token of a text against every other.
-
-    Args:
-        products: dot products of the embeddings; symmetric.
-        cosines: the same of embeddings brought to length 1, from -1 to 1.
-        scores: q . k / sqrt(d_head) of each head, after the rotation by position and before the mask.
-    """
-
-    products: Float[ndarray, "seq seq"]
-    cosines: Float[ndarray, "seq seq"]
-    scores: Float[ndarray, "layer head query key"]
-
-    @property
-    def largest_between(self) -> float:
-        """The largest absolute dot product of two different places; of a place with itself where there is only one."""
-        apart = ~np.eye(len(self.products), dtype=bool) if len(self.products) > 1 else np.ones((1, 1), dtype=bool)
-        return max(1e-6, float(np.abs(self.products[apart]).max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,19 +229,126 @@ def closest_tokens(cosines: Float[ndarray, "seq seq"], tokens: Sequence[str]) ->
     return ClosestTokens(i, j, (tokens[i], tokens[j]), cosine) if np.isfinite(cosine) else None
 
 
-@torch.no_grad()
-def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
-    """Compare the tokens of a text twice: as embeddings, which is symmetric, and as queries against keys, which is not.
+@dataclass(frozen=True, slots=True)
+class ProductVariance(Finding):
+    """The variance of q . k at one width, measured and in theory.
 
-    The embeddings are those the model starts from; queries and keys are made from the output of the layers
-    before, so they depend on the position and, above the first layer, on the other tokens.
+    Args:
+        width: d_k.
+        divided: whether of q . k / sqrt(d_k).
+        measured: variance of the samples.
+        theory: d_k, or 1 after the division.
+        samples: pairs of vectors drawn.
     """
-    found = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
-    (embedded,) = found["embed"].float().cpu()  # (seq, d_model)
-    directions = F.normalize(embedded, dim=1)
-    scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
-    return TokenSimilarity(
-        attention_scores(embedded, embedded, scale=1.0).numpy(),
-        attention_scores(directions, directions, scale=1.0).numpy(),
-        scores.numpy(),
+
+    width: int
+    divided: bool
+    measured: float
+    theory: int
+    samples: int
+
+    @property
+    def sentence(self) -> str:
+        name = "q · k ÷ √d_k" if self.divided else "q · k"
+        return (
+            f"{self.samples:,} pairs. {name} at d_k = {self.width:,}: variance {self.measured:.4g} measured, "
+            f"{self.theory:,} in theory."
+        )
+
+    @property
+    def measured_text(self) -> str:
+        """The measured variance as it is written."""
+        return f"{self.measured:.3f}" if self.divided else f"{self.measured:.4g}"
+
+
+def product_variance(result: ProductSpread, at: int, *, divided: bool) -> ProductVariance:
+    """The variance at one of the widths."""
+    width, variance = int(result.widths[at]), float(result.variance[at])
+    measured, theory = (variance / width, 1) if divided else (variance, width)
+    return ProductVariance(width, divided, measured, theory, result.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceByWidth(Finding):
+    """The variance of q . k at all widths.
+
+    Args:
+        variances: d_k -> variance, at every second width.
+        lowest, highest: of the variances of q . k / sqrt(d_k) at all widths.
+    """
+
+    variances: dict[int, float]
+    lowest: float
+    highest: float
+
+    @property
+    def sentence(self) -> str:
+        measured = ", ".join(f"{variance:.4g}" for variance in self.variances.values())
+        widths = ", ".join(f"{width:,}" for width in self.variances)
+        return (
+            f"Measured: {measured} at d_k = {widths}; after the division by √d_k between {self.lowest:.3f} and "
+            f"{self.highest:.3f}."
+        )
+
+
+def variance_by_width(result: ProductSpread) -> VarianceByWidth:
+    """The measured variances, and how far from 1 the division leaves them."""
+    divided = result.variance / result.widths
+    variances = dict(zip(result.widths[::2].tolist(), result.variance[::2].tolist(), strict=True))
+    return VarianceByWidth(variances, float(divided.min()), float(divided.max()))
+
+
+# of `Saturation`: name in a sentence, unit, digits after the point
+_WRITTEN: dict[Quantity, tuple[str, str, int]] = {
+    "entropy": ("Entropy", " bits", 2),
+    "largest": ("Largest weight", "", 2),
+    "steepest": ("Steepest slope", "", 3),
+    "gradient": ("Norm", "", 4),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SaturationMeans(Finding):
+    """One quantity of the softmax at one width, averaged over all queries.
+
+    Args:
+        quantity: which one.
+        without, divided: its mean without and with the division of scores by sqrt(d_k).
+        width: d_k.
+        n_keys: keys that each query looks at.
+        queries: how many there are.
+    """
+
+    quantity: Quantity
+    without: float
+    divided: float
+    width: int
+    n_keys: int
+    queries: int
+
+    @property
+    def sentence(self) -> str:
+        name, unit, digits = _WRITTEN[self.quantity]
+        return (
+            f"{name} {self.without:.{digits}f}{unit} without the division, {self.divided:.{digits}f} with it, at d_k = "
+            f"{self.width:,} with {self.n_keys} keys: means of {self.queries:,} queries."
+        )
+
+
+def saturation_means(result: Saturation, quantity: Quantity, at: int) -> SaturationMeans:
+    """The means of one quantity at one of the widths."""
+    values: Float[ndarray, "2 width query"] = getattr(result, quantity)
+    without, divided = values[:, at].mean(1).tolist()
+    return SaturationMeans(quantity, without, divided, int(result.widths[at]), result.n_keys, values.shape[-1])
+
+
+def theory_at(theory: GradientTheory, width: int) -> Statement:
+    """What theory says of the norm of the softmax's gradient at one width, where scores are not divided: their standard
+    deviation is sqrt(d_k)."""
+    return state(
+        "theory",
+        "Theory: {flat:.3f} for equal weights, {slope:.3f} ÷ √d_k = {norm:.4f} where one score is far ahead.",
+        flat=theory.flat,
+        slope=theory.slope,
+        norm=theory.slope / math.sqrt(width),
     )

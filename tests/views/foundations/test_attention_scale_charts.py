@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations.score_scale import WIDTHS, gradient_theory, product_spread, saturation
 from tfcore.figures import theme
-from tfcore.figures.foundations import score_scale as figures
+from tfcore.measures.product_spread import WIDTHS, product_spread
+from tfcore.views.foundations.attention.draw import scale as figures
+from tfcore.views.foundations.attention.measure.scale import gradient_theory, saturation
 
 SPREAD = product_spread(500, 0)
 SATURATED = {n: saturation(n, 0) for n in (2, 64)}

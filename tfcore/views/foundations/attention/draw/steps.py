@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.foundations.attention_steps import AttentionSteps, TemperatureSweep
 from tfcore.figures import theme
+from tfcore.views.foundations.attention.measure.steps import AttentionSteps, TemperatureSweep
 
 GAP = 0.9  # between two matrices, in columns
 OUTPUT_COLUMNS = ("x", "y")

@@ -12,21 +12,18 @@ from hypothesis import strategies as st
 
 import tfcore
 from tests import small
-from tfcore.analysis.foundations.attention_steps import (
+from tfcore.measures.information import entropy_bits
+from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity, token_similarity
+from tfcore.views.foundations.attention.measure.steps import attention_steps, softmax_at, temperature_sweep
+from tfcore.views.foundations.attention.say import (
     EQUAL,
     Attended,
     ScorePair,
-    TokenSimilarity,
     attended,
-    attention_steps,
     closest_tokens,
     embedding_pair,
-    entropy_bits,
     score_pair,
-    softmax_at,
     softmax_weights,
-    temperature_sweep,
-    token_similarity,
 )
 
 COORDINATE = st.floats(-2, 2)

@@ -8,61 +8,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.foundations import score_scale
-from tfcore.analysis.foundations.score_scale import (
-    WIDTHS,
-    ProductSpread,
-    Saturation,
-    gradient_theory,
-    measured_jacobian,
-    product_spread,
-    product_variance,
-    saturation,
-    saturation_means,
-    theory_at,
-    variance_by_width,
-)
-
-
-@pytest.fixture(scope="module")
-def spread():
-    return product_spread(10_000, 0)
+from tfcore.measures.product_spread import WIDTHS, ProductSpread
+from tfcore.views.foundations.attention.measure import scale as score_scale
+from tfcore.views.foundations.attention.measure.scale import Saturation, gradient_theory, measured_jacobian, saturation
+from tfcore.views.foundations.attention.say import product_variance, saturation_means, theory_at, variance_by_width
 
 
 @pytest.fixture(scope="module", params=[2, 16])
 def saturated(request):
     return saturation(request.param, 0)
-
-
-def test_products_are_plain_products_of_the_first_numbers():
-    generator = torch.Generator().manual_seed(1)
-    q, k = (torch.randn(5, 64, generator=generator, dtype=torch.float64) for _ in range(2))
-    found = dict(score_scale.products_by_width(q, k))
-    assert list(found) == [w for w in WIDTHS if w <= 64]
-    for width, product in found.items():
-        np.testing.assert_allclose(product, (q[:, :width] * k[:, :width]).sum(-1), atol=1e-12)
-
-
-def test_variance_is_d_k(spread):
-    error = math.sqrt((2 + 6) / spread.samples)  # of the variance's estimate, largest at d_k = 1
-    assert np.abs(spread.variance / spread.widths - 1).max() < 4 * error
-    assert spread.kurtosis[0] == pytest.approx(6, abs=4)
-    assert abs(spread.kurtosis[-1]) < 0.3
-
-
-def test_histograms_are_densities_near_the_normal_curve(spread):
-    step = spread.edges[1] - spread.edges[0]
-    middle = (spread.edges[1:] + spread.edges[:-1]) / 2
-    assert spread.density.shape == (len(WIDTHS), len(middle)) == (11, score_scale.BINS)
-    np.testing.assert_allclose(spread.density.sum(-1) * step, 1, atol=0.01)
-    normal = np.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi)
-    assert np.abs(spread.density[-1] - normal).max() < 0.04
-    assert spread.density[0].max() > 2 * normal.max(), "one product is no normal number"
-
-
-def test_a_draw_can_be_repeated(spread):
-    np.testing.assert_array_equal(product_spread(10_000, 0).variance, spread.variance)
-    assert (product_spread(10_000, 1).variance != spread.variance).all()
 
 
 @given(scores=st.lists(st.floats(-20, 20), min_size=2, max_size=8))
@@ -165,5 +119,5 @@ def test_the_means_of_the_softmax_in_words():
 def test_the_theory_in_words():
     theory = gradient_theory(2)
     found = theory_at(theory, 64)
-    assert found.norm == pytest.approx(1 / math.sqrt(math.pi) / 8, rel=1e-6)
+    assert found.values["norm"] == pytest.approx(1 / math.sqrt(math.pi) / 8, rel=1e-6)
     assert str(found) == "Theory: 0.500 for equal weights, 0.564 ÷ √d_k = 0.0705 where one score is far ahead."

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.score_scale import GradientTheory, ProductSpread, Saturation
 from tfcore.figures import theme
+from tfcore.measures.product_spread import ProductSpread
+from tfcore.views.foundations.attention.measure.scale import GradientTheory, Saturation
 
 WITHOUT = "q · k"
 WITH = "q · k ÷ √d<sub>k</sub>"

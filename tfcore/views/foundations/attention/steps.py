@@ -1,0 +1,101 @@
+"""Views of attention on a few tokens, step by step, and of softmax at many temperatures."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tfcore import attention
+from tfcore.analysis.finding import state
+from tfcore.measures.information import entropy_bits
+from tfcore.views.foundations.attention.draw.steps import attention_steps_figure, temperature_figure
+from tfcore.views.foundations.attention.measure.steps import (
+    AttentionSteps,
+    Vectors,
+    attention_steps,
+    softmax_at,
+    temperature_sweep,
+)
+from tfcore.views.foundations.attention.say import attended, softmax_weights
+from tfcore.views.kept import kept
+from tfcore.views.view import View, view
+
+sweep_of = kept(temperature_sweep, entries=64)
+
+
+@view
+def steps(
+    queries: Vectors,
+    keys: Vectors,
+    values: Vectors,
+    words: Sequence[str],
+    chosen: int,
+    limit: float,
+    temperature: float,
+) -> View:
+    """Attention in four steps: products, scores, weights, outputs (arXiv:1706.03762, equation 1).
+
+    Args:
+        queries, keys, values: a vector of two numbers for each word.
+        chosen: the query that is framed and spoken of.
+        limit: the largest coordinate that a vector may have.
+        temperature: by which scores are divided before the softmax.
+    """
+    found, n = attention_steps(queries, keys, values, temperature), len(words)
+    return View(
+        key="steps",
+        title="The steps of attention",
+        result=found,
+        chart=attention_steps_figure(found, words, chosen, limit),
+        min_width=660,
+        described=state(
+            "steps",
+            "Four matrices in a row: products of queries and keys, the same divided by the square root of 2, the "
+            "weights, and the outputs. {attended}",
+            attended=attended(found, words, chosen),
+        ),
+        note=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). Queries down, keys "
+        "across; every row of weights sums to 1. Blue is negative, red positive.",
+        table=lambda: _steps_table(found, words),
+        formula=r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
+        papers="Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.",
+        terms=("query", "key", "value", "weighted sum of values"),
+        code=(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values),
+    )
+
+
+def _steps_table(found: AttentionSteps, words: Sequence[str]) -> pd.DataFrame:
+    """All four matrices, one row a query and key; the output is that of the query."""
+    rows = [
+        {
+            "query": words[i],
+            "key": words[j],
+            "q.k": found.products[i, j],
+            "score": found.scores[i, j],
+            "weight": found.weights[i, j],
+            "output x": found.outputs[i, 0],
+            "output y": found.outputs[i, 1],
+        }
+        for i in range(len(words))
+        for j in range(len(words))
+    ]
+    return pd.DataFrame(rows)
+
+
+@view
+def temperature(scores: tuple[float, ...], temperature: float) -> View:
+    """A low temperature gives the largest score nearly all the weight, a high one makes the weights even."""
+    found = sweep_of(scores, temperature)
+    said = softmax_weights(found)
+    names = [f"x = {x} ({i})" for i, x in enumerate(said.scores_text.split(", "))]
+    return View(
+        key="temperature",
+        title="Weights against the temperature",
+        result=said,
+        chart=temperature_figure(found),
+        described=state("sweep", "Weights against the temperature from 0.1 to 100. {weights}", weights=said),
+        findings=(said,),
+        table=lambda: pd.DataFrame(found.curves, columns=names).assign(temperature=found.temperatures),
+        formula=r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}",
+        papers="Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.",
+        code=(softmax_at, entropy_bits),
+    )
