@@ -77,13 +77,19 @@ MODULES = {
     "tfcore.analysis.statistics": "tfcore.measures.statistics",
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
     "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
+    "tfcore.analysis.training.compute_budget": "tfcore.views.training.scaling.measure.compute_budget",
     "tfcore.analysis.training.entropy": "tfcore.views.training.information.measure.entropy",
     "tfcore.analysis.training.kl_fit": "tfcore.views.training.information.measure.kl_fit",
+    "tfcore.analysis.training.known_models": "tfcore.views.training.scaling.measure.known_models",
+    "tfcore.analysis.training.ladder_fit": "tfcore.views.training.scaling.measure.ladder_fit",
+    "tfcore.analysis.training.law_curves": "tfcore.views.training.scaling.measure.law_curves",
     "tfcore.analysis.training.mutual_information": "tfcore.views.training.information.measure.mutual_information",
+    "tfcore.analysis.training.over_training": "tfcore.views.training.scaling.measure.over_training",
     "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
     "tfcore.analysis.training.text_bits": "tfcore.views.training.information.measure.text_bits",
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
+    "tfcore.analysis.training.training_cost": "tfcore.views.training.scaling.measure.training_cost",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
     "tfcore.figures.block.ablation_and_dropout": "tfcore.views.block.residuals.draw.ablation",
     "tfcore.figures.block.depth": "tfcore.figures.depth_curves",
@@ -114,9 +120,14 @@ MODULES = {
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
+    "tfcore.figures.training.known_models": "tfcore.views.training.scaling.draw.known_models",
+    "tfcore.figures.training.ladder": "tfcore.views.training.scaling.draw.ladder",
     "tfcore.figures.training.mutual_information": "tfcore.views.training.information.draw.mutual_information",
+    "tfcore.figures.training.over_training": "tfcore.views.training.scaling.draw.over_training",
+    "tfcore.figures.training.scaling": "tfcore.views.training.scaling.draw.scaling",
     "tfcore.figures.training.text_bits": "tfcore.views.training.information.draw.text_bits",
     "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
+    "tfcore.figures.training.training_cost": "tfcore.views.training.scaling.draw.training_cost",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
 }
@@ -312,6 +323,11 @@ NAMES = {
     "tfcore.analysis.training.compression": {
         "tfcore.analysis.training.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
     },
+    "tfcore.analysis.training.compute_budget": {
+        "tfcore.views.training.scaling.say.compute_budget": (
+            "tokens_per_parameter BudgetSplit budget_split RuleRatios rule_ratios AgreedRatio AGREEING agreed_ratio"
+        )
+    },
     "tfcore.analysis.training.entropy": {
         "tfcore.measures.information": (
             "SUM_ERROR weighted_logs entropy cross_entropy divergence_terms kl_divergence perplexity "
@@ -330,9 +346,29 @@ NAMES = {
             "FittedBumps fitted_bumps KLMinima kl_minima OwnBump own_bump minus fit_table"
         )
     },
+    "tfcore.analysis.training.known_models": {
+        "tfcore.views.training.scaling.say.known_models": (
+            "ModelFacts model_facts RatioRange ratio_range SizeRange size_range"
+        )
+    },
+    "tfcore.analysis.training.ladder_fit": {
+        "tfcore.views.training.scaling.say.ladder_fit": (
+            "LargestRung largest_rung LadderErrors ladder_errors LadderExponents ladder_exponents"
+        )
+    },
+    "tfcore.analysis.training.law_curves": {
+        "tfcore.views.training.scaling.say.law_curves": (
+            "LossParts loss_parts DueToSizeAndData due_to_size_and_data FrontierExponent frontier_exponent"
+        )
+    },
     "tfcore.analysis.training.mutual_information": {
         "tfcore.views.training.information.say.mutual_information": (
             "SharedInformation shared_information three_ways CellSum cell_sum pair_count"
+        )
+    },
+    "tfcore.analysis.training.over_training": {
+        "tfcore.views.training.scaling.say.over_training": (
+            "OverTraining over_training ExtraLoss extra_loss CheapestLifetime cheapest_lifetime"
         )
     },
     "tfcore.analysis.training.preference": {
@@ -351,6 +387,12 @@ NAMES = {
     },
     "tfcore.analysis.training.training_choices": {
         "tfcore.training.lab.options": "PLAIN SCHEDULES OPTIMISERS Rates Updates Norms"
+    },
+    "tfcore.analysis.training.training_cost": {
+        "tfcore.views.training.scaling.say.training_cost": (
+            "ReachedPeak reached_peak duration energy PlannedCost planned_cost OneGpu one_gpu FurthestFromRule "
+            "furthest_from_rule"
+        )
     },
     "tfcore.analysis.training.training_runs": {
         "tfcore.training.lab.curves": "CHECKED STEPPED Curves Look look by_place free_running"

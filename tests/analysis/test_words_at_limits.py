@@ -26,12 +26,8 @@ from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
-from tfcore.analysis.training.compute_budget import tokens_per_parameter
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
-from tfcore.analysis.training.law_curves import DueToSizeAndData
-from tfcore.analysis.training.over_training import OverTraining
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
-from tfcore.analysis.training.training_cost import Plan, duration, energy
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
@@ -49,6 +45,11 @@ from tfcore.views.training.information.measure.compression import unigram
 from tfcore.views.training.information.measure.entropy import token_loss
 from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal
 from tfcore.views.training.lab.say.runs import RISEN, LowestLoss
+from tfcore.views.training.scaling.measure.training_cost import Plan
+from tfcore.views.training.scaling.say.compute_budget import tokens_per_parameter
+from tfcore.views.training.scaling.say.law_curves import DueToSizeAndData
+from tfcore.views.training.scaling.say.over_training import OverTraining
+from tfcore.views.training.scaling.say.training_cost import duration, energy
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.nightly import nightly
-from tfcore.analysis.training.compute_budget import optimum
 from tfcore.measures import scaling_laws as laws
 from tfcore.measures.scaling_laws import Law, fit_law
+from tfcore.views.training.scaling.measure.compute_budget import optimum
 
 CHINCHILLA = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # arXiv:2203.15556, equation 10
 SIZES = [(n, d) for n in (1e4, 3e4, 1e5, 3e5, 1e6, 3e6) for d in (1e6, 2e6, 4e6)]

@@ -16,8 +16,6 @@ from pages.inside.interventions import patch
 from pages.inside.reading import BOY
 from pages.inside.stream import experiments as stream
 from pages.inside.stream.choice import TEXT, TOKENS
-from pages.training.scaling import experiments as scaling
-from pages.training.scaling.ladder import FEWEST
 from pages.ui import cache
 from tests.nightly import nightly
 from tfcore.analysis.inference.beam_tree import search_text
@@ -26,7 +24,6 @@ from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.logit_attribution import contributions
-from tfcore.analysis.training.law_curves import law_curves
 from tfcore.measures import lenses
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.scaling_laws import LAWS, named_law
@@ -34,6 +31,9 @@ from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import BETAS
+from tfcore.views.training.scaling.measure import ladder_fit as scaling
+from tfcore.views.training.scaling.measure.ladder_fit import FEWEST
+from tfcore.views.training.scaling.measure.law_curves import law_curves
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,17 @@
-"""Panel of the page on scaling: days, money and energy of a training, and how far 6 N D is off."""
+"""A section of the page on scaling: days, money and energy of a training, and how far 6 N D is off."""
 
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling import experiments
 from pages.training.scaling.words import metrics, ten_to
-from pages.ui import cache, controls, fragments, page
-from pages.ui.components.figure import figure
+from pages.ui import controls, fragments, page
+from pages.ui.frame import Panel, panel
 from pages.ui.loading.presets import NAMES as PRESET_NAMES
-from pages.ui.program import made
-from tfcore.analysis.training import training_cost
-from tfcore.analysis.training.known_models import MODELS
-from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Plan
-from tfcore.measures import flop_count
 from tfcore.measures.quantities import round_count, whole
+from tfcore.views.training import scaling as views
+from tfcore.views.training.scaling.measure.known_models import MODELS
+from tfcore.views.training.scaling.measure.training_cost import HARDWARE, RUNS, Plan
+from tfcore.views.training.scaling.say.training_cost import reached_peak
 
 OWN = "own"
 PUE = "power usage effectiveness: energy of the whole facility over that of its IT equipment"
@@ -47,73 +45,44 @@ COUNTED = (
 )
 
 
-count_errors = cache.data(max_entries=12)(experiments.count_errors)
-
-
-def panel() -> None:
-    """The section."""
-    latest, rule = page.Latest(), page.Latest()
-    _planned(latest)
-    _assumptions()
-    _rule(rule)
-    page.what_to_see(
-        "Time is operations over speed, so twice the accelerators take half the time and the same money. "
-        f"{training_cost.reached_peak()} Days, dollars and energy follow from that number alike. 6 N D is good to a "
-        "few per cent for wide models on short sequences; it leaves out attention's products, which grow with the "
-        "length, and what counts as N decides the rest."
-    )
-    page.question(
-        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",
-        "DeepSeek-V3 activates 37 B of its 671 B parameters per token, Llama 2 70B all 69 B, and 6 N D counts active "
-        "parameters. Memory is another matter: all 671 B have to be stored.",
-    )
-    page.how_it_is_computed(
-        latest,
-        rule,
-        formula=(
-            r"C \approx 6\,N D, \qquad "
-            r"\text{time} = \frac{C}{\text{accelerators} \cdot \text{peak} \cdot \text{MFU}}"
-        ),
-        code=(training_cost.training_cost, training_cost.Plan, flop_count.rule_errors),
-        papers="C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.",
-    )
+def what_it_costs() -> None:
+    """Days, money and energy of a training, and how far 6 N D is off."""
+    with panel(None) as p:
+        p.examples(
+            {
+                "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
+                "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
+                "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
+                "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
+                "an MFU of 10 %": {"mfu": 10},
+            }
+        )
+        planned(p)
+        assumptions()
+        rule(p)
+        p.what_to_see(
+            "Time is operations over speed, so twice the accelerators take half the time and the same money. "
+            f"{reached_peak()} Days, dollars and energy follow from that number alike. 6 N D is good to a few per cent "
+            "for wide models on short sequences; it leaves out attention's products, which grow with the length, and "
+            "what counts as N decides the rest."
+        )
+        p.question(
+            "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",
+            "DeepSeek-V3 activates 37 B of its 671 B parameters per token, Llama 2 70B all 69 B, and 6 N D counts "
+            "active parameters. Memory is another matter: all 671 B have to be stored.",
+        )
 
 
 @fragments.fragment
-def _planned(latest: page.Latest) -> None:
+def planned(p: Panel) -> None:
     """A plan and what it costs."""
-    page.try_this(
-        {
-            "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
-            "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
-            "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
-            "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
-            "an MFU of 10 %": {"mfu": 10},
-        }
-    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        plan = choose_plan()
-    found = training_cost.planned_cost(plan)
+        shown = views.cost(choose_plan())
     with right:
-        shown = experiments.cost(plan)
-        figure(
-            shown.figure,
-            key="days",
-            height=400,
-            min_width=340,
-            alt=f"Time against the number of accelerators. {shown.alt}",
-            caption=shown.caption,
-            table=lambda: pd.DataFrame(
-                {
-                    "accelerator": HARDWARE_NAMES.values(),
-                    "hours of all": [24 * plan.count * days for days in found.days.values()],
-                }
-            ),
-        )
+        p.show(shown)
         labels = ("Time", "Accelerator hours", "Money", "Energy")
-        metrics(*((label, *values) for label, values in zip(labels, found.numbers, strict=True)))
-    latest.offer(experiments.cost, plan, what="The plan")
+        metrics(*((label, *values) for label, values in zip(labels, shown.result.numbers, strict=True)))
 
 
 def choose_plan() -> Plan:
@@ -138,7 +107,8 @@ def choose_plan() -> Plan:
     return Plan(n=n, d=d, hardware=hardware, count=count, mfu=mfu / 100, price=price, pue=pue)
 
 
-def _assumptions() -> None:
+def assumptions() -> None:
+    """What is assumed, and what real runs reached."""
     with st.expander("Every assumption, and what real runs reached"):
         st.markdown(
             "Operations are 6 N D, peak speed is that of dense bfloat16 products, every accelerator draws its full "
@@ -177,22 +147,8 @@ def _assumptions() -> None:
 
 
 @fragments.fragment
-def _rule(latest: page.Latest) -> None:
+def rule(p: Panel) -> None:
+    """The count for a length of sequence."""
     st.subheader("How far off is 6 N D?", anchor=False)
     seq = 2 ** controls.slider("Sequence length: 2 to the power of", "seq", 7, 17, 11)
-    counted = {PRESET_NAMES[name]: name for name in COUNTED}
-    found = count_errors(counted, seq)
-    shown = experiments.rule(found, seq)
-    figure(
-        shown.figure,
-        key="rule",
-        height=400,
-        min_width=340,
-        alt=f"Exact count of operations over 6 N D. {shown.alt}",
-        caption="Forward and backward matrix products, attention over all pairs included, counted for each model. "
-        f"{shown.caption}",
-        table=lambda: pd.DataFrame(
-            [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
-        ),
-    )
-    latest.offer(experiments.rule, made(experiments.count_errors, counted, seq), seq, what="The count")
+    p.show(views.rule({PRESET_NAMES[name]: name for name in COUNTED}, seq))

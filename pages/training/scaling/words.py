@@ -1,15 +1,11 @@
-"""What the panels of the page on scaling share: the laws' names, sliders over powers of ten, rows of numbers."""
+"""What the sections of the page on scaling share: the laws' sources, sliders over powers of ten, rows of numbers."""
 
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.measures.scaling_laws import LawName
+from tfcore.measures.scaling_laws import LAWS, LawName
+from tfcore.views.training import scaling as views
 
-LAW_NAMES: dict[LawName, str] = {
-    "refit": "refitted 2024",
-    "printed": "Chinchilla as printed",
-    "unrounded": "Chinchilla unrounded",
-}
 WHENCE: dict[LawName, str] = {
     "refit": "Besiroglu et al., arXiv:2404.10102: the third approach of Chinchilla, fitted again to its own points.",
     "printed": "Hoffmann et al., arXiv:2203.15556, equation 10, with α and β rounded to two digits.",
@@ -20,7 +16,7 @@ WIDTH = 158  # of a number, in pixels
 
 def choose_law() -> LawName:
     """One of the laws that are sums."""
-    name = controls.select("Constants", "law", list(LAW_NAMES), "refit", LAW_NAMES)
+    name = controls.select("Constants", "law", list(LAWS), "refit", {law: views.NAMES[law] for law in LAWS})
     st.caption(WHENCE[name])
     return name
 

@@ -4,18 +4,17 @@ import json
 from functools import partial
 
 import pytest
-import streamlit as st
 
-from pages.training.scaling import models
-from pages.ui import controls
+from pages.ui import controls, frame
 from tests import small_ladder
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.training.compute_budget import optimum
 from tfcore.measures import scaling_laws
 from tfcore.measures.scaling_laws import LAWS
 from tfcore.training import ladder
+from tfcore.views.training import scaling as views
+from tfcore.views.training.scaling.measure.compute_budget import optimum
 
 opened = partial(visits.opened, "training/scaling/page.py")
 
@@ -87,13 +86,13 @@ def test_models_are_filtered_and_a_click_chooses():
 @pytest.mark.parametrize("view", ["plane", "years"])
 def test_a_click_on_a_point_chooses_its_model(monkeypatch, view):
     handlers, chosen = {}, {}
-    original = models.figure
+    original = frame.figure
 
     def noted(*args, key, on_click=None, **options):
         handlers[key] = on_click
         original(*args, key=key, on_click=on_click, **options)
 
-    monkeypatch.setattr(models, "figure", noted)
+    monkeypatch.setattr(frame, "figure", noted)
     test = opened(part="Real models", view=view)
     monkeypatch.setattr(controls, "set_values", chosen.update)
     points = next(trace for trace in figures(test)[view][1]["data"] if "Gopher" in trace.get("customdata", ()))
@@ -137,9 +136,9 @@ def made(tmp_path_factory):
 def shipped(made, monkeypatch):
     monkeypatch.setattr(ladder, "SHIPPED", made)
     monkeypatch.setattr(scaling_laws, "STEPS", 10)
-    st.cache_data.clear()
+    views.fitted.clear()
     yield made
-    st.cache_data.clear()
+    views.fitted.clear()
 
 
 def test_our_ladder_shows_what_its_recipe_wrote_down(shipped):

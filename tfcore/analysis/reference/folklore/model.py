@@ -10,13 +10,13 @@ from tfcore.analysis.foundations.attention_steps import entropy_bits
 from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
-from tfcore.analysis.training.compute_budget import splits
 from tfcore.config import ModelConfig
 from tfcore.measures.deep_networks import Deep, probe
 from tfcore.measures.flop_count import Pairs, flops
 from tfcore.measures.information import entropy_bits
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.training.scaling.measure.compute_budget import splits
 
 COUNTED = ("no embeddings, all pairs", "no embeddings, causal", "all parameters, all pairs", "all parameters, causal")
 BUDGETS = {"10¹⁹ FLOPs": 1e19, "10²¹": 1e21, "Chinchilla's 5.76 · 10²³": 5.76e23}

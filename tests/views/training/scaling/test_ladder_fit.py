@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 
 from tests import small_ladder
-from tfcore.analysis.training.ladder_fit import (
-    LadderErrors,
-    LadderExponents,
-    LadderFit,
-    LargestRung,
-    as_written,
-    ladder_errors,
-    ladder_exponents,
-    largest_rung,
-    refitted,
-)
 from tfcore.measures import scaling_laws
 from tfcore.measures.scaling_laws import LAWS, Law
 from tfcore.training import ladder
+from tfcore.views.training.scaling.measure.ladder_fit import LadderFit, as_written, refitted
+from tfcore.views.training.scaling.say.ladder_fit import (
+    LadderErrors,
+    LadderExponents,
+    LargestRung,
+    ladder_errors,
+    ladder_exponents,
+    largest_rung,
+)
 
 SCALING_LAW = ladder.SHIPPED / "scaling.json"
 

@@ -3,24 +3,26 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.compute_budget import (
+from tfcore.measures.scaling_laws import LAWS
+from tfcore.views.training.scaling.measure.compute_budget import (
     RULES,
-    BudgetSplit,
-    RuleRatios,
     Training,
-    agreed_ratio,
     at_ratio,
     at_size,
     budget_for,
-    budget_split,
     iso_flops,
     optima,
     optimum,
-    rule_ratios,
     splits,
+)
+from tfcore.views.training.scaling.say.compute_budget import (
+    BudgetSplit,
+    RuleRatios,
+    agreed_ratio,
+    budget_split,
+    rule_ratios,
     tokens_per_parameter,
 )
-from tfcore.measures.scaling_laws import LAWS
 
 
 def searched(law, flops):

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training import known_models, training_cost
-from tfcore.analysis.training.compute_budget import at_size, iso_flops, optimum, splits
-from tfcore.analysis.training.ladder_fit import LadderFit
-from tfcore.analysis.training.law_curves import law_curves
-from tfcore.analysis.training.over_training import lifetime
 from tfcore.figures import theme
-from tfcore.figures.training import known_models as models_figures
-from tfcore.figures.training import ladder as ladder_figures
-from tfcore.figures.training import over_training as over_figures
-from tfcore.figures.training import scaling
-from tfcore.figures.training import training_cost as cost_figures
 from tfcore.measures.flop_count import RuleError
 from tfcore.measures.scaling_laws import KAPLAN, LAWS
+from tfcore.views.training.scaling.draw import known_models as models_figures
+from tfcore.views.training.scaling.draw import ladder as ladder_figures
+from tfcore.views.training.scaling.draw import over_training as over_figures
+from tfcore.views.training.scaling.draw import scaling
+from tfcore.views.training.scaling.draw import training_cost as cost_figures
+from tfcore.views.training.scaling.measure import known_models, training_cost
+from tfcore.views.training.scaling.measure.compute_budget import at_size, iso_flops, optimum, splits
+from tfcore.views.training.scaling.measure.ladder_fit import LadderFit
+from tfcore.views.training.scaling.measure.law_curves import law_curves
+from tfcore.views.training.scaling.measure.over_training import lifetime
 
 LAW = LAWS["refit"]
 CURVES = iso_flops(LAW, [5.76e23, 1e18, 1e24], np.logspace(6.5, 13.5, 40))

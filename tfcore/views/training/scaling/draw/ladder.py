@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.ladder_fit import LadderFit
 from tfcore.figures import theme
 from tfcore.measures.quantities import round_count
+from tfcore.views.training.scaling.measure.ladder_fit import LadderFit
 
 POINTS = 60
 

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.training.compute_budget import IsoFlops, Splits, Training
-from tfcore.analysis.training.law_curves import LawCurves
 from tfcore.figures import theme
 from tfcore.measures.quantities import power, round_count
+from tfcore.views.training.scaling.measure.compute_budget import IsoFlops, Splits, Training
+from tfcore.views.training.scaling.measure.law_curves import LawCurves
 
 HIGHEST = 12.0  # nats: more than guessing blindly among a hundred thousand tokens
 APART = 15.0  # pixels between two lines of words

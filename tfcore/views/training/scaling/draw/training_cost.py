@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.training_cost import HARDWARE
 from tfcore.figures import theme
-from tfcore.figures.training.scaling import counts_axis
 from tfcore.measures.flop_count import RuleError
+from tfcore.views.training.scaling.draw.scaling import counts_axis
+from tfcore.views.training.scaling.measure.training_cost import HARDWARE
 
 SPAN = (0.0, 5.3)  # powers of ten of accelerators
 

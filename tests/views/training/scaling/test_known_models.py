@@ -2,19 +2,17 @@
 
 import pytest
 
-from tfcore.analysis.training.compute_budget import Training, optimum
-from tfcore.analysis.training.known_models import (
-    MODELS,
-    KnownModel,
+from tfcore.measures.scaling_laws import LAWS
+from tfcore.views.training.scaling.measure.compute_budget import Training, optimum
+from tfcore.views.training.scaling.measure.known_models import MODELS, KnownModel, select
+from tfcore.views.training.scaling.say.known_models import (
     ModelFacts,
     RatioRange,
     SizeRange,
     model_facts,
     ratio_range,
-    select,
     size_range,
 )
-from tfcore.measures.scaling_laws import LAWS
 
 
 def test_published_models_are_dated_sourced_and_of_known_ratio():

@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.law_curves import (
+from tfcore.measures.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
+from tfcore.views.training.scaling.measure.law_curves import law_curves, operations
+from tfcore.views.training.scaling.say.law_curves import (
     DueToSizeAndData,
     FrontierExponent,
     LossParts,
     due_to_size_and_data,
     frontier_exponent,
-    law_curves,
     loss_parts,
-    operations,
 )
-from tfcore.measures.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
 
 
 def test_the_best_of_every_budget_is_below_every_size():

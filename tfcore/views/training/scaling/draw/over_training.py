@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.training.over_training import Lifetime
 from tfcore.figures import theme
 from tfcore.measures.quantities import round_count
+from tfcore.views.training.scaling.measure.over_training import Lifetime
 
 TICKS = [1, 10, 100, 1_000, 10_000]
 

@@ -2,26 +2,21 @@
 
 import pytest
 
-from tfcore.analysis.training.training_cost import (
-    HARDWARE,
-    RUNS,
-    Cost,
+from tfcore.measures.flop_count import RuleError, rule_errors
+from tfcore.presets import gpt2_small, gpt3_175b
+from tfcore.views.training.scaling.measure.training_cost import HARDWARE, RUNS, Cost, Plan, Run, training_cost
+from tfcore.views.training.scaling.say.training_cost import (
     FurthestFromRule,
     OneGpu,
-    Plan,
     PlannedCost,
     ReachedPeak,
-    Run,
     duration,
     energy,
     furthest_from_rule,
     one_gpu,
     planned_cost,
     reached_peak,
-    training_cost,
 )
-from tfcore.measures.flop_count import RuleError, rule_errors
-from tfcore.presets import gpt2_small, gpt3_175b
 
 PLAN = {"n": 175e9, "d": 300e9, "hardware": "a100", "count": 1024, "mfu": 0.5, "price": 2.0, "pue": 1.1}
 

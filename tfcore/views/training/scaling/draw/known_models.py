@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.compute_budget import Training
-from tfcore.analysis.training.known_models import KnownModel
 from tfcore.figures import theme
-from tfcore.figures.training.scaling import counts_axis
 from tfcore.measures.quantities import power, round_count
+from tfcore.views.training.scaling.draw.scaling import counts_axis
+from tfcore.views.training.scaling.measure.compute_budget import Training
+from tfcore.views.training.scaling.measure.known_models import KnownModel
 
 # kind: (words, colour role, symbol)
 LOOKS = {

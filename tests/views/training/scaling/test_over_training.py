@@ -3,20 +3,17 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.compute_budget import Training, at_ratio, optimum
-from tfcore.analysis.training.over_training import (
+from tfcore.measures.scaling_laws import LAWS
+from tfcore.views.training.scaling.measure.compute_budget import Training, at_ratio, optimum
+from tfcore.views.training.scaling.measure.over_training import Lifetime, extra_losses, for_loss, lifetime
+from tfcore.views.training.scaling.say.over_training import (
     CheapestLifetime,
     ExtraLoss,
-    Lifetime,
     OverTraining,
     cheapest_lifetime,
     extra_loss,
-    extra_losses,
-    for_loss,
-    lifetime,
     over_training,
 )
-from tfcore.measures.scaling_laws import LAWS
 
 LAW = LAWS["refit"]
 

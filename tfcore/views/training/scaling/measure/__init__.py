@@ -1,0 +1,1 @@
+"""Numbers of scaling: splits of a budget, laws as curves, published models, costs, our own ladder."""
