@@ -12,8 +12,6 @@ import torch
 from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
-from tfcore.analysis.foundations.attention_steps import TokenSimilarity, softmax_at
-from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
 from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores

@@ -6,8 +6,6 @@ from dataclasses import replace
 import torch
 
 from tfcore import presets
-from tfcore.analysis.foundations.attention_steps import entropy_bits
-from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig

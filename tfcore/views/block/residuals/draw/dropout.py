@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from tfcore.figures import theme
 from tfcore.figures.ranges import round_up
-from tfcore.figures.foundations.masks import round_up
 from tfcore.views.block.residuals.measure.dropout import DropoutDraws
 
 MEAN_BINS = 48
