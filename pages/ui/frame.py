@@ -60,7 +60,7 @@ def show(
         st.markdown(f"**Found.** {' '.join(map(str, view.conclusions))}")
     if view.metrics:
         for place, one in zip(st.columns(len(view.metrics)), view.metrics, strict=True):
-            place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off")
+            place.metric(one.label, one.value, one.note, delta_color="off", delta_arrow="off", help=one.help or None)
     return told
 
 
@@ -137,7 +137,9 @@ def _drawer(views: Mapping[str, View]) -> None:
 def _downloads(views: Mapping[str, View], key: str, what: str) -> page.Downloads:
     forms = {"py": programs.script, "ipynb": programs.notebook}
     written = {ending: partial(_written, write, views, key) for ending, write in forms.items()}
-    return page.Downloads(what, programs.name_of(views[key]), written)
+    names = [programs.name_of(view) for view in views.values()]
+    name = programs.name_of(views[key])
+    return page.Downloads(what, name if names.count(name) == 1 else f"{name}-{key}".replace(" ", "-"), written)
 
 
 def _written(write: Callable[[programs.Program], str], views: Mapping[str, View], key: str) -> bytes:

@@ -217,3 +217,8 @@ def test_a_reading_is_noted_by_the_name_of_its_model():
     kept = reads(Reading(loaded, "ab"))
     assert kept.made is not None
     assert kept.made.arguments["given"] == Reading(None, "ab")
+
+
+def test_a_metric_may_say_no_more_than_its_number():
+    shown = replace(length("stories", "ab"), metrics=(Metric("Characters", "2", help="counted"),))
+    assert str(shown) == "The text has 2 characters.\nCharacters: 2"

@@ -84,11 +84,17 @@ Chart: TypeAlias = Figure | Scene
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number that stands beside a picture, with what it is and what belongs to it."""
+    """A number that stands beside a picture, with what it is and what belongs to it.
+
+    Args:
+        note: below it; None for none.
+        help: more about it, for who asks.
+    """
 
     label: str
     value: str
-    note: str
+    note: str | None = None
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +162,7 @@ class View:
 
     def __str__(self) -> str:
         """The findings, or where there are none what the picture shows, and the metrics, one a line."""
-        beside = [f"{one.label}: {one.value}; {one.note}" for one in self.metrics]
+        beside = [f"{one.label}: {one.value}" + (f"; {one.note}" if one.note else "") for one in self.metrics]
         return "\n".join([*map(str, self.findings or (self.described,)), *map(str, self.conclusions), *beside])
 
     def numbers(self) -> "pd.DataFrame":

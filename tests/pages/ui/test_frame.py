@@ -26,3 +26,12 @@ def test_a_drawer_offers_the_program_of_what_a_fragment_has_shown_since_it_was_o
     script = offered.written["py"]().decode()
     assert "shown = layer_mean(\n" in script
     assert "    token=1,\n" in script
+
+
+def test_two_pictures_of_one_function_have_files_of_their_own():
+    panel = Panel(None, None, None)
+    panel.views |= {key: heads.portrait(READ, 0, i, 2) for i, key in enumerate(("one", "other"))}
+    assert [frame._downloads(panel.views, key, "").name for key in panel.views] == [
+        "heads-portrait-one",
+        "heads-portrait-other",
+    ]
