@@ -38,9 +38,14 @@ def shown(test: AppTest) -> dict[str, Any]:
 
 
 def pictures(test: AppTest) -> list[str]:
-    """The names of the figures and components of a page."""
-    parts = {element.proto.component_name.rpartition(".")[2] for element in test.get("bidi_component")}
+    """The names of the figures, components and scenes of a page."""
+    parts = {_name(element.proto) for element in test.get("bidi_component")}
     return sorted({*heads(test), *(parts - FRAME)})
+
+
+def _name(component: Any) -> str:
+    name = component.component_name.rpartition(".")[2]
+    return f"tf_{json.loads(component.json)['module']}" if name == "tf_scene" else name
 
 
 def at_random(file: str, release: str) -> Iterator[AppTest]:
