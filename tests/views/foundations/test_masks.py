@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.analysis.block.pitfalls import Look, PitfallConfig
 from tfcore.masks import FUNCTIONS, MaskConfig, build
 from tfcore.measures.mask_cost import MaskCost, mask_cost
@@ -124,6 +125,7 @@ def test_a_leak_is_measured_with_the_mask_and_without():
     np.testing.assert_array_equal(table["no mask"], shown.result.free.difference)
 
 
+@nightly
 def test_the_twins_are_trained_unless_it_is_known_what_they_came_to():
     config, looks = PitfallConfig(kind="mask", steps=2), [Look(2, (3.0, 3.5), (3.1, 3.4))]
     known, trained = views.trained(config, so_far=looks), views.trained(config)
