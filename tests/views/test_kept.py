@@ -190,3 +190,17 @@ def test_a_measurement_that_fails_is_tried_again():
     with pytest.raises(ValueError, match="not yet"):
         found(1)
     assert found(1) == 1
+
+
+def test_a_function_that_is_kept_in_two_places_lets_go_in_both():
+    asked = list[int]()
+
+    def noted(n: int) -> int:
+        asked.append(n)
+        return n
+
+    one, other = (kept.kept(noted, entries=1) for _ in range(2))
+    for n in (1, 2, 1):
+        one(n)
+        other(n)
+    assert asked == [1, 1, 2, 2, 1, 1]

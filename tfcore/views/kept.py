@@ -43,26 +43,27 @@ class Shelf:
     def __init__(self, most: int, factor: float = 1.0) -> None:
         self.resize(most, factor)
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[Hashable, Hashable], _Kept] = OrderedDict()
 
     def resize(self, most: int, factor: float = 1.0) -> None:
         """Bounds for what is kept from now on."""
         self._most, self._factor = most, factor
 
-    def used(self, function: str, given: Hashable, result: Any, forget: Callable[[], None], entries: int) -> None:
-        """Note that a result was asked for, and let go of what it leaves no room for.
+    def used(self, function: Hashable, given: Hashable, result: Any, forget: Callable[[], None], entries: int) -> None:
+        """Note that a result was asked for, and if it is new, let go of what it leaves no room for.
 
         Args:
-            function: its name.
+            function: whose result it is: itself, or its name where it is made anew again and again.
             given: its arguments.
             forget: lets go of the result.
             entries: results of this function that are kept, at most, before the factor.
         """
         entries = max(1, round(entries * self._factor))
         with self._lock:
-            if (key := (function, given)) not in self._kept:
-                self._kept[key] = _Kept(nbytes(result), forget)
-            self._kept.move_to_end(key)
+            if (key := (function, given)) in self._kept:  # nothing has grown: no need to look through all
+                self._kept.move_to_end(key)
+                return
+            self._kept[key] = _Kept(nbytes(result), forget)
             of_function = [one for one in self._kept if one[0] == function]
             for one in of_function[: max(0, len(of_function) - entries)]:
                 self._kept.pop(one).forget()
@@ -70,7 +71,7 @@ class Shelf:
             self._make_room([one for one in self._kept if one not in large], self._most)
             self._make_room(large, LARGE * self._most)
 
-    def _make_room(self, results: list[tuple[str, Hashable]], most: int) -> None:
+    def _make_room(self, results: list[tuple[Hashable, Hashable]], most: int) -> None:
         while sum(self._kept[one].nbytes for one in results) > most and len(results) > 1:
             self._kept.pop(results.pop(0)).forget()
 
@@ -87,6 +88,7 @@ class Shelf:
 
 
 SHELF = Shelf(MOST)
+_MISSING = object()  # a result may be None
 
 
 class Kept(Protocol[Result]):
@@ -108,7 +110,6 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     """
     parameters = list(inspect.signature(function).parameters)
     loaded = len([name for name in parameters[:2] if name in ("model", "tokenizer")])
-    name = f"{function.__module__}.{function.__qualname__}"
     results: dict[Hashable, Any] = {}
     making: dict[Hashable, threading.Lock] = {}
 
@@ -129,11 +130,11 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
         key = args, tuple(sorted(values.items()))
         try:
             with making.setdefault(key, threading.Lock()):  # who asks for the same waits, and need not compute it
-                if (found := results.get(key, making)) is making:
+                if (found := results.get(key, _MISSING)) is _MISSING:
                     found = results[key] = made(*args, **values)
         finally:
             making.pop(key, None)
-        SHELF.used(name, key, found, partial(results.pop, key, None), entries)
+        SHELF.used(keeping, key, found, partial(results.pop, key, None), entries)
         return found
 
     result: Any = keeping
