@@ -105,8 +105,8 @@ MODULES = {
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
-    "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
     "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
+    "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
     "tfcore.figures.inference.flash_attention": "tfcore.views.inference.long_context.draw.flash",
@@ -133,18 +133,6 @@ MODULES = {
 }
 # Module -> where its names are now -> these names. A module of the table above may be here as well.
 NAMES = {
-    "tfcore.analysis.foundations.head_splits": {
-        "tfcore.views.foundations.heads.say": (
-            "SplitMaps split_maps sharing_loss sharing_variants sharing_refusal trained_sharing"
-        )
-    },
-    "tfcore.analysis.foundations.score_findings": {
-        "tfcore.views.foundations.heads.say": "ScoreSum score_sum StrongestWriters strongest_writers"
-    },
-    "tfcore.analysis.foundations.attention_sink": {
-        "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
-    },
-    "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.analysis.block.ablation_and_dropout": {
         "tfcore.views.block.residuals.measure.dropout": "DRAWS dropout DropoutDraws draw_dropout two_passes",
         "tfcore.views.block.residuals.say": (
@@ -165,19 +153,10 @@ NAMES = {
             "LastGradients last_gradients LastSizes last_sizes GradientFall gradient_fall"
         ),
     },
+    "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.block.normalisation": {
         "tfcore.views.block.normalisation.say": "norm_divisors AxisChanges axis_changes"
     },
-    "tfcore.figures.block.ablation_and_dropout": {
-        "tfcore.views.block.residuals.draw.dropout": "MEAN_BINS NUMBERS_DRAWN dropout_figure dropout_means_figure"
-    },
-    "tfcore.figures.block.depth": {
-        "tfcore.views.block.normalisation.draw.training": "first_steps_figure",
-        "tfcore.views.block.residuals.draw.layers": "layers_figure",
-    },
-    "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
-    "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
-    "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.experts.expert_scan": {
         "tfcore.views.experts.routing.measure.tokens": "Order Preferred preferred count_text ExpertTokens",
         "tfcore.views.experts.routing.say.tokens": (
@@ -207,6 +186,9 @@ NAMES = {
         "tfcore.views.foundations.heads.say": "shared_weight",
         "tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps",
     },
+    "tfcore.analysis.foundations.attention_sink": {
+        "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
+    },
     "tfcore.analysis.foundations.attention_steps": {
         "tfcore.measures.information": "entropy_bits",
         "tfcore.views.foundations.attention.measure.similarity": "Measure TokenSimilarity token_similarity",
@@ -218,6 +200,11 @@ NAMES = {
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
         "tfcore.measures.heads.kinds": "TEXTS",
+    },
+    "tfcore.analysis.foundations.head_splits": {
+        "tfcore.views.foundations.heads.say": (
+            "SplitMaps split_maps sharing_loss sharing_variants sharing_refusal trained_sharing"
+        )
     },
     "tfcore.analysis.foundations.heads": {
         "tfcore.views.foundations.heads.say": "HeadKind head_kind HeadKinds head_kinds same_kind heads_of_models",
@@ -239,6 +226,9 @@ NAMES = {
     },
     "tfcore.analysis.foundations.recurrence.real_model": {
         "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
+    },
+    "tfcore.analysis.foundations.score_findings": {
+        "tfcore.views.foundations.heads.say": "ScoreSum score_sum StrongestWriters strongest_writers"
     },
     "tfcore.analysis.foundations.score_scale": {
         "tfcore.measures.product_spread": "WIDTHS SIGMAS BINS products_by_width ProductSpread product_spread",
@@ -397,6 +387,16 @@ NAMES = {
     "tfcore.analysis.training.training_runs": {
         "tfcore.training.lab.curves": "CHECKED STEPPED Curves Look look by_place free_running"
     },
+    "tfcore.figures.block.ablation_and_dropout": {
+        "tfcore.views.block.residuals.draw.dropout": "MEAN_BINS NUMBERS_DRAWN dropout_figure dropout_means_figure"
+    },
+    "tfcore.figures.block.depth": {
+        "tfcore.views.block.normalisation.draw.training": "first_steps_figure",
+        "tfcore.views.block.residuals.draw.layers": "layers_figure",
+    },
+    "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
+    "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
+    "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
 }
 
 

@@ -1,1 +1,1 @@
-"""What pictures are made of."""
+"""Parts that pictures are made of."""

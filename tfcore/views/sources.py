@@ -1,4 +1,4 @@
-"""What views read: models, by a name or a folder that is loaded and that an application keeps in its own way; and a
+"""Inputs of views: models, by a name or a folder that is loaded and that an application keeps in its own way; and a
 text as a model reads it."""
 
 from collections.abc import Callable

@@ -147,12 +147,12 @@ class View:
 
     @property
     def height(self) -> int:
-        """Of the chart, in pixels."""
+        """The height of the chart, in pixels."""
         return int(self.chart.height if isinstance(self.chart, Scene) else self.chart.layout.height)
 
     @property
     def alt(self) -> str:
-        """What the picture shows, or the main finding, for who cannot see it."""
+        """A description of the picture, or the main finding, for who cannot see it."""
         return str(self.described or self.findings[0])
 
     @property
@@ -248,11 +248,9 @@ def _range(values: Any) -> str:
     return f" from {np.nanmin(array):.3g} to {np.nanmax(array):.3g}"
 
 
-def _values(finding: Finding) -> Mapping[str, Any]:
-    """What a finding states, by name."""
-    if isinstance(finding, Statement):
-        return {**finding.values}
-    return {one.name: getattr(finding, one.name) for one in fields(finding)}
+def _values(finding: Finding) -> Any:
+    """The values that a finding states, by name."""
+    return finding.values if isinstance(finding, Statement) else _plain(finding)
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the sections of the page on heads share: where they begin in a text, and what is said of how it is read."""
+"""Shared by the sections of the page on heads: where they begin in a text, and what is said of how it is read."""
 
 from pages.ui import notices
 from tfcore import shipped

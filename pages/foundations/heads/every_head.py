@@ -95,7 +95,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
 
 
 def choose_rank(reading: Reading) -> tuple[str, int, int]:
-    """What heads are ranked by; of a pair the query token and the key token."""
+    """The measure that heads are ranked by; of a pair the query token and the key token."""
     found = attention(reading)
     usual = (KIND, PAIR, ENTROPY, DISTANCE)
     ranks = {by: label for by, label in RANKS.items() if by in usual or by in found.found.heads.scores}

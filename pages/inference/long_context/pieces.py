@@ -111,7 +111,7 @@ def step_of_query(run: FlashRun, tile: int, token: str) -> None:
 
 
 def flash_metrics(run: FlashRun, tile: int) -> None:
-    """What was moved until a tile, and how far all queries are from standard attention."""
+    """The numbers moved until a tile, and how far all queries are from standard attention."""
     moved, off = moved_so_far(run, tile), say.off_by(run)
     single, double = off.words
     few = f"{moved} “Memory traffic” counts it for long sequences."

@@ -263,7 +263,7 @@ def continuations(data_type: Format) -> None:
 
 
 def what_a_loss_shows(name: str, part: Part) -> str:
-    """What to see of a part of a model."""
+    """The words of “What to see” for a part of a model."""
     before = (
         "The weights of smollm2 lie on the grid of its file: int4 with a minimum per 32 weights, which is that grid, "
         "costs nothing, while int5 costs more than int4: its finer grid does not contain the old one. "

@@ -216,7 +216,7 @@ CHOICES: dict[str, tuple[str, Callable[[Panel, LabSpec, Seen | None], None]]] = 
 
 
 def changes(now: LabSpec | str, seen: Seen | None) -> None:
-    """What each choice in training changes, one small live picture each."""
+    """Each choice in training with a small live picture of what it changes."""
     names = {key: name for key, (name, _) in CHOICES.items()}
     chosen = controls.segmented("What changes with the", "choice", list(CHOICES), "schedule", names, named=False)
     if isinstance(now, str):

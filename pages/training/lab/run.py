@@ -1,4 +1,4 @@
-"""What a run of the lab needs: which one a visitor looks at, its way into the link, the bar that starts, pauses, steps
+"""A run of the lab on its page: which one a visitor looks at, its way into the link, the bar that starts, pauses, steps
 and stops it, and the way of its model to the other pages."""
 
 import re

@@ -108,7 +108,7 @@ def choose_plan() -> Plan:
 
 
 def assumptions() -> None:
-    """What is assumed, and what real runs reached."""
+    """The assumptions, and the shares of the peak that real runs reached."""
     with st.expander("Every assumption, and what real runs reached"):
         st.markdown(
             "Operations are 6 N D, peak speed is that of dense bfloat16 products, every accelerator draws its full "

@@ -1,4 +1,4 @@
-"""What the sections of the page on scaling share: the laws' sources, sliders over powers of ten, rows of numbers."""
+"""Shared by the sections of the page on scaling: the laws' sources, sliders over powers of ten, rows of numbers."""
 
 import streamlit as st
 

@@ -16,7 +16,7 @@ _component = assets.component("tf_scene", "scene.js")
 
 
 class Told(NamedTuple):
-    """What a visitor did: its name, and what the scene says of it."""
+    """An event of a scene: its name, and what the scene says of it."""
 
     name: str
     value: int | str

@@ -1,4 +1,4 @@
-"""What kind of head each head is, by where its weight goes."""
+"""Kinds of heads, by where their weight goes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What is said of normalisation: by hand, over which axis, where it stands, and of the first steps of training."""
+"""Findings on normalisation: by hand, over which axis, where it stands, and the first steps of training."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

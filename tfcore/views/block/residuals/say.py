@@ -1,4 +1,4 @@
-"""What is said of residual connections: gradients and sizes of the stream by depth, sublayers left out, and dropout."""
+"""Findings on residual connections: gradients and sizes of the stream by depth, sublayers left out, and dropout."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is said of attention: where a query looks, how two tokens compare, and what a width does to scores."""
+"""Findings on attention: where a query looks, how two tokens compare, and what a width does to scores."""
 
 import math
 from collections.abc import Sequence
@@ -343,7 +343,7 @@ def saturation_means(result: Saturation, quantity: Quantity, at: int) -> Saturat
 
 
 def theory_at(theory: GradientTheory, width: int) -> Statement:
-    """What theory says of the norm of the softmax's gradient at one width, where scores are not divided: their standard
+    """The norm of the softmax's gradient at one width by theory, where scores are not divided: their standard
     deviation is sqrt(d_k)."""
     return state(
         "theory",

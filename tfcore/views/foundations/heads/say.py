@@ -1,4 +1,4 @@
-"""What is said of heads: what each does, how two compare, why one looks at a token, and what cutting a width does."""
+"""Findings on heads: what each does, how two compare, why one looks at a token, and what cutting a width does."""
 
 import math
 from collections.abc import Sequence

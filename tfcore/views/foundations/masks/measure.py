@@ -1,4 +1,4 @@
-"""What a mask does to the attention of a model."""
+"""Scores and weights of a model under a mask."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

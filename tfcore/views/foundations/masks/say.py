@@ -1,4 +1,4 @@
-"""What is said of masks: the pairs they allow, the weight they take away, and what leaks."""
+"""Findings on masks: the pairs they allow, the weight they take away, and what leaks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

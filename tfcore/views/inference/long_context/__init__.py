@@ -357,7 +357,7 @@ def _bars(found: TrafficComparison) -> pd.DataFrame:
 
 @view
 def traffic_by_sram(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> View:
-    """What has to be moved against the size of the fast memory, counted and by the theorem. See traffic."""
+    """Numbers moved against the size of the fast memory, counted and by the theorem. See traffic."""
     every = [traffic_of(n, d_head, size * KB, order, causal, BYTES) for size in SIZES]
     totals, at = [say_traffic.moved(one) for one in every], SIZES.index(kilobytes)
     counted, formula = [one.tiled for one in totals], [one.formula for one in totals]

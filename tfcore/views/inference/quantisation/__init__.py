@@ -159,7 +159,7 @@ def block(model: Source, layer: int, kind: str, row: int, place: int, from_file:
 
 
 def _inputs(reading: Reading) -> dict[str, Float[Tensor, "layer token channel"]]:
-    """What enters all matrices, from one pass: 19 MB of 48 tokens of smollm2."""
+    """The inputs of all matrices, from one pass: 19 MB of 48 tokens of smollm2."""
     model, tokenizer = opened(reading.model)
     return activations.matrix_inputs(model, first_tokens(model, tokenizer, reading.text, TOKENS).ids)
 
@@ -271,7 +271,7 @@ def loss_of_all(name: str, part: Part, data_type: str) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class Continuations:
-    """What a model writes with its weights as they are, and rounded.
+    """The texts that a model writes with its weights as they are, and rounded.
 
     Args:
         texts: by what shares a scale.

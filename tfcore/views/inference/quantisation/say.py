@@ -1,4 +1,4 @@
-"""What is said of rounded weights, activations and caches, of the losses with them, and of the time of a product."""
+"""Findings on rounded weights, activations and caches, on the losses with them, and on the time of a product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -257,7 +257,7 @@ def spread(effect: CacheEffect, what: str) -> Statement:
 
 
 def rounded_head(model: str, effect: CacheEffect) -> Statement:
-    """What rounded keys and values do to a head."""
+    """The effect of rounded keys and values on a head."""
     return state(
         "rounded head",
         "Layer {layer}, head {head} of {model} with a cache in {scheme}: keys are off by {keys:percent}, values by "

@@ -104,13 +104,13 @@ def _areas(p: Sequence[float], q: Sequence[float], names: Sequence[str]) -> View
 
 @view
 def terms(p: Sequence[float], q: Sequence[float], names: Sequence[str]) -> View:
-    """What each outcome adds to KL(P‖Q) and to KL(Q‖P). See areas."""
+    """The terms of each outcome in KL(P‖Q) and in KL(Q‖P). See areas."""
     return _terms(p, q, names)
 
 
 @view
 def next_terms(model: Source, text: str, q: Sequence[float]) -> View:
-    """What each token adds to KL(P‖Q) and to KL(Q‖P), where P is what a model expects next. See next_areas."""
+    """The terms of each token in KL(P‖Q) and in KL(Q‖P), where P is what a model expects next. See next_areas."""
     p, names = shares_of(model, text, TOKENS, OUTCOMES)
     return _terms(p, q, names)
 
@@ -233,7 +233,7 @@ def overlap(table: Sequence[Sequence[float]]) -> View:
 
 @view
 def letter_overlap(text: str, apart: int) -> View:
-    """What a character of a text tells about the one so many places after it: mutual information of their kinds.
+    """Mutual information of the kinds of characters that stand so many places apart in a text.
 
     Args:
         text: in any language that vowels are known of.
@@ -271,14 +271,14 @@ def _overlap(table: Float[ndarray, "x y"], rows: Sequence[str], columns: Sequenc
 
 @view
 def cells(table: Sequence[Sequence[float]]) -> View:
-    """What each cell of a table adds to the mutual information. See overlap."""
+    """The term of each cell of a table in the mutual information. See overlap."""
     values = np.array(table)
     return _cells(values, [f"x{i + 1}" for i in range(len(values))], [f"y{i + 1}" for i in range(values.shape[1])])
 
 
 @view
 def letter_cells(text: str, apart: int) -> View:
-    """What each pair of kinds of characters adds to the mutual information. See letter_overlap."""
+    """The term of each pair of kinds of characters in the mutual information. See letter_overlap."""
     return _cells(_letters(text, apart), KINDS, KINDS)
 
 
@@ -360,7 +360,7 @@ def guesses(model: Source, text: str, at: int) -> View:
 
 
 def _every(models: Sequence[str], text: str) -> dict[str, TextBits]:
-    """What a text costs each model, but for those whose probabilities are no numbers."""
+    """The bits of a text in each model, but for those whose probabilities are no numbers."""
     found = {name: costs(name, text) for name in models}
     return {name: one for name, one in found.items() if np.isfinite(one.bits).all()}
 
@@ -371,7 +371,7 @@ def _names(every: Mapping[str, TextBits]) -> dict[str, str]:
 
 @view
 def adding_up(models: Sequence[str], text: str) -> View:
-    """What a text costs, token by token, in bits, by each of several models.
+    """The bits of each token of a text, by each of several models.
 
     Args:
         models: names of decoders, the first of them the one whose tokens are looked at.

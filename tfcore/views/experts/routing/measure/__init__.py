@@ -1,1 +1,1 @@
-"""What routers do, in numbers."""
+"""Measurements of routers."""

@@ -1,4 +1,4 @@
-"""What random queries and keys make of the softmax with and without a division of scores by sqrt(d_k), and theory."""
+"""The softmax of random queries and keys, with and without a division of scores by sqrt(d_k), and theory."""
 
 import math
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What the cache saves, takes and leaves unused, in numbers."""
+"""Measurements: what the cache saves, takes and leaves unused."""

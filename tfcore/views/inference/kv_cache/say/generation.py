@@ -1,4 +1,4 @@
-"""What two ways of generating cost, in sentences."""
+"""Findings on two ways of generating: with a KV cache and without."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

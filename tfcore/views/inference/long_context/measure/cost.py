@@ -1,4 +1,4 @@
-"""What a length costs a published model."""
+"""The cost of a length in a published model."""
 
 from tfcore.measures.flop_count import LengthCost, length_cost
 from tfcore.presets import PRESETS

@@ -1,1 +1,1 @@
-"""What is said of them."""
+"""Findings."""

@@ -202,7 +202,7 @@ def few_tokens(found: TextBits) -> Statement:
 
 
 def every_coder(found: PerByte) -> Statement:
-    """What each model and each other coder needs, the fewest bits first."""
+    """The bits that each model and each other coder needs, the fewest first."""
     each = ", ".join(f"{coder.name} {coder.per_byte:.3f}" for coder in found.coders)
     return state("every coder", "Bits per byte: {each}.", each=each)
 

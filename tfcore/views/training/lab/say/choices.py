@@ -1,4 +1,4 @@
-"""What is said of each choice in a training: schedule, optimiser, weight decay, clipping, smoothing and dropout."""
+"""Findings on each choice in a training: schedule, optimiser, weight decay, clipping, smoothing and dropout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -211,7 +211,7 @@ def other_bound(curves: Curves, bound: float) -> OtherBound:
 
 
 def smoothed_target(found: Smoothing) -> Statement:
-    """What label smoothing asks for, and the lowest loss."""
+    """The target that label smoothing asks for, and the lowest loss."""
     return state(
         "smoothed target",
         "With smoothing {epsilon:g} over {vocab} tokens the target is {target:.3f} for the right one and {other:.4f} "

@@ -1,4 +1,4 @@
-"""What is said of a small training and of several beside each other."""
+"""Findings on a small training, and on several beside each other."""
 
 import math
 from collections.abc import Sequence
