@@ -1,7 +1,9 @@
 """A view knows how it was made, keeps no model alive, and its program makes it again."""
 
 import ast
+import csv
 import gc
+import io
 import json
 import weakref
 from collections.abc import Sequence
@@ -186,7 +188,10 @@ def test_what_is_written_into_a_script_ends_none():
 
 def test_a_view_writes_itself_for_people_and_for_programs():
     shown = length("stories", "ab")
-    assert shown.csv() == "n\n2\n"
+    assert shown.csv() == "n\r\n2\r\n"
+    tokens = ["a", "\r", "\n", "\r\n"]
+    read = csv.reader(io.StringIO(replace(shown, table=lambda: pd.DataFrame({"token": tokens})).csv(), newline=""))
+    assert [row for (row,) in read] == ["token", *tokens]
     assert shown.text().splitlines() == [
         "Length of a text [length]",
         "The text has 2 characters.",

@@ -177,7 +177,8 @@ class View:
 
     def csv(self) -> str:
         """The table, as `numbers` has it."""
-        return self.numbers().to_csv(index=False)
+        # a field is quoted for the signs that end a row: a token may be either of them
+        return self.numbers().to_csv(index=False, lineterminator="\r\n")
 
     def text(self) -> str:
         """All that is said of the picture, its traces and the head of its table, for people to read and compare."""
