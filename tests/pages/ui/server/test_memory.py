@@ -23,11 +23,14 @@ if sys.argv[1] == "bound":
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
+together = threading.Barrier(4)  # else a thread may take what another has freed already
+
 def work(kept):
     taken = []
     for _ in range({ROOM} // 4 // 50_000):
         taken.append(bytes([1]) * 50_000)
         kept.append(bytes([1]) * 1_000)
+    together.wait()
 
 before, kept = resident(), []
 threads = [threading.Thread(target=work, args=(kept,)) for _ in range(4)]
