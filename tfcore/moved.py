@@ -394,6 +394,7 @@ NAMES = {
         "tfcore.views.block.normalisation.draw.training": "first_steps_figure",
         "tfcore.views.block.residuals.draw.layers": "layers_figure",
     },
+    "tfcore.figures.block.neurons": {"tfcore.charts.promoted": "promoted_figure"},
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},

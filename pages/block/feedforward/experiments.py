@@ -25,6 +25,7 @@ from tfcore.analysis.block.feedforward import (
 )
 from tfcore.analysis.block.neuron_shares import NeuronReading, WritingNeurons, along_text
 from tfcore.analysis.block.neurons import ActiveNeuron, Promotion, activation_peak, named_most_active, text_activations
+from tfcore.charts.promoted import promoted_figure
 from tfcore.config import Activation, ModelConfig
 from tfcore.figures.block.feedforward import (
     activation_figure,
@@ -34,7 +35,7 @@ from tfcore.figures.block.feedforward import (
     slice_figure,
     unit_figure,
 )
-from tfcore.figures.block.neurons import activations_figure, active_figure, promoted_figure, shares_figure
+from tfcore.figures.block.neurons import activations_figure, active_figure, shares_figure
 from tfcore.figures.shown import Shown
 from tfcore.measures.neuron_scan import load_neuron_scan
 from tfcore.measures.token_text import label, tick_labels

@@ -10,7 +10,7 @@ from tfcore.analysis.inside.features.grown import grown_quality, shared_features
 from tfcore.analysis.inside.features.of_text import feature_activations, strongest_feature, strongest_features
 from tfcore.analysis.inside.features.one_feature import FeaturePromotion, feature_fires, feature_neighbours, token_words
 from tfcore.analysis.inside.interventions import compared_tokens, prediction_change
-from tfcore.figures.block.neurons import promoted_figure
+from tfcore.charts.promoted import promoted_figure
 from tfcore.figures.inside.dictionary_training import cosine_figure, quality_figure
 from tfcore.figures.inside.features import feature_map, histogram_figure, map_height, neighbours_figure
 from tfcore.figures.inside.interventions import before_after

@@ -27,7 +27,7 @@ from tfcore.analysis.inside.probing.two_classes import (
     token_scores,
     told_apart,
 )
-from tfcore.figures.block.neurons import promoted_figure
+from tfcore.charts.promoted import promoted_figure
 from tfcore.figures.inside.probing import accuracy_figure, classes_figure
 from tfcore.figures.inside.sentence_pairs import pairs_figure, pairs_height
 from tfcore.figures.inside.steering import collapse_figure, next_figure, projection_figure

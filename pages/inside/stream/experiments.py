@@ -42,7 +42,7 @@ from tfcore.analysis.inside.residual_stream import (
     written_norms,
 )
 from tfcore.analysis.inside.tuned_lens import leads_from, lens_divergence
-from tfcore.figures.block.neurons import promoted_figure
+from tfcore.charts.promoted import promoted_figure
 from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.interventions import part_by_token
 from tfcore.figures.inside.logit_lens import divergence_figure, lens_grid, token_path_figure

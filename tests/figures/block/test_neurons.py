@@ -5,6 +5,7 @@ import pytest
 
 from tfcore.analysis.block.neuron_shares import Writer
 from tfcore.analysis.block.neurons import ActiveNeuron
+from tfcore.charts.promoted import PROMOTED, SUPPRESSED, promoted_figure
 from tfcore.figures import theme
 from tfcore.figures.block import neurons as figures
 
@@ -13,7 +14,7 @@ LABELS = [f"t{i}" for i in range(40)]
 
 @pytest.mark.parametrize("followed", ["t1", "nothing", None])
 def test_promoted_tokens_keep_their_order_and_the_next_one_is_marked(followed):
-    figure = figures.promoted_figure(LABELS[:4], [2.0, 1.0, -0.5, -3.0], followed, 300)
+    figure = promoted_figure(LABELS[:4], [2.0, 1.0, -0.5, -3.0], followed, 300)
     theme.check(figure)
     assert list(figure.data[0].x) == [2.0, 1.0, -0.5, -3.0]
     assert ["◂" in name for name in figure.layout.yaxis.ticktext] == [followed == label for label in LABELS[:4]]
@@ -26,7 +27,7 @@ def test_bars_that_go_the_neurons_way_are_coloured(record, n):
     figure = figures.activations_figure(values, LABELS[:n], 0, record, 300)
     theme.check(figure)
     colours = figure.data[0].marker.color
-    assert [colour == figures.PROMOTED for colour in colours] == [bool(v * record > 0) for v in values]
+    assert [colour == PROMOTED for colour in colours] == [bool(v * record > 0) for v in values]
     low, high = figure.layout.yaxis.range
     assert low <= min(0, record, values.min())
     assert high >= max(0, record, values.max())
@@ -47,7 +48,7 @@ def test_shares_of_either_sign_lead_to_their_neurons_and_leave_room_for_words():
     theme.check(figure)
     bars = figure.data[0]
     assert [list(mark) for mark in bars.customdata] == [[1, 7], [0, 2]]
-    assert list(bars.marker.color) == [figures.PROMOTED, figures.SUPPRESSED]
+    assert list(bars.marker.color) == [PROMOTED, SUPPRESSED]
     assert list(bars.marker.opacity) == [0.6, 1.0]
     low, high = figure.layout.xaxis.range
     assert low == -high < -1.25
@@ -59,7 +60,7 @@ def test_without_a_record_no_line_is_drawn():
     figure = figures.activations_figure(np.array([1.0, -3.0], np.float32), LABELS[:2], 1, None, 300)
     theme.check(figure)
     assert not figure.layout.shapes
-    assert list(figure.data[0].marker.color) == [figures.SUPPRESSED, figures.PROMOTED]  # as the chosen token goes
+    assert list(figure.data[0].marker.color) == [SUPPRESSED, PROMOTED]  # as the chosen token goes
     low, high = figure.layout.yaxis.range
     assert low < -3 < 1 < high
     theme.check(figures.activations_figure(np.zeros(1, np.float32), LABELS[:1], 0, None, 300))

@@ -1,4 +1,4 @@
-"""Figures of neurons: the tokens one promotes, its activation along a text, the neurons most active at a token."""
+"""Figures of neurons: the activation along a text, the neurons most active at a token, shares in a logit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,71 +10,9 @@ from numpy import ndarray
 
 from tfcore.analysis.block.neuron_shares import Writer
 from tfcore.analysis.block.neurons import ActiveNeuron
+from tfcore.charts.promoted import PROMOTED, SUPPRESSED
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
-
-PROMOTED = "@feedforward"
-SUPPRESSED = "@muted"
-
-
-def promoted_figure(
-    labels: Sequence[str],
-    lift: Sequence[float],
-    followed: str | None,
-    height: int,
-    *,
-    up: str = PROMOTED,
-    axis: str = "change of the logit",
-    unit: str = "logits",
-    room: float = 1.25,
-) -> go.Figure:
-    """The tokens whose logits a neuron (or another part of a model) raises most, and those it lowers most.
-
-    Args:
-        labels: of the tokens, from the most lifted to the most lowered; safe for plotly.
-        lift: in logits.
-        followed: the label of the token that comes next in the text, if it is among them: it gets an arrow.
-        up: colour role of the lifted.
-        axis: what the numbers are, and unit: theirs.
-        room: of the axis, in lengths of the longest bar: a narrow figure needs more for the numbers.
-    """
-    places = list(range(len(labels)))
-    names = [f"<b>{label}</b> ◂" if label == followed else label for label in labels]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": places,
-        "x": [round(float(v), 4) for v in lift],
-        "marker": {"color": [up if v > 0 else SUPPRESSED for v in lift]},
-        "text": [f"{v:+.2f}" for v in lift],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 11, "color": "@ink"},
-        "customdata": list(labels),
-        "hovertemplate": f"'%{{customdata}}': %{{x:+.3f}} {unit}<extra></extra>",
-    }
-    reach = room * max(0.01, *(abs(float(v)) for v in lift))
-    layout = theme.base_layout(
-        height,
-        xaxis={
-            "title": axis,
-            "range": [-reach, reach],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-        },
-        yaxis={
-            "tickvals": places,
-            "ticktext": names,
-            "autorange": "reversed",
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
-        margin={"t": 8},
-        bargap=0.25,
-    )
-    return theme.build([bars], layout)
 
 
 def activations_figure(
