@@ -19,8 +19,8 @@ from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.analysis.inside.patching import Kind, PatchedColumns, pair, patch_each
 from tfcore.analysis.inside.prompt_sets import Encoded, measure_set
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.analysis.inside.residual_stream import skip_each
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.compositions import composition
 from tfcore.measures.heads.induction_heads import (
     copying,

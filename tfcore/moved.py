@@ -65,6 +65,8 @@ MODULES = {
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
+    "tfcore.analysis.inside.quantities": "tfcore.measures.effect_metric",
+    "tfcore.analysis.inside.shared_layers": "tfcore.measures.shared_layers",
     "tfcore.analysis.largest": "tfcore.measures.largest",
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
     "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
@@ -118,6 +120,7 @@ MODULES = {
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
+    "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
     "tfcore.figures.training.known_models": "tfcore.views.training.scaling.draw.known_models",
@@ -240,7 +243,7 @@ NAMES = {
     "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
     "tfcore.analysis.inference.attention_timing": {
         "tfcore.measures.timing": "on_cpu milliseconds",
-        "tfcore.views.inference.long_context.say.timing": ("FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES"),
+        "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES",
     },
     "tfcore.analysis.inference.flash_attention": {
         "tfcore.views.inference.long_context.say.pieces": (
@@ -258,7 +261,7 @@ NAMES = {
         "tfcore.views.inference.long_context.say.cost": (
             "ScoreMatrix score_matrix Operations operations LayerMemory layer_memory crossings"
         ),
-        "tfcore.views.inference.long_context.say.patterns": ("pattern_reach pairs_at_length ModelReach model_reach"),
+        "tfcore.views.inference.long_context.say.patterns": "pattern_reach pairs_at_length ModelReach model_reach",
     },
     "tfcore.analysis.inference.memory_traffic": {
         "tfcore.views.inference.long_context.say.traffic": (
@@ -302,6 +305,7 @@ NAMES = {
             "SHOWN APART Moment places in_context_score moment best_key_composition"
         )
     },
+    "tfcore.analysis.inside.quantities": {"tfcore.analysis.scale_end": "NAMED ScaleEnd scale_end"},
     "tfcore.analysis.inside.residual_stream": {"tfcore.measures.lenses": "stages stage_names"},
     "tfcore.analysis.inside.tuned_lens": {
         "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
@@ -364,8 +368,8 @@ NAMES = {
     "tfcore.analysis.training.preference": {
         "tfcore.training.preference_runs": (
             "Algorithm RewardName ALGORITHMS REWARD_NAMES ALGORITHM_NAMES BETAS ANIMAL_WORDS HAPPY_WORDS ANIMALS "
-            "HAPPY LONGEST words_of names_animals ends_happily is_short REWARDS repetition PreferenceConfig "
-            "Sampled PreferenceRun"
+            "HAPPY LONGEST words_of names_animals ends_happily is_short REWARDS repetition PreferenceConfig Sampled "
+            "PreferenceRun"
         )
     },
     "tfcore.analysis.training.text_bits": {

@@ -18,7 +18,7 @@ from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, former_labels, links, places, text
 from pages.ui.reading import begin_of, text_box, tokens_of
-from tfcore.analysis.inside.quantities import Kind, Quantity, rival_of_text
+from tfcore.measures.effect_metric import Kind, Quantity, rival_of_text
 
 Option = TypeVar("Option", bound=Hashable)
 KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}

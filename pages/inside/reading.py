@@ -7,9 +7,9 @@ from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, choose_bos, first_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.analysis.inside.patching import counterfactual
-from tfcore.analysis.inside.shared_layers import PlainRun, plain_run
 from tfcore.config import ModelConfig
 from tfcore.measures.one_text import piece_of
+from tfcore.measures.shared_layers import PlainRun, plain_run
 from tfcore.measures.text_loss import Likeliest, every_next
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3

@@ -16,8 +16,8 @@ from tfcore.analysis.inside.flow_shares import LayerShares, Recorded
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of

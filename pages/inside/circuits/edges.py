@@ -21,8 +21,8 @@ from pages.ui.reading import choose_bos, text_box
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside import head_circuits, head_edges, knock_outs
 from tfcore.analysis.inside.head_circuits import CANDIDATES, COUNTS, EdgesOfText, HeadCircuit
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.config import ModelConfig
+from tfcore.measures.effect_metric import Quantity
 
 TOKENS = 64  # of the text
 CHARACTERS = 500  # of a text

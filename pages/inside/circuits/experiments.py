@@ -21,11 +21,11 @@ from tfcore.analysis.inside.head_circuits import (
     largest_estimates,
 )
 from tfcore.analysis.inside.head_edges import CutEdges, estimate_edges
-from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name
 from tfcore.figures.inside.attribution_graphs import forecast_figure, graph_figure, links_figure
 from tfcore.figures.inside.head_circuits import edges_figure, faithfulness_figure, graph_height
 from tfcore.figures.shown import Shown
 from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.effect_metric import Quantity, quantity_name, rival_name
 from tfcore.measures.one_text import first_tokens, next_logits
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer

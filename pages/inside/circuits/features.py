@@ -23,8 +23,8 @@ from tfcore.analysis.inside.attribution_graphs import graph as graphs
 from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
 from tfcore.analysis.inside.attribution_graphs.export import to_json
 from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, Traced, draw_traced, take_strongest_off, trace_text
-from tfcore.analysis.inside.quantities import Kind, Quantity
 from tfcore.figures.inside.attribution_graphs import graph_width, node_place
+from tfcore.measures.effect_metric import Kind, Quantity
 
 MODEL = "stories"
 TOKENS = 24

@@ -24,9 +24,9 @@ from tfcore.analysis.inside import flow_shares, head_measures, information_flow
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow
 from tfcore.analysis.inside.passages import Passage
-from tfcore.analysis.inside.quantities import Kind, Quantity
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.shown import Shown
+from tfcore.measures.effect_metric import Kind, Quantity
 
 CHARACTERS = 1_500
 ROWS = 30  # of the table of routes

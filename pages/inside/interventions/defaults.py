@@ -5,7 +5,7 @@ from typing import NamedTuple
 from pages.inside.metric import KINDS
 from pages.ui import links
 from tfcore.analysis.inside.interventions import Action
-from tfcore.analysis.inside.quantities import Kind
+from tfcore.measures.effect_metric import Kind
 
 CHOSEN = {"strongest": "the head with the largest effect", "own": "parts you name"}
 

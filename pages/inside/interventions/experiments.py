@@ -68,12 +68,13 @@ from tfcore.analysis.inside.prompt_sets import (
     pair_prompts,
 )
 from tfcore.analysis.inside.prompt_tables import read_prompts
-from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
-from tfcore.figures.inside.boards import board, board_height
+from tfcore.analysis.scale_end import scale_end
+from tfcore.charts.boards import board, board_height
 from tfcore.figures.inside.input_attribution import attribution_bars
 from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
 from tfcore.figures.inside.prompt_sets import dots_height, interval_dots
 from tfcore.figures.shown import Shown
+from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer

@@ -18,8 +18,8 @@ from pages.ui.reading import text_box
 from pages.ui.work import filling, live
 from tfcore.analysis.inside import input_attribution as analysis
 from tfcore.analysis.inside.input_attribution import Constant, InputAttribution, Occlusion
-from tfcore.analysis.inside.quantities import Quantity, quantity_name
 from tfcore.measures import one_text
+from tfcore.measures.effect_metric import Quantity, quantity_name
 
 CHARACTERS = 1_000  # of the other text
 TOKENS = 48  # of the text

@@ -21,10 +21,11 @@ from pages.ui.program import made
 from pages.ui.reading import text_box
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import attribution_patching, interventions, knock_outs, patching, quantities
+from tfcore.analysis.inside import attribution_patching, interventions, knock_outs, patching
 from tfcore.analysis.inside.interventions import Effect
 from tfcore.analysis.inside.patching import Kind, Pair, PatchedColumns
-from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures import effect_metric
+from tfcore.measures.effect_metric import Quantity
 
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text
@@ -116,7 +117,7 @@ def choose_answers(reading: Reading, more: Any) -> Answers:
     kind = metric.choose_kind(ANSWERS, FOUND, "patch")
     if kind == FOUND:
         return None
-    of: quantities.Kind = "prediction" if kind == "prediction" else "difference"
+    of: effect_metric.Kind = "prediction" if kind == "prediction" else "difference"
     with more:
         quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
     if quantity.kind == "prediction":

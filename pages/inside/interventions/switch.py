@@ -24,7 +24,7 @@ from pages.ui.work.filling import fill
 from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
 from tfcore.analysis.inside.interventions import ABLATIONS, Action, EditedRun, Part
 from tfcore.analysis.inside.knock_outs import LayerEffects
-from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.effect_metric import Quantity
 
 TOKENS = 128  # of the text
 TYPED = 400  # characters in the box of parts

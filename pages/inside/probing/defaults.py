@@ -11,8 +11,8 @@ from pages.ui.loading import models
 from pages.ui.reading import first_tokens, is_read, tokens_of
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import SENTENCES, TOKENS, TwoClasses, sentences
-from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.config import ModelConfig
+from tfcore.measures.shared_layers import rows_compete
 
 CLASS_CHARACTERS = 1_000  # of the sentences of a class
 JOY = """She laughed and hugged her best friend.

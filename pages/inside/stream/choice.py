@@ -10,7 +10,7 @@ from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import controls, links, text
 from tfcore.analysis.inside.logit_attribution import Against
-from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.text_loss import first_explained
 
 CHARACTERS = 2_000  # of the text

@@ -25,7 +25,6 @@ from tfcore.analysis.inside.logit_lens import (
     logit_lens,
     probability_by_stage,
 )
-from tfcore.analysis.inside.quantities import scale_end
 from tfcore.analysis.inside.residual_stream import (
     AXES,
     Measure,
@@ -42,8 +41,9 @@ from tfcore.analysis.inside.residual_stream import (
     written_norms,
 )
 from tfcore.analysis.inside.tuned_lens import leads_from, lens_divergence
+from tfcore.analysis.scale_end import scale_end
+from tfcore.charts.boards import board, board_height
 from tfcore.charts.promoted import promoted_figure
-from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.interventions import part_by_token
 from tfcore.figures.inside.logit_lens import divergence_figure, lens_grid, token_path_figure
 from tfcore.figures.inside.residual_stream import curves, part_role, running_sum, writes_figure

@@ -7,8 +7,8 @@ from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.session import session
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.effect_metric import Quantity
 
 CHARACTERS = 2_000
 REAL = "smollm2"

@@ -23,9 +23,9 @@ from tfcore.analysis.inside.patching import (
     source_values,
     where_it_is,
 )
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.lenses import unembedding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer

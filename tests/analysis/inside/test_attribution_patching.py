@@ -10,8 +10,8 @@ from tests.real import real
 from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
 from tfcore.analysis.inside.interventions import parts_of
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity
 from tfcore.norms import NoNorm
 
 TEXT = small.ids(1, 9)[0].tolist()

@@ -9,9 +9,9 @@ from tests.real import real
 from tests.views.foundations.heads.measure.test_kinds import wired
 from tfcore.analysis.inside.head_circuits import circuits_alone
 from tfcore.analysis.inside.head_edges import INPUTS, Edge, cut_each, effect_of, estimate_edges, strongest_edges
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.induction_heads import head_kinds, random_rows
 
 TEXT, OTHER = (small.ids(1, 9, seed=seed)[0].tolist() for seed in (0, 1))

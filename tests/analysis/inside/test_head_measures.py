@@ -13,9 +13,9 @@ from tfcore.analysis.inside.flow_shares import layer_shares
 from tfcore.analysis.inside.information_flow import trace
 from tfcore.analysis.inside.knock_outs import all_effects
 from tfcore.analysis.inside.passages import read_passage
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 
 PRONOUN = "Sam was a little boy. One day, Sam said that"
 

@@ -25,9 +25,9 @@ from tfcore.analysis.inside.input_attribution import (
     removed,
     without_rounding,
 )
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.statistics import rank_correlation
 from tfcore.part_configs import ExpertsConfig
 

@@ -32,10 +32,10 @@ from tfcore.analysis.inside.interventions import (
 )
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 

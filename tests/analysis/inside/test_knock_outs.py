@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.inside import quantities
 from tfcore.analysis.inside.interventions import Part, parts_of
 from tfcore.analysis.inside.knock_outs import (
     LayerEffects,
@@ -16,9 +15,11 @@ from tfcore.analysis.inside.knock_outs import (
     strongest_head,
     without_rounding,
 )
-from tfcore.analysis.inside.quantities import Quantity, measured, rival_name
+from tfcore.analysis.scale_end import ScaleEnd, scale_end
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures import effect_metric
+from tfcore.measures.effect_metric import Quantity, measured, rival_name
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -133,19 +134,19 @@ def test_the_other_name_of_a_text(text, rival):
 
 def test_values_beyond_the_scale_are_named():
     names = [["a", "b"], ["c", "d"]]
-    assert quantities.scale_end(np.array([[1.0, -1.0], [np.nan, 1.0]]), names, 0.5) == quantities.ScaleEnd(1.0, ())
-    assert quantities.scale_end(np.full((2, 2), -0.25), names, 0.5) == quantities.ScaleEnd(0.5, ())
+    assert scale_end(np.array([[1.0, -1.0], [np.nan, 1.0]]), names, 0.5) == ScaleEnd(1.0, ())
+    assert scale_end(np.full((2, 2), -0.25), names, 0.5) == ScaleEnd(0.5, ())
     beyond = [(f"head 0.{i}", 9.0 - i) for i in range(6)]
-    assert str(quantities.ScaleEnd(2.0, ())) == "Colours end at ±2.00, the largest value."
-    assert str(quantities.ScaleEnd(2.0, tuple(beyond[:4]))) == (
+    assert str(ScaleEnd(2.0, ())) == "Colours end at ±2.00, the largest value."
+    assert str(ScaleEnd(2.0, tuple(beyond[:4]))) == (
         "Colours end at ±2.00; beyond, with a triangle: head 0.0 +9.00, head 0.1 +8.00, head 0.2 +7.00, head 0.3 +6.00."
     )
-    assert str(quantities.ScaleEnd(2.0, tuple(beyond))).endswith("head 0.3 +6.00 and 2 more.")
+    assert str(ScaleEnd(2.0, tuple(beyond))).endswith("head 0.3 +6.00 and 2 more.")
 
 
 def test_losses_come_out_alike_however_many_texts_are_read_together(monkeypatch):
     model = small.model()
     hidden = model(small.ids(5, 9)).hidden
     together = measured(model, hidden, TEXT, Quantity("text"))
-    monkeypatch.setattr(quantities, "AT_ONCE", 1)
+    monkeypatch.setattr(effect_metric, "AT_ONCE", 1)
     torch.testing.assert_close(together, measured(model, hidden, TEXT, Quantity("text")))

@@ -33,9 +33,9 @@ from tfcore.analysis.inside.prompt_sets import (
     pairable_templates,
 )
 from tfcore.analysis.inside.prompt_tables import TEMPLATES, Prompt, filled, read_prompts, written_prompts
-from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
 
 TEXTS = small.ids(6, 9).tolist()
 SET = tuple(  # of 9, 6 and 9 tokens: the second has padding behind it

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tfcore.analysis.inside.logit_lens import TokenPath
+from tfcore.charts import boards
 from tfcore.figures import theme
-from tfcore.figures.inside import boards, interventions, logit_lens
+from tfcore.figures.inside import interventions, logit_lens
 from tfcore.figures.inside import residual_stream as figures
 
 LABELS = ["a", "b", "a", "c"]

@@ -15,7 +15,7 @@ from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.inside.information_flow import layer_guesses, trace
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.passages import of_ids
-from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import text_ids
 
 opened = partial(visits.opened, "inside/flow/page.py")

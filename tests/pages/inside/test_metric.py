@@ -6,7 +6,7 @@ from pages.inside import metric
 from pages.ui import cache, links
 from tests.pages import visits
 from tests.pages.visits import opened, run
-from tfcore.analysis.inside.quantities import Quantity
+from tfcore.measures.effect_metric import Quantity
 
 TEXT = "There was a little boy. One day, Sam said that"
 FILES = {url: f"inside/{url}/page.py" for url in ("stream", "interventions", "flow", "circuits")}

@@ -21,9 +21,9 @@ from tfcore.analysis.block.neurons import (
 )
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.flow_shares import stream_direction
-from tfcore.analysis.inside.shared_layers import PlainRun, run_above
 from tfcore.config import ModelConfig
 from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.shared_layers import PlainRun, run_above
 from tfcore.measures.text_loss import has_ended
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer

@@ -14,8 +14,8 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Action, Part, ablated, part_title, parts_of
 from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.patching import Kind, Pair, patched_names
-from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import one_text
 from tfcore.measures.statistics import correlation
 from tfcore.measures.token_text import visible

@@ -26,11 +26,11 @@ from tfcore.analysis.inside.head_edges import (
     read_heads,
     strongest_edges,
 )
-from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import rows_at_once
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.shared_layers import rows_at_once
 from tfcore.measures.statistics import correlation
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer

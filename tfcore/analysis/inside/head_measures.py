@@ -20,8 +20,8 @@ from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import Passage, attention_layers
-from tfcore.analysis.inside.quantities import Quantity, quantity_name
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer

@@ -12,10 +12,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import BATCH, rows_at_once
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import one_text
+from tfcore.measures.shared_layers import BATCH, rows_at_once
 from tfcore.measures.statistics import rank_correlation
 from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer

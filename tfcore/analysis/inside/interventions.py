@@ -17,11 +17,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import one_text
+from tfcore.measures.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
 from tfcore.measures.text_loss import next_losses
 from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer

@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Action, Part, edits_for, part_title, parts_of
-from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import plain_run, run_above
+from tfcore.measures.effect_metric import Quantity, measured
+from tfcore.measures.shared_layers import plain_run, run_above
 from tfcore.model import Transformer
 
 ROUNDING = 1e-5  # effects below are rounding errors

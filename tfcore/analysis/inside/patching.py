@@ -12,22 +12,14 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.residual_stream import part_name
-from tfcore.analysis.inside.shared_layers import (
-    BATCH,
-    TOGETHER,
-    PlainRun,
-    plain_run,
-    prefix_cache,
-    rows_compete,
-    run_joined,
-)
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.lenses import stages
 from tfcore.measures.one_text import begin_of, first_tokens, next_logits, one_text
+from tfcore.measures.shared_layers import BATCH, TOGETHER, PlainRun, plain_run, prefix_cache, rows_compete, run_joined
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -19,10 +19,10 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import first_order, part_effects, part_names
 from tfcore.analysis.inside.interventions import Part, edits_for, parts_of
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
-from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import rows_compete
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import encoded
+from tfcore.measures.shared_layers import rows_compete
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

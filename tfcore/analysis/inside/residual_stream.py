@@ -12,13 +12,13 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.quantities import logits_of
-from tfcore.analysis.inside.shared_layers import plain_run, runs_by_layer
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.lenses import stage_names, stages
 from tfcore.measures.one_text import one_text
+from tfcore.measures.shared_layers import plain_run, runs_by_layer
 from tfcore.measures.text_loss import next_losses
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer

@@ -13,9 +13,9 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
 from tfcore.analysis.inside.interventions import Part, edits_for
-from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import plain_run, run_above
+from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.heads.induction_heads import Place, copying_of_random_rows, listed
+from tfcore.measures.shared_layers import plain_run, run_above
 from tfcore.measures.statistics import rank_correlation
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -14,12 +14,12 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.of_text import dictionary_layer, feature_title
 from tfcore.analysis.inside.probing.by_layer import stream_names
 from tfcore.analysis.inside.probing.two_classes import Direction
-from tfcore.analysis.inside.quantities import logits_of
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import built_parameters
 from tfcore.measures.token_text import visible

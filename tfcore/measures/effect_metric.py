@@ -1,25 +1,23 @@
-"""What an effect is measured on, and the colour scale that shows it."""
+"""The metric of an effect on a model's prediction: of the next token, of two tokens, or of the whole text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import first_tokens, next_logits, one_text
-from tfcore.measures.statistics import colour_end
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Kind = Literal["prediction", "difference", "text"]
+
+
 AT_ONCE = 512  # tokens whose logits are in memory together: 100 MB of them where the vocabulary has 49,152
 
 
@@ -112,40 +110,3 @@ def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Fl
     if logits is None:
         raise ValueError("this model has no language head, so there are no logits to measure an effect on")
     return logits.float()
-
-
-NAMED = 4  # values beyond the scale that a sentence names
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleEnd(Finding):
-    """Where a colour scale ends, and the values beyond.
-
-    Args:
-        end: the largest absolute value that has a colour of its own.
-        beyond: name and value of what is larger, the largest first.
-    """
-
-    end: float
-    beyond: tuple[tuple[str, float], ...]
-
-    @property
-    def sentence(self) -> str:
-        if not self.beyond:
-            return f"Colours end at ±{self.end:.2f}, the largest value."
-        named = ", ".join(f"{name} {value:+.2f}" for name, value in self.beyond[:NAMED])
-        more = f" and {len(self.beyond) - NAMED} more" if len(self.beyond) > NAMED else ""
-        return f"Colours end at ±{self.end:.2f}; beyond, with a triangle: {named}{more}."
-
-
-def scale_end(values: Float[ndarray, "row column"], names: Sequence[Sequence[str]], least: float) -> ScaleEnd:
-    """The end of a colour scale around 0; NaN is no value.
-
-    Args:
-        names: of the values.
-        least: the scale never ends below.
-    """
-    size = np.abs(np.nan_to_num(values))
-    end = max(least, colour_end(values))
-    places = sorted(np.argwhere(size > end).tolist(), key=lambda place: -size[tuple(place)])
-    return ScaleEnd(end, tuple((names[row][column], float(values[row, column])) for row, column in places))

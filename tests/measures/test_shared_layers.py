@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside import shared_layers
-from tfcore.analysis.inside.shared_layers import (
+from tfcore.inspection.edits import Edit
+from tfcore.measures import shared_layers
+from tfcore.measures.shared_layers import (
     in_rows,
     plain_run,
     prefix_cache,
@@ -14,7 +15,6 @@ from tfcore.analysis.inside.shared_layers import (
     run_joined,
     runs_by_layer,
 )
-from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(1, 9)[0].tolist()
