@@ -76,6 +76,7 @@ MODULES = {
     "tfcore.analysis.one_text": "tfcore.measures.one_text",
     "tfcore.analysis.precision": "tfcore.measures.precision",
     "tfcore.analysis.quantities": "tfcore.measures.quantities",
+    "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
     "tfcore.analysis.statistics": "tfcore.measures.statistics",
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
     "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
@@ -121,6 +122,7 @@ MODULES = {
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
+    "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
     "tfcore.figures.training.known_models": "tfcore.views.training.scaling.draw.known_models",
@@ -313,6 +315,9 @@ NAMES = {
     "tfcore.analysis.model.modernising": {"tfcore.training.modernisation": "SWITCHES first_of"},
     "tfcore.analysis.model.parameter_count": {
         "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
+    },
+    "tfcore.analysis.reference.history": {
+        "tfcore.views.reference.history.say": "entries_shown recent_share length_range with_year"
     },
     "tfcore.analysis.training.compression": {
         "tfcore.analysis.training.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"

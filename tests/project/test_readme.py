@@ -7,8 +7,8 @@ import pytest
 
 from tfcore import shipped
 from tfcore.analysis.reference.folklore import CLAIMS
-from tfcore.analysis.reference.history import milestones
 from tfcore.loading import real_models
+from tfcore.views.reference.history.measure import milestones
 from tfcore.views.training.scaling.measure.known_models import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]

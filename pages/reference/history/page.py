@@ -1,13 +1,12 @@
 """The page on history: from 1943 to today, which families there are, and what else is a sequence."""
 
-from pages.reference.history import sequences as sequences
-from pages.reference.history import timeline as timeline
+from pages.reference.history import sequences, timeline
 from pages.reference.history.facts import FACTS
 from pages.ui import controls, page
 
 page.begin(FACTS)
 show = controls.sections(FACTS.sections)
 if show == "sequences":
-    sequences.panel()
+    sequences.show()
 else:
-    timeline.panel(families=show == "families")
+    timeline.show(families=show == "families")

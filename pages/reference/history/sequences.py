@@ -2,17 +2,16 @@
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.reference import views as _views
-from pages.reference.history import experiments
+from pages.reference.views import links
 from pages.ui import controls, page
-from pages.ui.components.figure import Event, figure, name_of
-from pages.ui.program import made
+from pages.ui.components.figure import Event, name_of
+from pages.ui.frame import panel
 from tfcore.analysis.foundations.token_counts import SEQUENCES, Knob
-from tfcore.analysis.reference.history import length_range, sequence_length
-from tfcore.measures.flop_count import sequence_cost
+from tfcore.views.reference import history as views
+from tfcore.views.reference.history import say
+from tfcore.views.reference.history.measure import KINDS
 
 TRY: dict[str, dict[str, Any]] = {
     "ViT-B/16": {"kind": "image", "image_side": 224, "image_patch": 16},
@@ -40,68 +39,40 @@ def turn(kind: str, knob: Knob) -> Any:
     )
 
 
-def panel() -> None:
+def show() -> None:
     """One kind to cut up by sliders, beside the lengths of all."""
     st.markdown(
         "**Whatever can be cut into a sequence of tokens, each a vector, can be read by a Transformer.** How it is cut "
         "decides the sequence length n, and attention costs n²."
     )
-    order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
-    names = {key: SEQUENCES[key].name for key in order}
-    page.try_this(TRY)
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        kind = controls.select("Kind of data", "kind", order, "image", names)
-        one = SEQUENCES[kind]
-        values = {knob.name: turn(kind, knob) for knob in one.knobs[:IN_SIGHT]}
-        if len(one.knobs) > IN_SIGHT:
-            with page.more_settings():
-                values |= {knob.name: turn(kind, knob) for knob in one.knobs[IN_SIGHT:]}
-    found = sequence_length(kind, values)
-    shown = experiments.cut(kind, found)
-    with right:
-        figure(
-            shown.figure,
-            key="lengths",
-            height=430,
-            min_width=350,
-            on_click=_click,
-            alt=shown.alt,
-            caption=f"{shown.caption} One token: {one.token}. The other bars: the published models. Click one.",
-            table=lambda: pd.DataFrame(
-                [(one.name, one.model, one.published()) for one in SEQUENCES.values()],
-                columns=["kind", "model", "tokens"],
-            ),
+    with panel((2, 3)) as p:
+        p.examples(TRY)
+        with p.controls:
+            kind = controls.select("Kind of data", "kind", KINDS, "image", {key: SEQUENCES[key].name for key in KINDS})
+            one = SEQUENCES[kind]
+            values = {knob.name: turn(kind, knob) for knob in one.knobs[:IN_SIGHT]}
+            if len(one.knobs) > IN_SIGHT:
+                with page.more_settings():
+                    values |= {knob.name: turn(kind, knob) for knob in one.knobs[IN_SIGHT:]}
+        with p.picture:
+            p.show(views.lengths(kind, values), _click, "Click one.")
+            st.latex(one.equation)
+            if one.see:
+                links([one.see.format(**values)], "history", "cut")
+        p.what_to_see(
+            f"{say.length_range()} "
+            "Halve the side of a patch and an image has four times as many tokens, a film too, and either costs "
+            "sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
+            "by codes that another network has learned."
         )
-        st.latex(one.equation)
-        with st.container(horizontal=True, gap="medium"):
-            st.metric("Tokens", found.tokens_text, width="content")
-            st.metric("Scores per head", found.scores_text, width="content", help="n × n")
-            st.metric(
-                "FLOPs that grow with n²",
-                found.share_text,
-                width="content",
-                help="in a Transformer of 12 layers, width 768",
-            )
-        if one.see:
-            _views.links([one.see.format(**values)], "history", "cut")
-    page.what_to_see(
-        f"{length_range()} "
-        "Halve the side of a patch and an image has four times as many tokens, a film too, and either "
-        "costs sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
-        "by codes that another network has learned."
-    )
-    page.question(
-        "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
-        "600?",
-        "Sample by sample, half a minute would have 480,000 tokens and 230 billion scores per head. To recognise "
-        "speech, 50 frames of a spectrogram per second are enough, because only the words must be kept. To generate "
-        "sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two hundred times less "
-        "than a CD.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.cut, kind, made(sequence_length, kind, values)), code=(one.count, sequence_cost)
-    )
+        p.question(
+            "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write "
+            "it as 600?",
+            "Sample by sample, half a minute would have 480,000 tokens and 230 billion scores per head. To recognise "
+            "speech, 50 frames of a spectrogram per second are enough, because only the words must be kept. To "
+            "generate sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two "
+            "hundred times less than a CD.",
+        )
 
 
 def _click(event: Event) -> None:

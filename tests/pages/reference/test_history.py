@@ -13,7 +13,7 @@ from tests.pages.figures import figures
 from tests.pages.visits import press, said
 from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.analysis.reference.folklore import CLAIMS
-from tfcore.analysis.reference.history import milestones
+from tfcore.views.reference.history.measure import milestones
 
 opened = partial(visits.opened, "reference/history/page.py")
 SEEN = {view for entry in milestones().values() for view in entry.see}

@@ -1,15 +1,25 @@
 """Pictures of the history: entries in lanes over the years, who builds on whom, and the lengths of sequences."""
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.reference.history import FAMILIES, FIELDS, Milestone, Timeline
+from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.figures import theme
+from tfcore.views.reference.history.measure import (
+    FAMILIES,
+    FIELDS,
+    KINDS,
+    Milestone,
+    SequenceLength,
+    Timeline,
+    milestones,
+)
 
+NARROWEST = 960  # pixels of a timeline
 ROW, TOP, BOTTOM, LEFT, RIGHT = 18, 58, 28, 116, 12  # pixels
 FIRST, LAST = -0.008, 1.17  # ends of the axis of years: labels need room behind the last one
 # family: (colour, symbol)
@@ -32,18 +42,13 @@ def height_of(layout: Timeline) -> int:
     return TOP + BOTTOM + theme.row_height(layout.rows, ROW, TOP + BOTTOM) * layout.rows
 
 
-def place_of(layout: Timeline, key: str, width: int) -> int:
-    """How far from the left an entry is in a timeline so many pixels wide."""
-    return round(LEFT + (layout.x[key] - FIRST) / (LAST - FIRST) * (width - LEFT - RIGHT))
+def place_of(layout: Timeline, key: str) -> int:
+    """How far from the left an entry is in a timeline of NARROWEST, in pixels."""
+    return round(LEFT + (layout.x[key] - FIRST) / (LAST - FIRST) * (NARROWEST - LEFT - RIGHT))
 
 
 def timeline_figure(
-    entries: Mapping[str, Milestone],
-    layout: Timeline,
-    shown: Collection[str],
-    chosen: str | None,
-    related: Collection[str] = (),
-    edges: bool = False,
+    layout: Timeline, shown: Collection[str], chosen: str | None, related: Collection[str] = (), edges: bool = False
 ) -> go.Figure:
     """Every entry at its place, coloured by family; those that are not shown stay as faint marks.
 
@@ -55,9 +60,10 @@ def timeline_figure(
 
     A click on a mark carries customdata, the key.
     """
-    data = _edges(entries, layout, shown, related, chosen) if edges else []
+    entries = milestones()
+    data = _edges(layout, shown, related, chosen) if edges else []
     data += [_legend(family) for family in FAMILIES]
-    data += [_marks(family, entries, layout, shown, chosen, related, edges) for family in FAMILIES]
+    data += [_marks(family, layout, shown, chosen, related, edges) for family in FAMILIES]
     data.append(_faint([key for key in entries if key not in shown], layout))
     if chosen is not None:
         data.append(_ring(chosen, layout))
@@ -81,7 +87,7 @@ def timeline_figure(
         shapes=lines,
         margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         annotations=[
-            _label(key, entries, layout, key == chosen, edges and not _is_strong(key, related, chosen))
+            _label(key, layout, key == chosen, edges and not _is_strong(key, related, chosen))
             for key in entries
             if key == chosen or (edges and key in shown)
         ],
@@ -108,15 +114,10 @@ def timeline_figure(
 
 
 def _marks(
-    family: str,
-    entries: Mapping[str, Milestone],
-    layout: Timeline,
-    shown: Collection[str],
-    chosen: str | None,
-    related: Collection[str],
-    edges: bool,
+    family: str, layout: Timeline, shown: Collection[str], chosen: str | None, related: Collection[str], edges: bool
 ) -> dict[str, Any]:
     """The entries of one family; where lines may cross them, their labels are not among them but on top."""
+    entries = milestones()
     keys = [key for key in entries if key in shown and entries[key].family == family]
     colour, symbol = LOOKS[family]
     strong = [not edges or _is_strong(key, related, chosen) for key in keys]
@@ -142,17 +143,16 @@ def _is_strong(key: str, related: Collection[str], chosen: str | None) -> bool:
     return key in related or key == chosen
 
 
-def _label(
-    key: str, entries: Mapping[str, Milestone], layout: Timeline, is_chosen: bool, is_faint: bool
-) -> dict[str, Any]:
+def _label(key: str, layout: Timeline, is_chosen: bool, is_faint: bool) -> dict[str, Any]:
     """A name on a ground of its own, so that lines pass behind it; that of the chosen entry stands beside its ring."""
+    name = milestones()[key].name
     return {
         "x": round(layout.x[key], 4),
         "y": layout.row[key],
         "showarrow": False,
         "xanchor": "left",
         "yanchor": "middle",
-        "text": f"<b>{entries[key].name}</b>" if is_chosen else entries[key].name,
+        "text": f"<b>{name}</b>" if is_chosen else name,
         "xshift": 11 if is_chosen else 5,
         "font": {"size": 11, "color": "@muted" if is_faint else "@ink"},
         "bgcolor": "@paper/0.8",
@@ -204,14 +204,11 @@ def _ring(key: str, layout: Timeline) -> dict[str, Any]:
 
 
 def _edges(
-    entries: Mapping[str, Milestone],
-    layout: Timeline,
-    shown: Collection[str],
-    related: Collection[str],
-    chosen: str | None,
+    layout: Timeline, shown: Collection[str], related: Collection[str], chosen: str | None
 ) -> list[dict[str, Any]]:
     """From each entry to those that build on it: the chosen one's own firmly, those of its relatives less, the rest
     faintly."""
+    entries = milestones()
     pairs = [(old, new) for new in entries for old in entries[new].after if new in shown and old in shown]
     own = [pair for pair in pairs if chosen in pair]
     near = [pair for pair in pairs if chosen not in pair and set(pair) <= set(related)]
@@ -244,36 +241,28 @@ def _curves(pairs: Sequence[tuple[str, str]], layout: Timeline, colour: str, wid
     }
 
 
-def lengths_figure(
-    names: Sequence[tuple[str, str]], lengths: Sequence[int], keys: Sequence[str], chosen: str, now: int, height: int
-) -> go.Figure:
-    """How many tokens each kind of thing becomes, as bars on a logarithmic axis.
-
-    Args:
-        names, lengths, keys: of all kinds, with the published numbers; a name is that of the kind and of the model.
-        chosen: the key of the kind that the sliders are about.
-        now: its length with the sliders as they are.
+def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
+    """How many tokens each kind of thing becomes, as bars on a logarithmic axis: the chosen one as it is cut now, the
+    others as in the published models.
 
     A click on a bar carries customdata, the key.
     """
-    values = [now if key == chosen else length for key, length in zip(keys, lengths, strict=True)]
+    values = [found.tokens if kind == found.kind else SEQUENCES[kind].published() for kind in KINDS]
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": list(range(len(names))),
+        "y": list(range(len(KINDS))),
         "x": values,
-        "customdata": list(keys),
-        "marker": {"color": ["@embedding" if key == chosen else "@muted/0.45" for key in keys]},
+        "customdata": KINDS,
+        "marker": {"color": ["@embedding" if kind == found.kind else "@muted/0.45" for kind in KINDS]},
         "text": [f"{value:,}" for value in values],
         "textposition": "outside",
         "cliponaxis": False,
         "textfont": {"size": 12, "color": "@ink"},
         "hovertemplate": "%{x:,} tokens<extra></extra>",
     }
-    labels = [
-        f"{f'<b>{kind}</b>' if key == chosen else kind}<br><span style='font-size:10px'>{model}</span>"
-        for (kind, model), key in zip(names, keys, strict=True)
-    ]
+    names = {kind: SEQUENCES[kind].name for kind in KINDS} | {found.kind: f"<b>{SEQUENCES[found.kind].name}</b>"}
+    labels = [f"{name}<br><span style='font-size:10px'>{SEQUENCES[kind].model}</span>" for kind, name in names.items()]
     layout = theme.base_layout(
         height,
         margin={"l": 124, "r": 48, "t": 8, "b": 44},
@@ -288,9 +277,9 @@ def lengths_figure(
             "ticktext": ["1", "10", "100", "1 k", "10 k", "100 k"],
         },
         yaxis={
-            "tickvals": list(range(len(names))),
+            "tickvals": list(range(len(KINDS))),
             "ticktext": labels,
-            "range": [len(names) - 0.5, -0.5],
+            "range": [len(KINDS) - 0.5, -0.5],
             "fixedrange": True,
             "automargin": False,
             "showgrid": False,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.reference import history
-from tfcore.analysis.reference.history import FAMILIES, FIELDS, milestones
+from tfcore.views.reference.history import measure
+from tfcore.views.reference.history.measure import FAMILIES, FIELDS, milestones
 
 ARXIV = [entry for entry in milestones().values() if entry.source.startswith("arXiv")]
 KNOWN = {  # a few that everybody can look up
@@ -69,26 +69,26 @@ def test_entries_are_complete_and_told_apart():
 
 
 def test_filters_find_what_they_say_and_nothing_else():
-    assert history.matching() == list(milestones())
-    assert all(milestones()[key].field == "biology" for key in history.matching(field="biology"))
-    both = history.matching("vision", "convolutional")
-    assert set(both) == set(history.matching("vision")) & set(history.matching(family="convolutional"))
-    assert history.matching(words="VASWANI 2017") == ["transformer"]
-    assert history.matching(words="  ") == list(milestones())
-    assert history.matching(words="$x$ nonsense") == []
+    assert measure.matching() == list(milestones())
+    assert all(milestones()[key].field == "biology" for key in measure.matching(field="biology"))
+    both = measure.matching("vision", "convolutional")
+    assert set(both) == set(measure.matching("vision")) & set(measure.matching(family="convolutional"))
+    assert measure.matching(words="VASWANI 2017") == ["transformer"]
+    assert measure.matching(words="  ") == list(milestones())
+    assert measure.matching(words="$x$ nonsense") == []
 
 
 def test_lineage_goes_both_ways():
     for key in ("transformer", "lstm", "gpt3"):
-        assert key not in history.ancestors(key) | history.descendants(key)
-        assert all(key in history.descendants(earlier) for earlier in history.ancestors(key))
-    assert {"bahdanau", "backprop", "neuron"} <= history.ancestors("transformer")
-    assert history.ancestors("neuron") == set()
+        assert key not in measure.ancestors(key) | measure.descendants(key)
+        assert all(key in measure.descendants(earlier) for earlier in measure.ancestors(key))
+    assert {"bahdanau", "backprop", "neuron"} <= measure.ancestors("transformer")
+    assert measure.ancestors("neuron") == set()
 
 
 @given(st.lists(st.integers(1900, 2030), min_size=1, max_size=40))
 def test_years_follow_each_other_and_busy_ones_are_wide(years):
-    start = history.year_starts(years)
+    start = measure.year_starts(years)
     places = list(start.values())
     assert places[0] == 0
     assert places[-1] == pytest.approx(1)
@@ -101,20 +101,20 @@ def test_years_follow_each_other_and_busy_ones_are_wide(years):
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0.1, 20)), max_size=30))
 def test_labels_of_a_row_never_overlap(labels):
     labels = sorted(labels)
-    rows = history.rows_without_overlap(labels)
+    rows = measure.rows_without_overlap(labels)
     for row in set(rows):
         inside = [label for label, at in zip(labels, rows, strict=True) if at == row]
         assert all(a + length <= b for (a, length), (b, _) in pairwise(inside))
 
 
 def test_a_label_may_begin_where_another_ends():
-    assert history.rows_without_overlap([(0.0, 1.0), (0.5, 1.0), (1.0, 1.0)]) == [0, 1, 0]
-    assert list(history.shown_years({2001: 0.0, 2002: 0.5, 2003: 0.9, 2004: 1.0}, apart=0.5)) == [2001, 2002]
+    assert measure.rows_without_overlap([(0.0, 1.0), (0.5, 1.0), (1.0, 1.0)]) == [0, 1, 0]
+    assert list(measure.shown_years({2001: 0.0, 2002: 0.5, 2003: 0.9, 2004: 1.0}, apart=0.5)) == [2001, 2002]
 
 
 @pytest.mark.parametrize("by", ["field", "family"])
 def test_every_entry_has_its_place_in_its_lane(by):
-    layout, entries = history.timeline(by), milestones()
+    layout, entries = measure.timeline(by), milestones()
     assert set(layout.x) == set(layout.row) == set(entries)
     assert len({(layout.x[key], layout.row[key]) for key in entries}) == len(entries)
     for key, entry in entries.items():
@@ -126,7 +126,7 @@ def test_every_entry_has_its_place_in_its_lane(by):
 
 
 def test_written_years_have_room():
-    years = history.timeline("field").years
+    years = measure.timeline("field").years
     places = list(years.values())
     assert min(b - a for a, b in pairwise(places)) >= 0.03
     assert {1943, 2017} <= set(years)
@@ -134,52 +134,18 @@ def test_written_years_have_room():
 
 def test_a_wrong_fact_is_refused(tmp_path, monkeypatch):
     for wrong in ("field", "after"):
-        text = history.FACTS.read_text("utf-8")
+        text = measure.FACTS.read_text("utf-8")
         if wrong == "field":
             text = text.replace('field = "audio"', 'field = "smell"', 1)
         else:
             text = re.sub(r'after = \["neuron"\]', 'after = ["r1"]', text, count=1)
         (tmp_path / "facts.toml").write_text(text, "utf-8")
-        monkeypatch.setattr(history, "FACTS", tmp_path / "facts.toml")
-        history.milestones.cache_clear()
+        monkeypatch.setattr(measure, "FACTS", tmp_path / "facts.toml")
+        milestones.cache_clear()
         with pytest.raises(ValueError, match=r"smell|builds on 'r1'"):
-            history.milestones()
+            milestones()
     monkeypatch.undo()
-    history.milestones.cache_clear()
-
-
-def test_the_share_of_a_stretch_of_years_is_that_of_its_entries():
-    years = [entry.year for entry in milestones().values()]
-    found = history.recent_share(2020)
-    assert found.share == pytest.approx(len([year for year in years if year > 2019]) / len(years))
-    assert history.recent_share(1943).share == 1
-    assert str(found) == f"{100 * found.share:.0f}% of the entries, and so of the width, are from 2020 on."
-    starts = history.timeline("field")
-    assert len(starts.x) == len(years)
-
-
-def test_what_is_shown_is_counted():
-    keys = list(history.milestones())
-    shown = [key for key in keys if history.milestones()[key].field == "audio"]
-    found = history.entries_shown(shown, shown[2], lineage=True)
-    entry = history.milestones()[shown[2]]
-    years = [history.milestones()[key].year for key in shown]
-    assert found.years == (min(years), max(years))
-    edges = [(old, key) for key, one in history.milestones().items() for old in one.after]
-    for start, way, count in ((shown[2], 1, found.before), (shown[2], 0, found.after)):
-        seen, todo = set(), [start]
-        while todo:
-            at = todo.pop()
-            new = {edge[1 - way] for edge in edges if edge[way] == at} - seen
-            seen |= new
-            todo += new
-        assert len(seen) == count
-    assert str(found) == (
-        f"{len(shown)} of {len(keys)} entries from {min(years)} to {max(years)}; chosen: {entry.name} ({entry.year}), "
-        f"which builds on {found.before} others and led to {found.after}."
-    )
-    assert str(history.entries_shown(shown, shown[2], lineage=False)).endswith(f"chosen: {entry.name} ({entry.year}).")
-    assert str(history.entries_shown([], None, lineage=True)) == f"None of {len(keys)} entries is shown."
+    milestones.cache_clear()
 
 
 def test_no_sentence_of_the_history_says_what_was_found_wrong():

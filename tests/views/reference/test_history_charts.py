@@ -2,10 +2,10 @@
 
 import pytest
 
-from tfcore.analysis.reference import history
-from tfcore.analysis.reference.history import FAMILIES, milestones
+from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.figures import theme
-from tfcore.figures.reference import history as figures
+from tfcore.views.reference.history import draw, measure
+from tfcore.views.reference.history.measure import FAMILIES, SequenceLength, milestones
 
 
 def marks(figure):
@@ -15,10 +15,10 @@ def marks(figure):
 @pytest.mark.parametrize("by", ["field", "family"])
 @pytest.mark.parametrize("words", ["", "attention", "nothing has this"])
 def test_every_entry_is_drawn_once(by, words):
-    layout, shown = history.timeline(by), history.matching(words=words)
+    layout, shown = measure.timeline(by), measure.matching(words=words)
     chosen = shown[0] if shown else None
-    related = history.descendants(chosen) if chosen else set()
-    figure = figures.timeline_figure(milestones(), layout, shown, chosen, related, edges=by == "family")
+    related = measure.descendants(chosen) if chosen else set()
+    figure = draw.timeline_figure(layout, shown, chosen, related, edges=by == "family")
     theme.check(figure)
     labelled = [key for trace in marks(figure) for key in trace.customdata]
     assert sorted(labelled) == sorted(shown)
@@ -33,8 +33,8 @@ def test_every_entry_is_drawn_once(by, words):
 
 @pytest.mark.parametrize("edges", [False, True])
 def test_labels_that_lines_may_cross_have_a_ground_and_that_of_the_ring_stands_beside_it(edges):
-    layout, entries = history.timeline("family"), milestones()
-    figure = figures.timeline_figure(entries, layout, list(entries), "gpt2", {"gpt"}, edges=edges)
+    layout, entries = measure.timeline("family"), milestones()
+    figure = draw.timeline_figure(layout, list(entries), "gpt2", {"gpt"}, edges=edges)
     labels = {label.text: label for label in figure.layout.annotations}
     assert len(labels) == (len(entries) if edges else 1)
     assert all(label.bgcolor.startswith("@paper") for label in labels.values())
@@ -46,23 +46,23 @@ def test_labels_that_lines_may_cross_have_a_ground_and_that_of_the_ring_stands_b
 
 @pytest.mark.parametrize("by", ["field", "family"])
 def test_a_window_shows_a_timeline_whole(by):
-    layout = history.timeline(by)
-    assert figures.height_of(layout) <= 900
-    assert (figures.height_of(layout) - figures.TOP - figures.BOTTOM) / layout.rows >= 14, "fold some rows away"
+    layout = measure.timeline(by)
+    assert draw.height_of(layout) <= 900
+    assert (draw.height_of(layout) - draw.TOP - draw.BOTTOM) / layout.rows >= 14, "fold some rows away"
 
 
 def test_the_place_of_an_entry_is_where_plotly_draws_it():
-    layout = history.timeline("field")
-    figure = figures.timeline_figure(milestones(), layout, [], None)
+    layout = measure.timeline("field")
+    figure = draw.timeline_figure(layout, [], None)
     first, last = figure.layout.xaxis.range
     left, right = figure.layout.margin.l, figure.layout.margin.r
     share = (layout.x["transformer"] - first) / (last - first)
-    assert figures.place_of(layout, "transformer", 960) == round(left + share * (960 - left - right))
+    assert draw.place_of(layout, "transformer") == round(left + share * (960 - left - right))
 
 
 def test_lines_join_the_chosen_entry_with_its_neighbours():
-    layout, entries = history.timeline("family"), milestones()
-    figure = figures.timeline_figure(entries, layout, list(entries), "gpt2", set(), edges=True)
+    layout, entries = measure.timeline("family"), milestones()
+    figure = draw.timeline_figure(layout, list(entries), "gpt2", set(), edges=True)
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     own = lines[-1]
     neighbours = len(entries["gpt2"].after) + sum("gpt2" in entry.after for entry in entries.values())
@@ -72,9 +72,8 @@ def test_lines_join_the_chosen_entry_with_its_neighbours():
 
 
 def test_the_chosen_bar_has_the_present_length():
-    figure = figures.lengths_figure(
-        [("Image", "ViT"), ("Film", "ViViT")], [197, 3_136], ["image", "video"], "image", 785, 300
-    )
+    figure = draw.lengths_figure(SequenceLength("image", False, 785, 785**2, 0.1), 300)
     theme.check(figure)
-    assert list(figure.data[0].x) == [785, 3_136]
-    assert list(figure.data[0].customdata) == ["image", "video"]
+    bars = dict(zip(figure.data[0].customdata, figure.data[0].x, strict=True))
+    assert (bars["image"], bars["video"]) == (785, 3_136)
+    assert list(bars) == sorted(SEQUENCES, key=lambda kind: SEQUENCES[kind].published())

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.measures.flop_count import sequence_cost
 
@@ -34,6 +34,7 @@ FAMILIES = {
     "part": "Part of many",
 }
 ALL = "all"
+Lanes = Literal["field", "family"]
 ROOM = 122.0  # characters that fit side by side on the timeline
 GAP = 3.5  # characters between a label and the next mark: the mark itself and some air
 QUIET = 0.35  # the width of a year without entries, in widths of one entry
@@ -108,11 +109,12 @@ def ancestors(key: str) -> set[str]:
 
 def descendants(key: str) -> set[str]:
     """Everything that builds on an entry, directly or through others."""
-    following: dict[str, list[str]] = {name: [] for name in milestones()}
-    for name, entry in milestones().items():
-        for earlier in entry.after:
-            following[earlier].append(name)
-    return _reach(key, following)
+    return _reach(key, {name: led_to(name) for name in milestones()})
+
+
+def led_to(key: str) -> list[str]:
+    """Keys of the entries that build on an entry directly, in the order of the years."""
+    return [other for other, entry in milestones().items() if key in entry.after]
 
 
 def _reach(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
@@ -150,8 +152,8 @@ class Timeline:
         return sum(count for _, count in self.lanes.values())
 
 
-def timeline(lane_by: str) -> Timeline:
-    """Lay all entries out in lanes by "field" or "family", so that no label covers another.
+def timeline(lane_by: Lanes) -> Timeline:
+    """All entries laid out in lanes, so that no label covers another.
 
     A year is as wide as it is eventful: seventy quiet years would else leave no room for the last ten. Within a year
     the entries follow each other in the order of the facts. In its lane, each takes the first row that is free at its
@@ -212,118 +214,31 @@ def shown_years(start: Mapping[int, float], apart: float = 0.04) -> dict[int, fl
     return {year: start[year] for year in sorted(chosen)}
 
 
-# ---- findings ----
+# ---- what else is a sequence ----
+
+KINDS = sorted(SEQUENCES, key=lambda kind: SEQUENCES[kind].published())  # the shortest first
 
 
 @dataclass(frozen=True, slots=True)
-class EntriesShown(Finding):
-    """Which entries are shown, and the neighbours of the chosen one.
-
-    Args:
-        shown, total: entries that fit the filter, and entries in all.
-        years: of the first and the last shown.
-        chosen: the chosen entry with its year; None where none is shown.
-        before, after: how many entries it builds on and led to; None where lines between entries are not drawn.
-    """
-
-    shown: int
-    total: int
-    years: tuple[int, int] | None
-    chosen: str | None
-    before: int | None
-    after: int | None
-
-    @property
-    def sentence(self) -> str:
-        if self.years is None:
-            return f"None of {self.total} entries is shown."
-        first, last = self.years
-        words = f"{self.shown} of {self.total} entries from {first} to {last}; chosen: {self.chosen}"
-        if self.before is not None:
-            words += f", which builds on {self.before} others and led to {self.after}"
-        return f"{words}."
-
-
-def entries_shown(shown: Sequence[str], chosen: str | None, lineage: bool) -> EntriesShown:
-    """The entries with these keys, in the order of the years; `lineage` says whether lines are drawn."""
-    entries = milestones()
-    years = (entries[shown[0]].year, entries[shown[-1]].year) if shown else None
-    if chosen is None:
-        return EntriesShown(len(shown), len(entries), None, None, None, None)
-    before, after = (len(ancestors(chosen)), len(descendants(chosen))) if lineage else (None, None)
-    return EntriesShown(len(shown), len(entries), years, with_year(entries[chosen]), before, after)
-
-
-def with_year(entry: Milestone) -> str:
-    """As in "LSTM (1997)"."""
-    return f"{entry.name} ({entry.year})"
-
-
-@dataclass(frozen=True, slots=True)
-class RecentShare(Finding):
-    """The share of the entries that are of `year` or later."""
-
-    year: int
-    share: float
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.share:.0%} of the entries, and so of the width, are from {self.year} on."
-
-
-def recent_share(year: int) -> RecentShare:
-    """Count the entries since a year."""
-    years = [entry.year for entry in milestones().values()]
-    return RecentShare(year, sum(one >= year for one in years) / len(years))
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceLength(Finding):
+class SequenceLength:
     """How many tokens something becomes, and what attention pays for them.
 
     Args:
-        name, model: of the kind of data, and the published model that reads it.
-        published: tokens in that model.
-        is_published: whether `tokens` is cut as there.
-        tokens: as it is cut now.
+        kind: key of SEQUENCES.
+        is_published: whether it is cut as in the published model.
+        tokens: as it is cut.
         scores: attention scores of each head.
         quadratic_share: share of the FLOPs that grows with the square of the length.
     """
 
-    name: str
-    model: str
-    published: int
+    kind: str
     is_published: bool
     tokens: int
     scores: int
     quadratic_share: float
 
-    @property
-    def tokens_text(self) -> str:
-        """The number of tokens."""
-        return f"{self.tokens:,}"
 
-    @property
-    def scores_text(self) -> str:
-        """The number of scores."""
-        return f"{self.scores:,}"
-
-    @property
-    def share_text(self) -> str:
-        """The share of the FLOPs."""
-        return f"{self.quadratic_share:.1%}"
-
-    @property
-    def sentence(self) -> str:
-        what = (
-            f"{self.name} as in {self.model}"
-            if self.is_published
-            else f"{self.name}, cut your way ({self.model}: {self.published:,})"
-        )
-        return f"{what}: {self.tokens_text} tokens, so {self.scores_text} scores per head."
-
-
-def sequence_length(kind: str, values: dict[str, float]) -> SequenceLength:
+def sequence_length(kind: str, values: Mapping[str, float]) -> SequenceLength:
     """The length of one kind of data.
 
     Args:
@@ -333,24 +248,5 @@ def sequence_length(kind: str, values: dict[str, float]) -> SequenceLength:
     one = SEQUENCES[kind]
     tokens = one.count(**values)
     cost = sequence_cost((tokens,))
-    usual = all(values[knob.name] == knob.default for knob in one.knobs)
-    return SequenceLength(one.name, one.model, one.published(), usual, tokens, cost.cells.item(), cost.share.item())
-
-
-@dataclass(frozen=True, slots=True)
-class LengthRange(Finding):
-    """The shortest and the longest of the published sequences, each as (tokens, kind, model)."""
-
-    shortest: tuple[int, str, str]
-    longest: tuple[int, str, str]
-
-    @property
-    def sentence(self) -> str:
-        first, last = (f"the {n:,} tokens of “{name}” ({model})" for n, name, model in (self.shortest, self.longest))
-        return f"From {first} to {last} is a factor of {self.longest[0] / self.shortest[0]:.0f}."
-
-
-def length_range() -> LengthRange:
-    """Over all kinds of data."""
-    every = [(one.published(), one.name, one.model) for one in SEQUENCES.values()]
-    return LengthRange(min(every), max(every))
+    is_published = all(values[knob.name] == knob.default for knob in one.knobs)
+    return SequenceLength(kind, is_published, tokens, cost.cells.item(), cost.share.item())
