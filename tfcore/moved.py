@@ -68,6 +68,7 @@ MODULES = {
     "tfcore.analysis.inside.quantities": "tfcore.measures.effect_metric",
     "tfcore.analysis.inside.shared_layers": "tfcore.measures.shared_layers",
     "tfcore.analysis.largest": "tfcore.measures.largest",
+    "tfcore.analysis.model.costs": "tfcore.views.model.parameters.measure",
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
     "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
     "tfcore.analysis.model.memory_use": "tfcore.measures.memory_use",
@@ -122,6 +123,7 @@ MODULES = {
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
+    "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
@@ -312,6 +314,12 @@ NAMES = {
     "tfcore.analysis.inside.tuned_lens": {
         "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
     },
+    "tfcore.analysis.model.costs": {
+        "tfcore.views.model.parameters": "compared",
+        "tfcore.views.model.parameters.say": "MemoryFound memory_found BuiltAgain parameters_found",
+        "tfcore.views.model.your_model.measure": "Need needs free_now",
+        "tfcore.views.model.your_model.say": "ModelsThatFit models_that_fit",
+    },
     "tfcore.analysis.model.modernising": {"tfcore.training.modernisation": "SWITCHES first_of"},
     "tfcore.analysis.model.parameter_count": {
         "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
@@ -407,6 +415,10 @@ NAMES = {
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
+    "tfcore.figures.model.parameters": {
+        "tfcore.charts.components": "COLOURS BYTES",
+        "tfcore.views.model.parameters.measure": "bytes_of",
+    },
 }
 
 

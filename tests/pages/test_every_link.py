@@ -8,7 +8,7 @@ from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.random_controls import set_all, values
 from tests.pages.visits import opened, said
-from tfcore.analysis.model import costs
+from tfcore.views.model.your_model import measure as your_model
 
 SEEDS = 1
 FILES = [page.file for page in pages().values()]
@@ -19,7 +19,7 @@ def _nothing_that_time_changes(monkeypatch):
     """No training and no measuring begins, and the memory that is free stays so: none of it belongs to a link."""
     monkeypatch.setattr(jobs.Jobs, "start", lambda *_, **__: jobs.Job("refused"))
     monkeypatch.setenv("TFCORE_RUNS", "0")
-    monkeypatch.setattr(costs, "free_now", lambda: 18 * 10**9)
+    monkeypatch.setattr(your_model, "free_now", lambda: 18 * 10**9)
 
 
 def shown(test):

@@ -26,7 +26,7 @@ from tests.pages.random_controls import set_all
 from tests.pages.recorded import ask_for_tables, compare, drawn, known, places, record, said_and_set, set_by_buttons
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.model import costs
+from tfcore.views.model.your_model import measure as your_model
 
 pytestmark = pytest.mark.usefixtures("short")
 
@@ -223,7 +223,7 @@ def name_of(file: str) -> str:
 @pytest.fixture
 def look(monkeypatch, work, filled, clicked) -> Callable[[str, Any], dict[str, Any]]:
     """Sees of a page in all these visits what is to be in its record."""
-    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
 
     def looked(file: str, made: Iterator[tuple[AppTest, dict[str, str] | None]]) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def test_every_question_of_a_round(number, clicked):
 @pytest.mark.parametrize("file", TEACHING)
 def test_every_thing_to_try_works(file, monkeypatch, work):
     """And there are some, beside a paper."""
-    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
     test, found = opened(file, **BEGIN.get(file, {})), {}
     work(file)

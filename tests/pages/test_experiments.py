@@ -30,8 +30,8 @@ from tests.pages.visits import address, opened, press, said
 from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
 from tfcore.analysis.foundations.signal_tokens import cut_frames
-from tfcore.analysis.model import costs
 from tfcore.views import programs
+from tfcore.views.model.your_model import measure as your_model
 from tfcore.views.view import View
 
 SLOW = {
@@ -113,7 +113,7 @@ def tries(monkeypatch) -> dict[str, dict[str, str]]:
 def _ends_at_once(monkeypatch, short):
     """Trainings are short, and over when a page first looks at them; as much memory is free at every look."""
     monkeypatch.setattr(live, "begin", _ended)
-    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
 
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from pages.ui import cache, controls
 from pages.ui.loading import models
-from pages.ui.loading.presets import NAMES, known
+from pages.ui.loading.presets import known
 from tfcore import available, shipped
 from tfcore.measures import kv_bytes
 from tfcore.measures.kv_bytes import CacheShape, Sharing
 from tfcore.measures.parameter_count import kv_head_parameters, parameters
 from tfcore.measures.precision import Precision
 from tfcore.measures.quantities import Unit
+from tfcore.presets import NAMES
 from tfcore.views.inference.kv_cache.measure.serving import Model
 
 TEXT = "Once upon a time there was a little dog named Max."

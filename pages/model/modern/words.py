@@ -1,7 +1,7 @@
 """The page on modern blocks: what each switch is, whence it comes, and the sizes that are counted."""
 
-from pages.ui.loading.presets import NAMES
 from tfcore.analysis.model.modernising import tying
+from tfcore.presets import NAMES
 from tfcore.training.modernisation import first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfcore.analysis.model.costs import Need, models_that_fit, needs
 from tfcore.analysis.model.first_words import FirstWords, first_token
 from tfcore.config import ModelConfig
 from tfcore.figures.guesses import guesses_figure
@@ -13,6 +12,8 @@ from tfcore.figures.shown import Shown
 from tfcore.measures.precision import Dtype
 from tfcore.measures.token_text import tick_labels
 from tfcore.presets import PRESETS
+from tfcore.views.model.your_model.measure import Need, needs
+from tfcore.views.model.your_model.say import models_that_fit
 
 
 def first(found: FirstWords, vocab: int) -> Shown:

@@ -17,11 +17,12 @@ from pages.ui.loading.own_models import Refused
 from pages.ui.program import made
 from pages.ui.work import jobs
 from tfcore import available
-from tfcore.analysis.model import costs, first_words
+from tfcore.analysis.model import first_words
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import gigabytes, whole
+from tfcore.views.model.your_model import measure as costs
 
 HEIGHT = 390
 FIRST = 1.5  # seconds until the hub's answer is awaited beside the page

@@ -6,8 +6,8 @@ import streamlit as st
 from pages.training.scaling.words import metrics, ten_to
 from pages.ui import controls, fragments, page
 from pages.ui.frame import Panel, panel
-from pages.ui.loading.presets import NAMES as PRESET_NAMES
 from tfcore.measures.quantities import round_count, whole
+from tfcore.presets import NAMES as PRESET_NAMES
 from tfcore.views.training import scaling as views
 from tfcore.views.training.scaling.measure.known_models import MODELS
 from tfcore.views.training.scaling.measure.training_cost import HARDWARE, RUNS, Plan

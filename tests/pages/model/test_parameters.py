@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 
-from pages.ui.loading.presets import NAMES
 from tests.pages import visits
 from tests.pages.figures import figures
 from tfcore.analysis.reference.folklore import model as folklore
@@ -12,7 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
-from tfcore.presets import PRESETS, gpt2_small
+from tfcore.presets import NAMES, PRESETS, gpt2_small
 
 opened = partial(visits.opened, "model/parameters/page.py")
 

@@ -6,8 +6,8 @@ from pages.ui.loading import own_models
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
-from tfcore.analysis.model import costs
 from tfcore.measures.quantities import gigabytes
+from tfcore.views.model.your_model import measure as your_model
 
 
 @pytest.mark.parametrize(("family", "routed"), [("gpt2", False), ("mixtral", True)])
@@ -55,7 +55,7 @@ def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
 
 def test_what_is_loaded_may_make_room_and_counts_as_free(allowed, monkeypatch):
     monkeypatch.setattr(own_models.Store, "used", 10**15)
-    monkeypatch.setattr(costs, "free_memory", lambda _: 10**14)
+    monkeypatch.setattr(your_model, "free_memory", lambda _: 10**14)
     test = opened("model/your_model/page.py", model="./llama")
     wait_for(test, "./llama", lambda t: "load model" in keys(t))
     assert test.metric[1].label == "Free now"

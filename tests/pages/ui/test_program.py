@@ -18,11 +18,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pages.foundations.positions import experiments as positions
-from pages.model.parameters import experiments as parameters
 from pages.ui.program import _Steps, bound, made, notebook, program, script
 from tests.nightly import nightly
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
-from tfcore.analysis.model import costs
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
@@ -116,15 +114,6 @@ def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(t
     outputs = json.loads((tmp_path / "run.ipynb").read_text("utf-8"))["cells"][-1]["outputs"]
     shown = [output["data"] for output in outputs if "data" in output]
     assert any("application/vnd.plotly.v1+json" in data or "text/html" in data for data in shown)
-
-
-def test_a_program_holds_what_it_uses_and_nothing_else():
-    given = made(costs.compared, {"mixtral": PRESETS["mixtral_8x7b"]()}, 1, 64, "float16")
-    code = script(program(parameters.counted, bound(parameters.counted, given, "ring")))
-    assert "from tfcore.part_configs import ExpertsConfig\n" in code
-    assert "from tfcore.figures.shown import Shown\n" in code
-    assert "View" not in code  # which only the signature names
-    assert code.rstrip().endswith('painted(shown.figure).write_html("parameters-counted.html")')
 
 
 def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.costs import Need
 from tfcore.figures import theme
 from tfcore.measures.quantities import gigabytes
+from tfcore.views.model.your_model.measure import Need
 
 
 def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int | None, height: int) -> go.Figure:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts.components import COLOURS
 from tfcore.figures import theme
-from tfcore.figures.model.parameters import COLOURS
 from tfcore.measures.quantities import short
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 

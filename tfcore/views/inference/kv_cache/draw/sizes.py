@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from tfcore.figures.model.parameters import BYTES
+from tfcore.charts.components import BYTES
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import Unit, amount, scale
 from tfcore.views.inference.kv_cache.measure.serving import Budget

@@ -10,37 +10,23 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts.components import BYTES, COLOURS
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.memory_use import MemoryUse
 from tfcore.measures.parameter_count import ParameterCount
 from tfcore.measures.quantities import short
+from tfcore.views.model.parameters.measure import bytes_of
 
-View = Literal["ring", "treemap", "blocks"]
+Way = Literal["ring", "treemap", "blocks"]
 
-# component: its colour; those of one kind share a hue.
-COLOURS = {
-    "token embedding": "@embedding",
-    "positions": "@position",
-    "segments": "@position/0.6",
-    "attention": "@attention",
-    "cross-attention": "@attention/0.6",
-    "feed-forward": "@feedforward",
-    "experts": "@feedforward",
-    "shared experts": "@feedforward/0.6",
-    "router": "@accent",
-    "norms": "@norm",
-    "mlm head": "@residual",
-    "pooler": "@residual/0.6",
-    "unembedding": "@embedding/0.6",
-}
-BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}
+HEIGHTS: dict[Way, int] = {"ring": 360, "treemap": 460, "blocks": 460}  # pixels; a ring fills no more on a phone
 BLOCKS = "blocks"
 MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
 
 
-def count_figure(count: ParameterCount, view: View, height: int) -> go.Figure:
+def count_figure(count: ParameterCount, way: Way, height: int) -> go.Figure:
     """The parameters in one of three ways."""
-    draw = {"ring": ring_figure, "treemap": treemap_figure, "blocks": blocks_figure}[view]
+    draw = {"ring": ring_figure, "treemap": treemap_figure, "blocks": blocks_figure}[way]
     return draw(count, height)
 
 
@@ -171,18 +157,6 @@ def blocks_figure(count: ParameterCount, height: int) -> go.Figure:
         yaxis={"title": "parameters", "fixedrange": True},
     )
     return build(data, layout)
-
-
-def bytes_of(use: MemoryUse, purpose: str) -> dict[str, int]:
-    """What takes memory in training, or in generating."""
-    if purpose == "generate":
-        return {"weights": use.weights, "KV cache": use.kv_cache + use.cross_cache}
-    return {
-        "weights": use.weights,
-        "gradients": use.gradients,
-        "optimizer": use.optimizer,
-        "activations": sum(use.activations.values()),
-    }
 
 
 def memory_figure(uses: Mapping[str, MemoryUse], purposes: Sequence[str], height: int) -> go.Figure:

@@ -1,29 +1,18 @@
-"""One view of the costs: totals of the parts and the built model; what fits, by the formula on the page."""
+"""What a model costs: totals of the parts and the built model."""
 
 from dataclasses import replace
 
 import pytest
 
 from tests.small import config
-from tfcore.analysis.model.costs import (
-    BuiltAgain,
-    MemoryFound,
-    ModelsThatFit,
-    Need,
-    ParametersFound,
-    compared,
-    cost_row,
-    free_now,
-    memory_found,
-    model_costs,
-    models_that_fit,
-    needs,
-    parameters_found,
-)
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
-from tfcore.measures.parameter_count import parameters
-from tfcore.presets import PRESETS, bert_base, gpt2_small, gpt3_175b, llama3_8b
+from tfcore.measures.parameter_count import ParameterCount, parameters
+from tfcore.presets import PRESETS, gpt2_small, gpt3_175b, llama3_8b
+from tfcore.views import programs
+from tfcore.views.model import parameters as views
+from tfcore.views.model.parameters.measure import model_costs
+from tfcore.views.model.parameters.say import BuiltAgain, MemoryFound, memory_found, parameters_found
 
 
 def test_the_error_of_the_rule_of_thumb():
@@ -61,56 +50,38 @@ def test_a_token_leaves_what_a_real_cache_of_one_token_keeps(window):
     assert model_costs(subject, seq=16, dtype="float32").cached == KVCache(subject, capacity=1, device="meta").bytes
 
 
-def test_bytes_are_those_of_the_formula():
-    subject = llama3_8b()
-    for dtype, b in (("float32", 4), ("bfloat16", 2)):
-        (need,) = needs({"x": subject}, 1000, dtype)
-        assert need.weights == b * 8_030_261_248
-        assert need.cache == 2 * b * 32 * 8 * 128 * 1000
-        assert need.total == need.weights + need.cache
-
-
-def test_a_text_is_no_longer_than_the_context():
-    (need,) = needs({"x": config(max_seq_len=32)}, 1000, "float32")
-    assert need.tokens == 32
-
-
-def test_an_encoder_keeps_no_cache():
-    (need,) = needs({"bert": bert_base()}, 512, "float32")
-    assert need.cache == 0
-
-
-@pytest.mark.parametrize(("room", "fits"), [(0, False), (10**12, True)])
-def test_fitting(room, fits):
-    (need,) = needs({"x": config()}, 16, "float32")
-    assert need.fits(room) is fits
-    assert need.fits(need.total)
-    assert not need.fits(need.total - 1)
-
-
-def test_free_now_is_a_number_of_this_machine():
-    assert 10**7 < free_now() < 10**14
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_largest_component_has_more_than_every_other(name):
     costs = model_costs(PRESETS[name](), seq=16)
-    found = parameters_found(name, costs)
+    found = parameters_found(name, costs.count).values
     for part, count in costs.count.by_component.items():
-        assert count < found.largest_count or part == found.largest
-    assert (found.total, found.active) == (costs.count.total, costs.count.active)
-    assert found.blocks == PRESETS[name]().encoder_layers + PRESETS[name]().decoder_layers
+        assert count / costs.count.total < found["share"] or part == found["largest"]
+    assert found["total"] == costs.count.total
+    assert found["blocks"] == PRESETS[name]().encoder_layers + PRESETS[name]().decoder_layers
 
 
 def test_the_sentence_of_a_count():
-    found = ParametersFound("It", 2_000, 500, "experts", 1_500, 12, 1_800)
-    assert str(found) == "It has 2,000 parameters; the largest part, 75%, is experts. 12 blocks."
-    assert (found.active_share, found.formula_error) == ("25% of all", "-10.0% off")
+    count = ParameterCount(2_000, 500, {"norms": 500, "experts": 1_500}, {f"blocks.{i}": {} for i in range(12)})
+    assert str(parameters_found("It", count)) == (
+        "It has 2,000 parameters; the largest part, 75%, is experts. 12 blocks."
+    )
+
+
+def test_numbers_beside_the_picture():
+    mixture = {one.label: one for one in views.numbers(PRESETS["mixtral_8x7b"](), 1_024)}
+    assert mixture["Active per token"].note == "12,879,925,248: 28% of all"
+    assert mixture["12 N d² + V d"].note == "-85.9% off"
+    assert "Unembedding tied" in mixture
+    dense = {one.label: one for one in views.numbers(gpt2_small(), 1_024)}
+    assert list(dense) == ["Parameters", "12 N d² + V d", "Unembedding untied", "FLOPs per token"]
+    assert dense["12 N d² + V d"].note == "-0.7% off"
+    close = {one.label: one for one in views.numbers(gpt3_175b(), 1_024)}
+    assert close["12 N d² + V d"].note == "within 0.05%"
 
 
 def test_memory_is_that_of_the_first_and_cut_are_those_that_read_less():
     configs = {"long": llama3_8b(), "short": gpt2_small(), "as short": gpt2_small()}
-    costs = compared(configs, 3, 2_048, "float16")
+    costs = views.compared(configs, 3, 2_048, "float16")
     found = memory_found(costs, 3, 2_048, "float16")
     use = memory(llama3_8b(), batch=3, seq=2_048, dtype="float16")
     assert (found.training, found.generation) == (use.training, use.weights + use.kv_cache)
@@ -129,9 +100,9 @@ def test_the_sentence_of_memory():
     )
 
 
-def test_a_row_of_a_table():
+def test_a_column_of_a_table():
     costs = model_costs(gpt2_small(), seq=2_048)
-    row = cost_row(costs)
+    row = views.side_by_side({"it": costs})["it"]
     assert row["parameters"] == row["active"] == "124,439,808"
     assert row["sequence length"] == "1,024"
     assert row["KV cache (bytes per token)"] == "36,864"
@@ -145,29 +116,8 @@ def test_a_model_built_again_has_as_many_or_not():
     assert "**1,235** parameters: not the same" in str(BuiltAgain(1_235, 1_234))
 
 
-ROWS = [Need(name, 10, size, 5, 64) for name, size in (("mine", 95), ("small", 15), ("large", 995))]
-
-
-@pytest.mark.parametrize("room", [None, 19, 20, 99, 100, 999, 1_000])
-@pytest.mark.parametrize("limit", [None, 20, 100, 1_000])
-def test_what_fits_is_below_both_bounds(room, limit):
-    found = models_that_fit(ROWS, "org/mine", room, limit)
-    fitting = 0
-    for total in (100, 20, 1_000):
-        fitting += (room is None or total <= room) and (limit is None or total <= limit)
-    assert (found.fitting, found.models, found.room) == (fitting, 3, room)
-    assert found.need is ROWS[0]
-    assert found.fits == ((room is None or room >= 100) and (limit is None or limit >= 100))
-    assert models_that_fit(ROWS, "", room, limit).need is None
-
-
-def test_the_sentences_of_what_fits():
-    need = Need("mine", 1_234, 5 * 10**9, 10**7, 2_048)
-    assert str(ModelsThatFit("org/mine", need, False, 4, 9, 3 * 10**9)) == (
-        "org/mine needs 5.0 GB for 1,234 parameters and 10 MB for the KV cache of 2,048 tokens, and does not fit; 4 of "
-        "these 9 models fit. 3.0 GB are free."
-    )
-    assert ", and fits; 4 of" in str(ModelsThatFit("org/mine", need, True, 4, 9, None))
-    assert str(ModelsThatFit("", None, True, 4, 9, None)) == (
-        "4 of these 9 models fit. How much is free the system does not tell."
-    )
+def test_a_program_holds_what_it_uses_and_nothing_else():
+    code = programs.script(programs.program(views.counted(PRESETS["mixtral_8x7b"](), "Mixtral")))
+    assert "from tfcore.part_configs import ExpertsConfig\n" in code
+    assert "Way" not in code, "which only the signature names"
+    assert code.rstrip().endswith('shown.save("parameters-counted.html")')

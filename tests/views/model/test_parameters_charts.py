@@ -2,10 +2,10 @@
 
 import pytest
 
-from tfcore.analysis.model.costs import model_costs
 from tfcore.figures import theme
-from tfcore.figures.model import parameters as figures
 from tfcore.presets import PRESETS
+from tfcore.views.model.parameters import draw as figures
+from tfcore.views.model.parameters.measure import model_costs
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -1,0 +1,19 @@
+"""Colours of the components of a model, and of what takes memory."""
+
+# component: its colour; those of one kind share a hue.
+COLOURS = {
+    "token embedding": "@embedding",
+    "positions": "@position",
+    "segments": "@position/0.6",
+    "attention": "@attention",
+    "cross-attention": "@attention/0.6",
+    "feed-forward": "@feedforward",
+    "experts": "@feedforward",
+    "shared experts": "@feedforward/0.6",
+    "router": "@accent",
+    "norms": "@norm",
+    "mlm head": "@residual",
+    "pooler": "@residual/0.6",
+    "unembedding": "@embedding/0.6",
+}
+BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}

@@ -1,0 +1,50 @@
+"""Findings on models of one's own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding
+from tfcore.measures.quantities import gigabytes
+from tfcore.views.model.your_model.measure import Need
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsThatFit(Finding):
+    """How many models fit into memory, and whether one of them does.
+
+    Args:
+        name, need, fits: of that one; "" and None where none is asked about.
+        fitting, models: how many fit, of how many.
+        room: bytes that are free; None where the system does not tell.
+    """
+
+    name: str
+    need: Need | None
+    fits: bool
+    fitting: int
+    models: int
+    room: int | None
+
+    @property
+    def sentence(self) -> str:
+        one = ""
+        if self.need is not None:
+            one = (
+                f"{self.name} needs {gigabytes(self.need.weights)} for {self.need.parameters:,} parameters and "
+                f"{gigabytes(self.need.cache)} for the KV cache of {self.need.tokens:,} tokens, and "
+                f"{'fits' if self.fits else 'does not fit'}; "
+            )
+        free = "How much is free the system does not tell" if self.room is None else f"{gigabytes(self.room)} are free"
+        return f"{one}{self.fitting} of these {self.models} models fit. {free}."
+
+
+def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: int | None) -> ModelsThatFit:
+    """Compare what models need with what there is.
+
+    Args:
+        rows: the first of them is that of `name`, unless that is "".
+        room, limit: bytes that are free, and that may be used; None where there is no bound.
+    """
+    end = min((bound for bound in (room, limit) if bound is not None), default=None)
+    fitting = [end is None or row.fits(end) for row in rows]
+    return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
