@@ -289,6 +289,9 @@ NAMES = {
             "RingStep ring_step meetings StillToCome still_to_come load_balance"
         )
     },
+    "tfcore.analysis.inside.attribution_patching": {
+        "tfcore.measures.attribution_patching": ("FirstOrder first_order part_names part_effects estimate_effects")
+    },
     "tfcore.analysis.inside.circuits": {
         "tfcore.measures.heads.compositions": (
             "INPUTS DRAWS NUMBERS Composition HeadWeights frobenius compose head_weights compositions composition "
@@ -301,8 +304,25 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
-    "tfcore.analysis.inside.interventions": {"tfcore.measures.text_loss": "next_losses"},
-    "tfcore.analysis.inside.logit_attribution": {"tfcore.measures.lenses": "unembedding check_model"},
+    "tfcore.analysis.inside.interventions": {
+        "tfcore.measures.text_loss": "next_losses",
+        "tfcore.measures.interventions": (
+            "Effect divergence effect EditedRun run_edited effect_between run_each Action ABLATIONS Part parts_of "
+            "read_parts edits_for ablated continue_text changed part_title written compared_tokens"
+        ),
+    },
+    "tfcore.analysis.inside.knock_outs": {
+        "tfcore.measures.knock_outs": (
+            "ROUNDING SMALL operations LayerEffects knock_out_each all_effects merged without_rounding strongest_head"
+        )
+    },
+    "tfcore.analysis.inside.logit_attribution": {
+        "tfcore.measures.lenses": "unembedding check_model",
+        "tfcore.measures.logit_attribution": (
+            "Against WRITTEN Contributions logit_direction frozen_norm Parts written stream_parts parts_at "
+            "block_parts bias_of contributions promoted_by measured"
+        ),
+    },
     "tfcore.analysis.inside.logit_lens": {"tfcore.measures.lenses": "lens_logits stage_states"},
     "tfcore.analysis.inside.phase_change": {
         "tfcore.measures.heads.induction_moments": (
@@ -415,6 +435,10 @@ NAMES = {
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
+    "tfcore.figures.inside.interventions": {
+        "tfcore.charts.before_after": "before_after percent",
+        "tfcore.charts.part_by_token": "MOST_NUMBERS part_by_token",
+    },
     "tfcore.figures.model.parameters": {
         "tfcore.charts.components": "COLOURS BYTES",
         "tfcore.views.model.parameters.measure": "bytes_of",

@@ -6,7 +6,9 @@ import streamlit as st
 
 from pages.ui import cache, keys, text
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import interventions, knock_outs
+from tfcore.analysis.inside import interventions
+from tfcore.measures import knock_outs
+from tfcore.measures.interventions import changed
 
 NEW_TOKENS = 12
 SAME = 3  # hues of chips
@@ -44,6 +46,6 @@ def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
         text.chips(
             tokenizer.tokens(ids),
             key=f"continuation {i}",
-            hues=[CHANGED if new else SAME for new in interventions.changed(first, ids)],
+            hues=[CHANGED if new else SAME for new in changed(first, ids)],
             label=f"{title}{count}",
         )

@@ -10,8 +10,9 @@ from pages.inside.reading import Reading
 from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from tfcore.analysis.inside import interventions
-from tfcore.analysis.inside.interventions import DifferenceChange, Effect, PredictionChange
-from tfcore.figures.inside import interventions as figures
+from tfcore.analysis.inside.interventions import DifferenceChange, PredictionChange
+from tfcore.charts.before_after import before_after
+from tfcore.measures.interventions import Effect, compared_tokens
 
 SHOWN = 6  # tokens most probable before, and as many after
 
@@ -28,13 +29,13 @@ def prediction(
     """
     tokenizer = cache.model(reading.model)[1]
     change = interventions.prediction_change(found, reading.tokens[position], position, names[1], token, tokenizer)
-    ids = interventions.compared_tokens(found, token, SHOWN)
+    ids = compared_tokens(found, token, SHOWN)
     ids += [against] if against is not None and against not in ids else []
     pieces, before, after = tokenizer.tokens(ids), found.before[ids], found.after[ids]
     height = 96 + 34 * len(ids)
     lead = None if against is None else interventions.difference_change(found, token, against, tokenizer)
     figure(
-        figures.before_after(text.tick_labels(pieces), before.tolist(), after.tolist(), names, height),
+        before_after(text.tick_labels(pieces), before.tolist(), after.tolist(), names, height),
         key="prediction",
         height=height,
         table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),

@@ -10,13 +10,14 @@ from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, knock_outs, passages
+from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, passages
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.flow_shares import LayerShares, Recorded
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.generation.sampling import Sampling
+from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.lenses import check_model

@@ -18,7 +18,7 @@ from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
-from tfcore.analysis.inside.knock_outs import SMALL, LargestEffect
+from tfcore.analysis.inside.knock_outs import LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.reference.folklore.claim import compare
@@ -27,6 +27,7 @@ from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.measures.information import cross_entropy, entropy
+from tfcore.measures.knock_outs import SMALL
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds

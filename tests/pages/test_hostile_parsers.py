@@ -17,7 +17,7 @@ from tests import hostile
 from tfcore import presets
 from tfcore.analysis.foundations.protein import read_protein
 from tfcore.analysis.foundations.signals import read_column
-from tfcore.analysis.inside.interventions import read_parts
+from tfcore.measures.interventions import read_parts
 
 BARS, POINTS, CONFIG = (9_000, 1_000), ((0.5, -0.5), (1.0, 0.0)), presets.gpt2_small()
 SLOTS = draw(1, ("block", "model"), 2)

@@ -22,9 +22,9 @@ from tfcore.analysis.inference.beam_tree import search_text
 from tfcore.analysis.inside import patching, residual_stream
 from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
-from tfcore.analysis.inside.interventions import effect
-from tfcore.analysis.inside.logit_attribution import contributions
 from tfcore.measures import lenses
+from tfcore.measures.interventions import effect
+from tfcore.measures.logit_attribution import contributions
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.scaling_laws import LAWS, named_law
 from tfcore.training.finetuning import kept_runs

@@ -19,9 +19,10 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import choose_bos, text_box
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import head_circuits, head_edges, knock_outs
+from tfcore.analysis.inside import head_circuits, head_edges
 from tfcore.analysis.inside.head_circuits import CANDIDATES, COUNTS, EdgesOfText, HeadCircuit
 from tfcore.config import ModelConfig
+from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 
 TOKENS = 64  # of the text

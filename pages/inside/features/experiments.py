@@ -9,15 +9,16 @@ from tfcore.analysis.inside.features.feature_edits import Held, held_feature
 from tfcore.analysis.inside.features.grown import grown_quality, shared_features
 from tfcore.analysis.inside.features.of_text import feature_activations, strongest_feature, strongest_features
 from tfcore.analysis.inside.features.one_feature import FeaturePromotion, feature_fires, feature_neighbours, token_words
-from tfcore.analysis.inside.interventions import compared_tokens, prediction_change
+from tfcore.analysis.inside.interventions import prediction_change
+from tfcore.charts.before_after import before_after
 from tfcore.charts.promoted import promoted_figure
 from tfcore.figures.inside.dictionary_training import cosine_figure, quality_figure
 from tfcore.figures.inside.features import feature_map, histogram_figure, map_height, neighbours_figure
-from tfcore.figures.inside.interventions import before_after
 from tfcore.figures.shown import Shown
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
+from tfcore.measures.interventions import compared_tokens
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels
 from tfcore.model import Transformer

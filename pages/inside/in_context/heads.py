@@ -12,11 +12,10 @@ from pages.ui import cache, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import knock_outs
 from tfcore.analysis.inside.in_context import heads as analysis
 from tfcore.analysis.inside.in_context.heads import Exact, HeadEffects, Start
 from tfcore.analysis.inside.in_context.tasks import draw, prompt
-from tfcore.measures import statistics
+from tfcore.measures import knock_outs, statistics
 
 BACKWARD = 3  # times a forward pass: the estimate, with its backward pass
 WEIGHTS = 16  # tokens whose products take about as long as the weights take to be read, once for each pass

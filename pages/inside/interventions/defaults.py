@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from pages.inside.metric import KINDS
 from pages.ui import links
-from tfcore.analysis.inside.interventions import Action
 from tfcore.measures.effect_metric import Kind
+from tfcore.measures.interventions import Action
 
 CHOSEN = {"strongest": "the head with the largest effect", "own": "parts you name"}
 

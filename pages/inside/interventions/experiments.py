@@ -8,12 +8,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_patching import (
-    EstimatedShares,
-    estimate_against_exact,
-    estimate_effects,
-    estimated_shares,
-)
+from tfcore.analysis.inside.attribution_patching import EstimatedShares, estimate_against_exact, estimated_shares
 from tfcore.analysis.inside.input_attribution import (
     Constant,
     InputAttribution,
@@ -24,26 +19,8 @@ from tfcore.analysis.inside.input_attribution import (
     method_agreement,
     removed,
 )
-from tfcore.analysis.inside.interventions import (
-    ABLATIONS,
-    Action,
-    Effect,
-    continue_text,
-    edits_for,
-    effect,
-    part_title,
-    parts_of,
-    prediction_change,
-    read_parts,
-)
-from tfcore.analysis.inside.knock_outs import (
-    LayerEffects,
-    all_effects,
-    filled_in,
-    knock_out_each,
-    largest_effect,
-    merged,
-)
+from tfcore.analysis.inside.interventions import prediction_change
+from tfcore.analysis.inside.knock_outs import filled_in, largest_effect
 from tfcore.analysis.inside.patching import (
     Kind,
     Pair,
@@ -70,11 +47,25 @@ from tfcore.analysis.inside.prompt_sets import (
 from tfcore.analysis.inside.prompt_tables import read_prompts
 from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.boards import board, board_height
+from tfcore.charts.part_by_token import part_by_token
 from tfcore.figures.inside.input_attribution import attribution_bars
-from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
+from tfcore.figures.inside.interventions import estimate_scatter, rows_height
 from tfcore.figures.inside.prompt_sets import dots_height, interval_dots
 from tfcore.figures.shown import Shown
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity, quantity_name
+from tfcore.measures.interventions import (
+    ABLATIONS,
+    Action,
+    Effect,
+    continue_text,
+    edits_for,
+    effect,
+    part_title,
+    parts_of,
+    read_parts,
+)
+from tfcore.measures.knock_outs import LayerEffects, all_effects, knock_out_each, merged
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer

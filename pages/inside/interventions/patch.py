@@ -21,11 +21,11 @@ from pages.ui.program import made
 from pages.ui.reading import text_box
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import attribution_patching, interventions, knock_outs, patching
-from tfcore.analysis.inside.interventions import Effect
+from tfcore.analysis.inside import attribution_patching, patching
 from tfcore.analysis.inside.patching import Kind, Pair, PatchedColumns
-from tfcore.measures import effect_metric
+from tfcore.measures import effect_metric, interventions, knock_outs
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import Effect
 
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text

@@ -14,8 +14,7 @@ from pages.ui.csv_table import Columns, csv_table, download
 from pages.ui.program import made
 from pages.ui.reading import is_read, tokens_of
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import attribution_patching, knock_outs, prompt_means, prompt_sets
-from tfcore.analysis.inside.interventions import part_title
+from tfcore.analysis.inside import prompt_means, prompt_sets
 from tfcore.analysis.inside.prompt_means import SetMetric
 from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, Paired, PromptEffects
 from tfcore.analysis.inside.prompt_tables import (
@@ -28,7 +27,8 @@ from tfcore.analysis.inside.prompt_tables import (
     read_prompts,
     written_prompts,
 )
-from tfcore.measures import statistics
+from tfcore.measures import attribution_patching, knock_outs, statistics
+from tfcore.measures.interventions import part_title
 
 TABLE = Columns(
     {name: ANSWER_CHARACTERS if name in ("answer", "wrong") else MOST_CHARACTERS for name in COLUMNS},

@@ -21,10 +21,23 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
-from tfcore.analysis.inside.interventions import ABLATIONS, Action, EditedRun, Part
-from tfcore.analysis.inside.knock_outs import LayerEffects
+from tfcore.analysis.inside import interventions
+from tfcore.measures import attribution_patching, knock_outs
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import (
+    ABLATIONS,
+    Action,
+    EditedRun,
+    Part,
+    edits_for,
+    effect_between,
+    part_title,
+    parts_of,
+    read_parts,
+    run_edited,
+    written,
+)
+from tfcore.measures.knock_outs import LayerEffects
 
 TOKENS = 128  # of the text
 TYPED = 400  # characters in the box of parts
@@ -43,12 +56,12 @@ def run(model: str, pasted: str, bos: bool | None, changes: tuple[str, Action, f
     """A text run under these changes (None: the whole model), for every position: 0.3 MB of 128 tokens of smollm2."""
     network, plain = cache.model(model)[0], _reading.plain(model, pasted, TOKENS, bos)
     if changes is None:
-        return interventions.run_edited(network, plain, ())
+        return run_edited(network, plain, ())
     parts, action, factor, position = changes
     where = None if position is None else [position]
-    chosen = interventions.read_parts(parts, network.config)
-    edits = interventions.edits_for(network, plain.ids, chosen, action, factor, where)
-    return interventions.run_edited(network, plain, edits)
+    chosen = read_parts(parts, network.config)
+    edits = edits_for(network, plain.ids, chosen, action, factor, where)
+    return run_edited(network, plain, edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +76,7 @@ class Changes:
     @property
     def values(self) -> tuple[str, Action, float, int | None]:
         """As experiments take them."""
-        return interventions.written(self.parts), self.action, self.factor, self.position
+        return written(self.parts), self.action, self.factor, self.position
 
     @property
     def words(self) -> str:
@@ -83,7 +96,7 @@ def switch(reading: Reading, more: Any) -> None:
         action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
     alone: Action = "mean" if action == "mean" else "zero"
     estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone, reading.bos)
-    every = interventions.parts_of(cache.model(reading.model)[0].config)
+    every = parts_of(cache.model(reading.model)[0].config)
     with left:
         changes = choose(reading, more, action, knock_outs.strongest_head(estimate, every))
     with board:
@@ -109,14 +122,12 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
             help="such as: 2.5 3.0 1.ff; a click on the board adds or removes a part",
         )
         try:
-            chosen = interventions.read_parts(words, config)
+            chosen = read_parts(words, config)
         except ValueError as problem:
             chosen = ()
             st.info(f"{text.escape(str(problem), text.MESSAGE)}. Nothing is edited until then.")
     else:
-        st.caption(
-            f"Edited: {interventions.part_title(strongest)}, by the estimate. Click a field to add or remove one."
-        )
+        st.caption(f"Edited: {part_title(strongest)}, by the estimate. Click a field to add or remove one.")
     with more:
         where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
     factor, position = 0.0, None
@@ -134,7 +145,7 @@ def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) ->
     """The prediction with the edits, and how the text continues with them."""
     text_values = reading.model, reading.pasted, TOKENS
     whole, changed = (run(reading.model, reading.pasted, reading.bos, values) for values in (None, changes.values))
-    found = interventions.effect_between(cache.model(reading.model)[0], whole, changed, -1)
+    found = effect_between(cache.model(reading.model)[0], whole, changed, -1)
     best = int(found.before.argmax())
     token = best if quantity.kind == "text" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None
@@ -150,7 +161,7 @@ def every_effect(reading: Reading, changes: Changes, quantity: Quantity, alone: 
     """The board: what ablating each part alone does; estimates first, exact effects as they come."""
     text_values = reading.model, reading.pasted, TOKENS
     network, tokenizer = cache.model(reading.model)
-    every = interventions.parts_of(network.config)
+    every = parts_of(network.config)
     parts = changes.values[0]
 
     def draw(found: Sequence[LayerEffects]) -> None:
@@ -190,7 +201,7 @@ def against_exact(reading: Reading, quantity: Quantity, estimate: ndarray, found
         key="agreement",
         height=360,
         min_width=320,
-        table=lambda: table(interventions.parts_of(network.config), estimate, found),
+        table=lambda: table(parts_of(network.config), estimate, found),
         alt=shown.alt,
         caption=f"One point per part. {shown.caption} An estimate follows the slope where the model is; it misses "
         "parts that the rest depends on far beyond a small change.",
@@ -228,7 +239,7 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
             r"\sum_{j} \mathrm{head}_{\ell,h}(j) \\ \text{estimate} = \sum_i \big(x_i - x_i^{ablated}\big) \cdot "
             r"\frac{\partial\, \text{quantity}}{\partial x_i}\end{gathered}"
         ),
-        code=(interventions.edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects),
+        code=(edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects),
         papers=(
             "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593; "
             "attribution patching: arXiv:2310.10348, section 2. The edits belong to one pass of one visitor; the "
@@ -241,7 +252,7 @@ def toggle_part(every: list[list[Part]], chosen: Sequence[Part], event: Event) -
     """A click on a field adds its part to those edited, or takes it away."""
     match event["customdata"]:
         case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
-            live.set_values(edit="own", parts=interventions.written(set(chosen) ^ {every[layer][column]}))
+            live.set_values(edit="own", parts=written(set(chosen) ^ {every[layer][column]}))
 
 
 def table(every: list[list[Part]], estimate: ndarray, found: Sequence[LayerEffects]) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import controls, links, text
-from tfcore.analysis.inside.logit_attribution import Against
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.logit_attribution import Against
 from tfcore.measures.text_loss import first_explained
 
 CHARACTERS = 2_000  # of the text

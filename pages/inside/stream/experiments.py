@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from tfcore.analysis.inside.logit_attribution import (
     LARGEST,
-    Contributions,
-    Parts,
     Promoted,
     instalments,
     largest_instalment,
@@ -13,7 +11,6 @@ from tfcore.analysis.inside.logit_attribution import (
     largest_part,
     logit_sum,
     shares_by_part,
-    stream_parts,
 )
 from tfcore.analysis.inside.logit_lens import (
     Cells,
@@ -43,13 +40,14 @@ from tfcore.analysis.inside.residual_stream import (
 from tfcore.analysis.inside.tuned_lens import leads_from, lens_divergence
 from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.boards import board, board_height
+from tfcore.charts.part_by_token import part_by_token
 from tfcore.charts.promoted import promoted_figure
-from tfcore.figures.inside.interventions import part_by_token
 from tfcore.figures.inside.logit_lens import divergence_figure, lens_grid, token_path_figure
 from tfcore.figures.inside.residual_stream import curves, part_role, running_sum, writes_figure
 from tfcore.figures.shown import Shown
 from tfcore.loading.tuned_lenses import load_tuned_lens
 from tfcore.measures.lenses import LensComparison, compare_lenses, stage_names
+from tfcore.measures.logit_attribution import Contributions, Parts, stream_parts
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer

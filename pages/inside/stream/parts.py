@@ -14,8 +14,10 @@ from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from tfcore.analysis.inside import logit_attribution as attribution
-from tfcore.analysis.inside.logit_attribution import Against, Contributions, Parts, Promoted
+from tfcore.analysis.inside import logit_attribution as findings
+from tfcore.analysis.inside.logit_attribution import Promoted
+from tfcore.measures import logit_attribution as attribution
+from tfcore.measures.logit_attribution import Against, Contributions, Parts
 from tfcore.model import Output
 
 FORWARD = "feed-forward"
@@ -51,7 +53,7 @@ def split(model: str, pasted: str, bos: bool | None, position: int, token: int, 
 def promoted(model: str, pasted: str, bos: bool | None, position: int, layer: int, head: int | None) -> Promoted:
     """The tokens whose logits one part raises most and lowers most."""
     parts = parts_at(model, pasted, bos, position)
-    return attribution.most_promoted(*cache.model(model), parts, layer, head, UP, DOWN)
+    return findings.most_promoted(*cache.model(model), parts, layer, head, UP, DOWN)
 
 
 def who_wrote(reading: Reading, more: Any) -> None:
@@ -98,8 +100,8 @@ def who_wrote(reading: Reading, more: Any) -> None:
 
 def adding_up(choice: Choice, found: Contributions, more: Any) -> None:
     """The sum, part after part."""
-    total = attribution.logit_sum(found, choice.piece)
-    many = len(attribution.instalments(found)) > attribution.LARGEST + 1
+    total = findings.logit_sum(found, choice.piece)
+    many = len(findings.instalments(found)) > findings.LARGEST + 1
     with more:
         whole = many and controls.toggle("Every part", "whole", False)
     shown = experiments.summed(found, choice.piece, whole)
@@ -131,13 +133,13 @@ def table(found: Contributions) -> pd.DataFrame:
 @fragments.fragment
 def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
-    shares, parts = attribution.shares_by_part(found)
+    shares, parts = findings.shares_by_part(found)
     n_layers = len(shares)
     picture = st.container()
     with page.more_settings():
         first = (3, parts[0])
         if _reading.begins_with_strongest(cache.model(choice.reading.model)[0].config):
-            first = attribution.largest_place(found)
+            first = findings.largest_place(found)
         layer = controls.place("Layer", "layer", n_layers, first[0])
         part = controls.select("Part", "part", parts, first[1])
     column = parts.index(part)
@@ -170,9 +172,7 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     model = choice.reading.model
     parts_made = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     latest.offer(
-        experiments.promoted,
-        made(attribution.most_promoted, model, parts_made, layer, head, UP, DOWN),
-        choice.following,
+        experiments.promoted, made(findings.most_promoted, model, parts_made, layer, head, UP, DOWN), choice.following
     )
 
 

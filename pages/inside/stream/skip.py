@@ -17,11 +17,10 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside import residual_stream as skipping
-from tfcore.analysis.inside.interventions import EditedRun, Effect
 from tfcore.analysis.inside.residual_stream import SkipsOfLayer
-from tfcore.measures import one_text
+from tfcore.measures import interventions, knock_outs, one_text
+from tfcore.measures.interventions import EditedRun, Effect
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

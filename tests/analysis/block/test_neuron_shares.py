@@ -9,7 +9,7 @@ import torch
 from tests.small import model as small
 from tfcore.analysis.block import neuron_shares
 from tfcore.analysis.block.neuron_shares import along_text, promotion_here, read_neurons, writing_neurons
-from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 

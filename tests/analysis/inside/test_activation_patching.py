@@ -6,7 +6,6 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside.attribution_patching import estimate_patches, estimated_shares
-from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.patching import (
     LargestShare,
     Pair,
@@ -26,6 +25,7 @@ from tfcore.analysis.inside.patching import (
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import effect
 from tfcore.measures.lenses import unembedding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer

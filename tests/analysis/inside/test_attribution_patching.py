@@ -7,11 +7,12 @@ import torch
 from tests import small
 from tests.nightly import nightly
 from tests.real import real
-from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
-from tfcore.analysis.inside.interventions import parts_of
-from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
+from tfcore.analysis.inside.attribution_patching import estimate_against_exact
 from tfcore.inspection.edits import Edit
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import parts_of
+from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.norms import NoNorm
 
 TEXT = small.ids(1, 9)[0].tolist()

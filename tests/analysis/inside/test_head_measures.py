@@ -8,14 +8,14 @@ import torch
 
 from tests.real import real
 from tfcore.analysis.inside import head_measures
-from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.flow_shares import layer_shares
 from tfcore.analysis.inside.information_flow import trace
-from tfcore.analysis.inside.knock_outs import all_effects
 from tfcore.analysis.inside.passages import read_passage
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.knock_outs import all_effects
 
 PRONOUN = "Sam was a little boy. One day, Sam said that"
 

@@ -26,11 +26,11 @@ from tfcore.analysis.inside.information_flow import (
     trace,
     written_factors,
 )
-from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import of_ids
 from tfcore.generation.sampling import Sampling
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.model import Transformer
 
 TEXT = small.ids(1, 9)[0].tolist()

@@ -12,30 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inside.interventions import (
-    Effect,
-    Part,
-    changed,
-    changed_tokens,
-    compared_tokens,
-    continue_text,
-    described,
-    difference_change,
-    divergence,
-    edits_for,
-    effect,
-    parts_of,
-    prediction_change,
-    read_parts,
-    run_each,
-    written,
-)
-from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
-from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
+from tfcore.analysis.inside.interventions import changed_tokens, described, difference_change, prediction_change
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import (
+    Effect,
+    Part,
+    changed,
+    compared_tokens,
+    continue_text,
+    divergence,
+    edits_for,
+    effect,
+    parts_of,
+    read_parts,
+    run_each,
+    written,
+)
+from tfcore.measures.knock_outs import all_effects, knock_out_each
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
@@ -142,7 +139,7 @@ def test_rows_of_a_batch_are_passes_of_their_own(values):
 
 
 def test_more_sets_than_fit_in_one_pass(monkeypatch):
-    monkeypatch.setattr("tfcore.analysis.inside.interventions.BATCH", 3)
+    monkeypatch.setattr("tfcore.measures.interventions.BATCH", 3)
     parts = list(run_each(small.model(), TEXT, SETS))
     assert [len(part) for part in parts] == [3, 1]
 

@@ -6,20 +6,14 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.inside.interventions import Part, parts_of
-from tfcore.analysis.inside.knock_outs import (
-    LayerEffects,
-    all_effects,
-    knock_out_each,
-    largest_effect,
-    strongest_head,
-    without_rounding,
-)
+from tfcore.analysis.inside.knock_outs import largest_effect
 from tfcore.analysis.scale_end import ScaleEnd, scale_end
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures import effect_metric
 from tfcore.measures.effect_metric import Quantity, measured, rival_name
+from tfcore.measures.interventions import Part, parts_of
+from tfcore.measures.knock_outs import LayerEffects, all_effects, knock_out_each, strongest_head, without_rounding
 from tfcore.part_configs import ExpertsConfig
 
 TEXT = small.ids(1, 9)[0].tolist()

@@ -8,11 +8,8 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside.logit_attribution import (
-    Contributions,
     LargestInstalment,
     LargestPart,
-    Parts,
-    contributions,
     instalments,
     largest_instalment,
     largest_instalments,
@@ -20,13 +17,18 @@ from tfcore.analysis.inside.logit_attribution import (
     largest_place,
     logit_sum,
     most_promoted,
+    shares_by_part,
+)
+from tfcore.inspection.edits import Edit
+from tfcore.measures.logit_attribution import (
+    Contributions,
+    Parts,
+    contributions,
     parts_at,
     promoted_by,
-    shares_by_part,
     stream_parts,
     written,
 )
-from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer

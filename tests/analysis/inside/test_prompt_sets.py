@@ -8,8 +8,6 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside import prompt_sets
-from tfcore.analysis.inside.attribution_patching import estimate_effects
-from tfcore.analysis.inside.interventions import Part, parts_of
 from tfcore.analysis.inside.prompt_means import (
     LargestMeans,
     Means,
@@ -35,7 +33,9 @@ from tfcore.analysis.inside.prompt_sets import (
 from tfcore.analysis.inside.prompt_tables import TEMPLATES, Prompt, filled, read_prompts, written_prompts
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import Part, parts_of
 
 TEXTS = small.ids(6, 9).tolist()
 SET = tuple(  # of 9, 6 and 9 tokens: the second has padding behind it

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.residual_stream import (
     Skips,
     all_skips,
@@ -15,6 +14,7 @@ from tfcore.analysis.inside.residual_stream import (
     skip_name,
     skips,
 )
+from tfcore.measures.interventions import effect
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -5,8 +5,10 @@ import pytest
 
 from tfcore.analysis.inside.logit_lens import TokenPath
 from tfcore.charts import boards
+from tfcore.charts.before_after import before_after
+from tfcore.charts.part_by_token import part_by_token
 from tfcore.figures import theme
-from tfcore.figures.inside import interventions, logit_lens
+from tfcore.figures.inside import logit_lens
 from tfcore.figures.inside import residual_stream as figures
 
 LABELS = ["a", "b", "a", "c"]
@@ -72,8 +74,8 @@ def test_loss_increases_and_bars_before_and_after(column):
     rows, chosen = ["p", "q"], (1, column)
     for n in (3, 60):  # with numbers in the cells, and without
         labels = [f"t{i}" for i in range(n)]
-        theme.check(interventions.part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
-    figure = interventions.before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
+        theme.check(part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
+    figure = before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
     theme.check(figure)
     assert list(figure.data[1].text) == ["<0.1%", "50.0%"]
 

@@ -12,9 +12,9 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
 from tfcore.analysis.inside.features.of_text import feature_activations
-from tfcore.analysis.inside.interventions import effect
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.measures.interventions import effect
 from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig

@@ -18,9 +18,9 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.inside.interventions import Part
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
+from tfcore.measures.interventions import Part
 from tfcore.measures.one_text import encoded
 
 opened = partial(visits.opened, "inside/interventions/page.py")

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from pages.facts import pages
 from pages.ui import cache, tour
 from tests.pages.visits import address, opened, press, run, said
-from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.model import Transformer
 from tfcore.views.foundations.heads.measure.attention_maps import strongest_key
 

@@ -11,9 +11,9 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_attribution import frozen_norm
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import unembedding
+from tfcore.measures.logit_attribution import frozen_norm
 from tfcore.measures.neuron_scan import Snippet, load_neuron_scan, neuron_activations, snippets
 from tfcore.measures.one_text import one_text, piece_of
 from tfcore.measures.token_text import visible

@@ -10,12 +10,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.logit_attribution import frozen_norm, logit_direction
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import check_model
+from tfcore.measures.logit_attribution import frozen_norm, logit_direction
 from tfcore.model import Transformer
 from tfcore.norms import Norm
 

@@ -15,12 +15,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.interventions import ablated
 from tfcore.attention import AttentionMask, attention_scores, attention_weights, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity, measured
+from tfcore.measures.interventions import ablated
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, PlainRun
 from tfcore.model import NO_LOGITS, Transformer

@@ -16,12 +16,12 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_patching import estimate_effects
-from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
-from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import Passage, attention_layers
 from tfcore.inspection.edits import Edit
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity, quantity_name
+from tfcore.measures.knock_outs import LayerEffects, knock_out_each
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer

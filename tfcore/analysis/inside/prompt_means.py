@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.interventions import Part, part_title, parts_of
 from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS
+from tfcore.measures.interventions import Part, part_title, parts_of
 from tfcore.measures.statistics import t_quantile
 from tfcore.model import Transformer
 

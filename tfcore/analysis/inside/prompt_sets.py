@@ -16,11 +16,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_patching import first_order, part_effects, part_names
-from tfcore.analysis.inside.interventions import Part, edits_for, parts_of
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.inspection.edits import Edit
+from tfcore.measures.attribution_patching import first_order, part_effects, part_names
 from tfcore.measures.effect_metric import Quantity, measured
+from tfcore.measures.interventions import Part, edits_for, parts_of
 from tfcore.measures.one_text import encoded
 from tfcore.measures.shared_layers import rows_compete
 from tfcore.model import NO_LOGITS, Transformer

@@ -11,9 +11,9 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Output, output_direction
 from tfcore.analysis.inside.attribution_graphs.influence import Influence
-from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.knock_outs import ROUNDING, without_rounding
 from tfcore.measures.one_text import one_text, piece_of
 from tfcore.measures.shared_layers import BATCH, plain_run
 from tfcore.measures.statistics import correlation

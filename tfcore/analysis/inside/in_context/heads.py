@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
-from tfcore.analysis.inside.interventions import Part, edits_for
+from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.heads.induction_heads import Place, copying_of_random_rows, listed
+from tfcore.measures.interventions import Part, edits_for
 from tfcore.measures.shared_layers import plain_run, run_above
 from tfcore.measures.statistics import rank_correlation
 from tfcore.model import Transformer

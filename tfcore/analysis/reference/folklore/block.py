@@ -7,11 +7,11 @@ import torch
 
 from tfcore import presets
 from tfcore.analysis.block.feedforward import block_share, layer_cost
-from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.deep_networks import Deep, stream_sizes
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import next_logits
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer

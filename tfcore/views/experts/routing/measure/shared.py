@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.interventions import run_each
 from tfcore.inspection.edits import Edit
+from tfcore.measures.interventions import run_each
 from tfcore.measures.one_text import one_text
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer

@@ -1,0 +1,88 @@
+"""Attribution patching: the effects of all ablations estimated from one backward pass."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured
+from tfcore.measures.interventions import Action, Part, ablated, parts_of
+from tfcore.measures.one_text import one_text
+from tfcore.model import NO_LOGITS, Transformer
+
+
+class FirstOrder(NamedTuple):
+    """A pass there and back.
+
+    Args:
+        quantity: of each row.
+        values, gradients: of activations, by name; the gradient is that of the quantity of its row.
+    """
+
+    quantity: Float[Tensor, " row"]
+    values: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+
+
+@torch.enable_grad()
+def first_order(
+    model: Transformer,
+    ids: Int[Tensor, "row seq"],
+    names: Sequence[str],
+    quantity: Callable[[Float[Tensor, "row seq d_model"]], Float[Tensor, " row"]],
+) -> FirstOrder:
+    """Values and gradients of activations, in one forward and one backward pass over texts that are a row each.
+
+    The model stays as it is: gradients flow to activations of this pass alone, from an embedding of its own.
+
+    Args:
+        quantity: of the last hidden states.
+    """
+    leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
+    found = model(ids, capture=names, edits=[leaf], logits_to_keep=NO_LOGITS)
+    values = [found.activations[name] for name in names]
+    total = quantity(found.hidden)
+    gradients = torch.autograd.grad(total.sum(), values)
+    detached = [value.detach() for value in values]
+    return FirstOrder(total.detach(), dict(zip(names, detached, strict=True)), dict(zip(names, gradients, strict=True)))
+
+
+def part_names(model: Transformer) -> list[str]:
+    """The activations that the parts of a model are in."""
+    return list(dict.fromkeys(part.name for layer in parts_of(model.config) for part in layer))
+
+
+def part_effects(model: Transformer, found: FirstOrder, action: Action) -> Float[Tensor, "row layer part"]:
+    """The estimate of every part's effect, on each row: see estimate_effects. Ablation at the mean is for one row."""
+    effects = {
+        name: ((found.values[name] - ablated(found.values[name], action)) * found.gradients[name]).float()
+        for name in part_names(model)  # (row, head, seq, d_head) or (row, seq, d_model)
+    }
+    layers = [[_sum(effects[part.name], part) for part in layer] for layer in parts_of(model.config)]
+    return torch.stack([torch.stack(layer, 1) for layer in layers], 1)
+
+
+def estimate_effects(
+    model: Transformer, ids: Sequence[int], quantity: Quantity, action: Action
+) -> Float[ndarray, "layer part"]:
+    """By how much the quantity would fall if each part alone were ablated, to first order; as `parts_of` lists them.
+
+    effect = sum over tokens of (activation - ablated activation) . d quantity / d activation, of what each head
+    computes before W_O and of what each feed-forward layer writes: one forward and one backward pass for all
+    (arXiv:2310.10348, section 2; of a patch from another text there, of an ablation here). Exact where the quantity
+    depends linearly on the activation. By linearity the estimate of a whole attention layer without an output bias is
+    the sum of those of its heads.
+    """
+    found = first_order(
+        model, one_text(model, ids), part_names(model), lambda hidden: measured(model, hidden, ids, quantity)
+    )
+    return part_effects(model, found, action).squeeze(0).cpu().numpy()
+
+
+def _sum(effect: Tensor, part: Part) -> Float[Tensor, " row"]:
+    """Over tokens and components, of one part."""
+    return (effect if part.head is None else effect[:, part.head]).sum((1, 2))

@@ -1,0 +1,223 @@
+"""Zero ablation, mean ablation and scaling of heads and feed-forward layers, and what they do to predictions.
+
+Edits belong to one forward pass. The model is never changed, so whoever else uses it at the same time sees nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.config import ModelConfig
+from tfcore.generation.generate import generate
+from tfcore.inspection.edits import Edit
+from tfcore.measures.one_text import one_text
+from tfcore.measures.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
+from tfcore.measures.text_loss import next_losses
+from tfcore.model import NO_LOGITS, Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A model's prediction after one position, before and after edits, and its loss on the whole text.
+
+    Args:
+        before, after: probability of every token.
+        losses_before, losses_after: nats, of every next token of the text.
+    """
+
+    before: Float[ndarray, " vocab"]
+    after: Float[ndarray, " vocab"]
+    losses_before: Float[ndarray, " next"]
+    losses_after: Float[ndarray, " next"]
+
+    @property
+    def bits(self) -> float:
+        """KL(before || after) in bits."""
+        return float(divergence(torch.from_numpy(self.before).log(), torch.from_numpy(self.after).log()))
+
+
+def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
+    """KL(p || q) = sum of p log2(p / q), in bits, of log-probabilities (natural logarithms)."""
+    terms = before.exp() * (before - after)
+    return terms.nan_to_num().sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
+
+
+@torch.no_grad()
+def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int) -> Effect:
+    """The prediction after `position`, and the losses of a text, without and with edits."""
+    run = plain_run(model, ids)
+    return effect_between(model, run_edited(model, run, ()), run_edited(model, run, edits), position)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedRun:
+    """One pass over a text under edits, small enough to be kept: from it the prediction after each position follows.
+
+    Args:
+        hidden: the states that the unembedding reads.
+        losses: nats, of every next token of the text.
+    """
+
+    hidden: Float[Tensor, "seq d_model"]
+    losses: Float[ndarray, " next"]
+
+
+@torch.no_grad()
+def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> EditedRun:
+    """A text run under edits, from the lowest layer that they change on; below it the plain run is taken."""
+    places = [edit.name.split(".") for edit in edits]
+    if not edits:
+        hidden = run.hidden
+    elif all(place[0] == "blocks" and place[1].isdigit() for place in places):
+        layer = min(int(place[1]) for place in places)
+        hidden = model.resume(run.streams[layer], layer, edits=edits)
+    else:
+        hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=NO_LOGITS).hidden
+    logits = cast("Tensor", model.to_logits(hidden)).float()
+    return EditedRun(hidden.squeeze(0), next_losses(logits, run.ids).squeeze(0).cpu().numpy())
+
+
+@torch.no_grad()
+def effect_between(model: Transformer, before: EditedRun, after: EditedRun, position: int) -> Effect:
+    """The prediction after `position`, and the losses of a text, in two runs that are there already."""
+    states = torch.stack([before.hidden[position], after.hidden[position]])
+    logits = cast("Tensor", model.to_logits(states)).float()
+    first, second = logits.softmax(1).cpu().numpy()
+    return Effect(first, second, before.losses, after.losses)
+
+
+def run_each(
+    model: Transformer, ids: Sequence[int], sets: Sequence[Sequence[Edit]]
+) -> Iterator[Float[Tensor, "row seq vocab"]]:
+    """The logits of a text under each set of edits; BATCH sets share a pass, each in a row of its own.
+
+    Where experts have a limited capacity, rows of a batch would compete for it, so the sets run one by one.
+    """
+    step = rows_at_once(model.config, BATCH)
+    with torch.no_grad():
+        for start in range(0, len(sets), step):
+            part = sets[start : start + step]
+            yield model(one_text(model, ids).expand(len(part), -1), edits=in_rows(part)).logits.float()
+
+
+Action = Literal["zero", "mean", "scale"]
+
+
+ABLATIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation"}
+
+
+class Part(NamedTuple):
+    """One head, or with head None the feed-forward layer, of a layer."""
+
+    layer: int
+    head: int | None
+
+    def __str__(self) -> str:
+        return f"{self.layer}.{'ff' if self.head is None else self.head}"
+
+    @property
+    def name(self) -> str:
+        """The activation that carries what the part writes."""
+        return f"blocks.{self.layer}.{'mlp_out' if self.head is None else 'attn.z'}"
+
+    @property
+    def heads(self) -> dict[str, list[int]]:
+        """Which heads of that activation, for an edit."""
+        return {} if self.head is None else {"heads": [self.head]}
+
+
+def parts_of(config: ModelConfig) -> list[list[Part]]:
+    """All parts of a decoder, layer by layer: its heads, then its feed-forward layer where there is one."""
+    heads = range(config.n_heads)
+    has_forward = bool(config.ff_size or config.experts)
+    return [
+        [*(Part(layer, head) for head in heads), *([Part(layer, None)] if has_forward else [])]
+        for layer in range(config.decoder_layers)
+    ]
+
+
+def read_parts(text: str, config: ModelConfig) -> tuple[Part, ...]:
+    """The parts named in a text such as "2.5 3.ff": layer.head, or layer.ff for a feed-forward layer.
+
+    Raises:
+        ValueError: a word that names no part of this model, and what would.
+    """
+    known = {str(part): part for layer in parts_of(config) for part in layer}
+    words = list(dict.fromkeys(re.split(r"[\s,;]+", text.lower().strip()))) if text.strip() else []
+    for word in words:
+        if word not in known:
+            names = list(known)
+            raise ValueError(f"{word!r} is no part of this model; possible: {names[0]}, {names[1]} ... {names[-1]}")
+    return tuple(sorted((known[word] for word in words), key=lambda part: (part.layer, part.head is None, part.head)))
+
+
+@torch.no_grad()
+def edits_for(
+    model: Transformer,
+    ids: Sequence[int],
+    parts: Sequence[Part],
+    action: Action,
+    factor: float = 0.0,
+    positions: Sequence[int] | None = None,
+) -> list[Edit]:
+    """Edits that ablate or scale parts of a model, at `positions` or (None) at every token.
+
+    "zero": the part writes nothing. "mean": at every position it writes its mean over the tokens of this text, as they
+    are in the whole model; the mean is taken here, once, so that it stays the same while the text is continued.
+    "scale": what it writes, times the factor. A head is edited before W_O, which is linear, so all three are exact.
+    """
+    where = {} if positions is None else {"positions": list(positions)}
+    if action == "zero":
+        return [Edit.zero(part.name, **part.heads, **where) for part in parts]
+    if action == "scale":
+        return [Edit.scale(part.name, factor, **part.heads, **where) for part in parts]
+    names = sorted({part.name for part in parts})
+    kept = model.activations(one_text(model, ids), names)
+    means = {name: ablated(value, action) for name, value in kept.items()}
+    return [
+        Edit.replace(part.name, means[part.name][:, part.heads.get("heads", slice(None))], **part.heads, **where)
+        for part in parts
+    ]
+
+
+def ablated(value: Float[Tensor, "*batch seq d"], action: Action) -> Float[Tensor, "*batch #seq d"]:
+    """What stands in the place of an activation that is ablated: zero, or its mean over the tokens."""
+    return value.mean(-2, keepdim=True) if action == "mean" else torch.zeros_like(value[..., :1, :])
+
+
+def continue_text(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], new_tokens: int) -> list[int]:
+    """The greedy continuation of a text under these edits, in every pass."""
+    return generate(model, ids, max_new_tokens=new_tokens, temperature=0, edits=edits)
+
+
+def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:
+    """Which tokens of the second sequence are not in the first, in a longest common alignment."""
+    new = [True] * len(after)
+    for block in SequenceMatcher(None, list(before), list(after), autojunk=False).get_matching_blocks():
+        new[block.b : block.b + block.size] = [False] * block.size
+    return new
+
+
+def part_title(part: Part) -> str:
+    """As in "head 2.5" or "feed-forward 1"."""
+    return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
+
+
+def written(parts: Iterable[Part]) -> str:
+    """The parts as `read_parts` reads them, in the order of the layers."""
+    return " ".join(map(str, sorted(parts, key=lambda part: (part.layer, part.head is None, part.head or 0))))
+
+
+def compared_tokens(found: Effect, token: int, count: int) -> list[int]:
+    """A token with the `count` most probable ones before and after, those with a high probability in either first."""
+    tops = [np.argsort(-probability)[:count].tolist() for probability in (found.before, found.after)]
+    chosen = dict.fromkeys([token, *tops[0], *tops[1]])
+    return sorted(chosen, key=lambda i: -max(found.before[i], found.after[i]))

@@ -1,0 +1,207 @@
+"""Direct logit attribution: the share of every head, feed-forward layer and embedding in a logit, adding up exactly.
+
+The stream before the final norm is a sum of what was written into it. The norm divides that sum by one number and
+multiplies each entry by its weight; with the number frozen at the value it has in this pass, the way from the stream
+to a logit is linear, and the logit is the sum of what each part alone would give.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, cast
+
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor, nn
+
+from tfcore.block import Block
+from tfcore.feedforward import FeedForward
+from tfcore.inspection.capture import known_names
+from tfcore.linear import linear
+from tfcore.measures.lenses import check_model, unembedding
+from tfcore.measures.one_text import one_text
+from tfcore.model import Output, Transformer
+from tfcore.norms import Norm
+
+Against = int | Literal["mean", "nothing"]
+
+
+# Activations of a block from which its parts in the sum are taken: what it writes, and the scales of sandwich norms.
+WRITTEN = ("attn.z", "mlp_out", "ln1_post.scale", "ln2_post.scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """The share of every part of the model in one token's logit at one position, in logits; they add up to the logit.
+
+    Args:
+        heads: of every attention head.
+        feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
+        embedding: of the token's own embedding.
+        position: of learned or sinusoidal positions; 0 where the model has neither.
+        biases: of all biases after the embedding, the final norm's included.
+        logit: of the token in the model's own output, less what it is measured against.
+        scale: what the final norm divides by at this position, held fixed.
+    """
+
+    heads: Float[ndarray, "layer head"]
+    feedforward: Float[ndarray, " layer"]
+    embedding: float
+    position: float
+    biases: float
+    logit: float
+    scale: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return float(self.heads.sum() + self.feedforward.sum()) + self.embedding + self.position + self.biases
+
+
+def logit_direction(
+    model: Transformer, token: int | Sequence[int], against: Against = "nothing"
+) -> Float[Tensor, "*token d_model"]:
+    """The direction u whose dot product with the normalised final state is the token's logit: u = W_U[token]. Against
+    another token it is the difference of the two rows, against "mean" the difference from the mean of all rows: the
+    softmax depends on such differences alone.
+    """
+    table = unembedding(model)
+    u = table[token].double()
+    if against != "nothing":
+        wide = torch.promote_types(table.dtype, torch.float32)  # float64 takes 20 times as long, for 4e-8
+        u = u - (table.mean(0, dtype=wide) if against == "mean" else table[against]).double()
+    return u * model.config.logit_scale
+
+
+def frozen_norm(
+    norm: nn.Module | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "*scales 1"] | None
+) -> Float[Tensor, "*batch d_model"]:
+    """gamma * x / s with the number s that the norm divides by in this pass, whatever x is; LayerNorm centres x first.
+
+    Frozen like this a norm is linear, so it can be applied to each part of a sum. Its bias is left to the caller.
+    """
+    if not isinstance(norm, Norm) or scale is None:
+        return x
+    centred = x - x.mean(-1, keepdim=True) if norm.kind == "layernorm" else x
+    return centred / scale * norm.weight.double()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The state before the final norm at one position as a sum of what was written into it, in float64."""
+
+    heads: Float[Tensor, "layer head d_model"]
+    feedforward: Float[Tensor, "layer d_model"]
+    embedding: Float[Tensor, " d_model"]
+    position: Float[Tensor, " d_model"]
+    biases: Float[Tensor, " d_model"]
+    scale: Float[Tensor, "1"]
+    logits: Float[Tensor, " vocab"]
+
+
+@torch.no_grad()
+def written(model: Transformer, ids: Sequence[int]) -> Output:
+    """One run of a text, with the activations from which the sum at each of its positions can be formed.
+
+    Raises:
+        ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
+    """
+    check_model(model)
+    config, places = model.config, model.config.positions in ("learned", "sinusoidal")
+    names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
+    names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
+    output: Output = model(one_text(model, ids), capture=names)
+    return output
+
+
+def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
+    """The stream at one position as a sum of what each part wrote, from one run of the text; errors as of `written`."""
+    return parts_at(model, written(model, ids), position)
+
+
+@torch.no_grad()
+def parts_at(model: Transformer, run: Output, position: int) -> Parts:
+    """The same, of a run that is there already."""
+    found = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
+    here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in found}
+    modules = list(cast("Iterable[Block]", model.decoder.blocks))
+    for i, block in enumerate(modules):
+        z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)
+        here[f"blocks.{i}.attn.result"] = block.attn.results(z).squeeze((0, 1)).double()
+    blocks = [block_parts(block, i, here) for i, block in enumerate(modules)]
+    start, places = here["blocks.0.resid_pre"], "pos_embed" in here
+    summed = places and not model.config.embed_norm  # a norm after that sum mixes the two for good
+    places_part = here["pos_embed"] if summed else torch.zeros_like(start)
+    heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
+    return Parts(
+        heads,
+        forward,
+        start - places_part,
+        places_part,
+        biases.sum(0),
+        here["ln_final.scale"],
+        run.logits.squeeze(0)[position].double(),
+    )
+
+
+def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """What the heads, (head, d_model), the feed-forward layer and the biases of one block write.
+
+    A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
+    """
+
+    def post(name: str, x: Tensor) -> Tensor:
+        return frozen_norm(getattr(block, name, None), x, here.get(f"blocks.{i}.{name}.scale"))
+
+    nothing = torch.zeros_like(here["blocks.0.resid_pre"])
+    heads = post("ln1_post", here[f"blocks.{i}.attn.result"])
+    biases = post("ln1_post", bias_of(block.attn.out, nothing)) + bias_of(getattr(block, "ln1_post", None), nothing)
+    if not block.has_mlp:
+        return heads, nothing, biases
+    down = None if block.routed else cast("FeedForward", block.mlp).down
+    own = post("ln2_post", bias_of(down, nothing)) + bias_of(getattr(block, "ln2_post", None), nothing)
+    return heads, here[f"blocks.{i}.mlp_out"] - own, biases + own
+
+
+def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Float[Tensor, " d_model"]:
+    """A module's bias, or zeros where it has none."""
+    bias = getattr(module, "bias", None)
+    return nothing if bias is None else bias.double()
+
+
+@torch.no_grad()
+def contributions(model: Transformer, parts: Parts, token: int, against: Against = "nothing") -> Contributions:
+    """Direct logit attribution: the share of each part in the logit of a token (arXiv:2211.00593, section 3.1).
+
+    logit = FrozenNorm(sum of parts) . u = sum of FrozenNorm(part) . u. What a head does to the inputs of later layers
+    is not in its share: ablating it shows that.
+    """
+    norm = model.decoder.ln_final
+    u = logit_direction(model, token, against)  # (d_model)
+    share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
+    own = bias_of(norm, torch.zeros_like(u)) @ u
+    return Contributions(
+        heads=share["heads"].cpu().numpy(),
+        feedforward=share["feedforward"].cpu().numpy(),
+        embedding=float(share["embedding"]),
+        position=float(share["position"]),
+        biases=float(share["biases"] + own),
+        logit=measured(parts.logits, token, against),
+        scale=float(parts.scale),
+    )
+
+
+@torch.no_grad()
+def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
+    """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
+    written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
+    table = unembedding(model)
+    logits = linear(frozen_norm(model.decoder.ln_final, written, parts.scale).to(table.dtype), table).double()
+    return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()
+
+
+def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> float:
+    """The logit of a token, less what it is measured against."""
+    if against == "nothing":
+        return float(logits[token])
+    return float(logits[token] - (logits.mean() if against == "mean" else logits[against]))
