@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.block.pitfall_findings import _times
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.foundations.recurrence.gradient_findings import _size
@@ -26,6 +25,7 @@ from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
+from tfcore.analysis.twins import _times
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.knock_outs import SMALL
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale

@@ -14,9 +14,9 @@ SHORT: dict[str, object] = {
     "tfcore.training.growing_dictionaries.ROWS": 2,
     "tfcore.training.growing_dictionaries.HELD_OUT": 4,
     "tfcore.training.growing_dictionaries.NAMED_ON": 8,
-    "tfcore.analysis.block.pitfalls.ROWS": 2,
-    "tfcore.analysis.block.pitfalls.SEQ": 8,
-    "tfcore.analysis.block.pitfalls.LETTERS_SAID": 4,
+    "tfcore.training.pitfalls.ROWS": 2,
+    "tfcore.training.pitfalls.SEQ": 8,
+    "tfcore.training.pitfalls.LETTERS_SAID": 4,
     "tfcore.measures.deep_networks.D_MODEL": 8,
     "tfcore.views.block.normalisation.measure.training.RUN_STEPS": 4,
     "tfcore.analysis.model.modernising.SPEED": {

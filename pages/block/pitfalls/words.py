@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.block.pitfalls import Pitfall
+from tfcore.training.pitfalls import Pitfall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Of one mistake.
+    """The words on one mistake.
 
     Args:
         claim: what is broken, and what that does.

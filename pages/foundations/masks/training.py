@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui import controls
 from pages.ui.frame import Panel, panel
 from pages.ui.work import jobs, live
-from tfcore.analysis.block.pitfalls import Look, PitfallConfig, last_said, train_twins
+from tfcore.training.pitfalls import Look, PitfallConfig, last_said, train_twins
 from tfcore.views.foundations import masks as views
 
 STEPS = 160

@@ -10,8 +10,9 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.block.pitfall_findings import compare_losses, compare_symptoms, finding
-from tfcore.analysis.block.pitfalls import DOSES, KINDS, PitfallConfig, most_steps, train_to_the_end
+from tfcore.analysis.twins import remarks
+from tfcore.training.pitfalls import DOSES, KINDS, PitfallConfig, most_steps, train_to_the_end
+from tfcore.views.block import pitfalls as views
 
 pytestmark = pytest.mark.usefixtures("patience")
 
@@ -105,11 +106,10 @@ def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice, monk
 def test_both_figures_say_what_they_show():
     test = ended(opened(kind="axis"), PitfallConfig(kind="axis", steps=40))
     looks = train_to_the_end(PitfallConfig(kind="axis", steps=40))
-    remarks = finding(PitfallConfig(kind="axis"), looks)
-    shown = figures(test)
-    assert shown["loss"][0]["alt"] == str(compare_losses(remarks, looks, "wrong norm axis"))
-    assert shown["symptom"][0]["alt"] == str(compare_symptoms(remarks, looks, "axis", "wrong norm axis"))
-    assert f"**Found.** {remarks}" in said(test)
+    shown, config = figures(test), PitfallConfig(kind="axis", steps=40)
+    for key, view in (("loss", views.losses), ("symptom", views.symptom)):
+        assert shown[key][0]["alt"] == view(config, "wrong norm axis", so_far=looks).alt
+    assert f"**Found.** {remarks(config, looks)}" in said(test)
 
 
 @nightly

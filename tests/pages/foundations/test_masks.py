@@ -13,8 +13,8 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.block.pitfalls import PitfallConfig
 from tfcore.masks import FUNCTIONS
+from tfcore.training.pitfalls import PitfallConfig
 
 opened = partial(visits.opened, "foundations/masks/page.py")
 EQUAL = ("0.0", "equal to the last bit")

@@ -5,9 +5,9 @@ import pytest
 
 from tests import small
 from tests.nightly import nightly
-from tfcore.analysis.block.pitfalls import Look, PitfallConfig
 from tfcore.masks import FUNCTIONS, MaskConfig, build
 from tfcore.measures.mask_cost import MaskCost, mask_cost
+from tfcore.training.pitfalls import Look, PitfallConfig
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention
 from tfcore.views.foundations.masks.say import AllowedPairs, LeakComparison, blocked_weight, twin_losses

@@ -8,11 +8,10 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.block.pitfall_findings import finding
-from tfcore.analysis.block.pitfalls import Look, PitfallConfig, train_to_the_end, train_twins
 from tfcore.analysis.finding import state
+from tfcore.analysis.twins import remarks
 from tfcore.attention import attention_weights
-from tfcore.figures.block.pitfalls import loss_figure
+from tfcore.charts.twins import loss_figure
 from tfcore.masks import FUNCTIONS, MaskConfig, bidirectional, build
 from tfcore.measures import one_text
 from tfcore.measures.heads.kinds import Place
@@ -22,6 +21,7 @@ from tfcore.measures.one_text import FirstTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training.pitfalls import Look, PitfallConfig, train_to_the_end, train_twins
 from tfcore.views.foundations.masks.draw import leak_figure, mask_figure, masked_scores_figure, masked_weights_figure
 from tfcore.views.foundations.masks.measure import MaskedAttention, masked_attention
 from tfcore.views.foundations.masks.say import NAMES, AllowedPairs, LeakComparison, blocked_weight, twin_losses
@@ -219,7 +219,7 @@ def trained(config: PitfallConfig, *, so_far: Sequence[Look] | None = None) -> V
         so_far: what is known of the training, at least one look; None trains both here and now.
     """
     looks = train_to_the_end(config) if so_far is None else so_far
-    found = finding(config, looks)
+    found = remarks(config, looks)
     return View(
         key="cheating",
         title="Trained without a mask",

@@ -84,7 +84,7 @@ class Look:
     Args:
         step: optimiser steps done.
         loss: on the batch of this step, before it, nats a letter.
-        symptom: the number that shows the mistake, see SYMPTOMS in pitfall_findings.
+        symptom: the number that shows the mistake.
         said: a text that each generates now; None at most looks.
     """
 

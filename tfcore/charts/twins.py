@@ -1,16 +1,17 @@
-"""Figures of a model with a mistake beside its baseline: two curves, and a remark that points at a place of one."""
+"""Figures of a model that is trained with a mistake, and of its baseline: both curves, and a remark on one of them."""
 
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.block.pitfall_findings import Note, PitfallFinding, Symptom
-from tfcore.analysis.block.pitfalls import Look
+from tfcore.analysis.twins import Note, Remarks
 from tfcore.figures import theme
+from tfcore.training.pitfalls import Look
 
 BROKEN = "@cat1"
 HEALTHY = "@cat0"
@@ -18,7 +19,22 @@ REMARK_WIDTH = 30  # of a line of a remark
 MARK_WORDS = 0.06  # of the axis, above a mark: where its words stand
 
 
-def loss_figure(looks: Sequence[Look], finding: PitfallFinding, steps: int, height: int) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The axis of the number that shows a mistake.
+
+    Args:
+        title: the number's name and unit.
+        log: whether it is logarithmic.
+        top: its end, where it is known.
+    """
+
+    title: str
+    log: bool = False
+    top: float | None = None
+
+
+def loss_figure(looks: Sequence[Look], found: Remarks, steps: int, height: int) -> go.Figure:
     """The training loss of both.
 
     Args:
@@ -28,32 +44,31 @@ def loss_figure(looks: Sequence[Look], finding: PitfallFinding, steps: int, heig
     """
     top = max(3.6, *(1.08 * loss for look in looks for loss in look.loss))
     layout = _layout(height, steps, "training loss, nats per symbol", [0, top])
-    layout["shapes"] = [_mark(value) for value, _ in finding.marks]
+    layout["shapes"] = [_mark(value) for value, _ in found.marks]
     layout["annotations"] = [
-        *(_mark_words(value, words) for value, words in finding.marks),
-        _remark(finding.loss, steps, finding.loss.value, _free(looks, "loss", steps, [0, top], finding.marks)),
+        *(_mark_words(value, words) for value, words in found.marks),
+        _remark(found.loss, steps, found.loss.value, _free(looks, "loss", steps, [0, top], found.marks)),
     ]
     return theme.build(_curves(looks, "loss", ".3f"), layout)
 
 
-def symptom_figure(
-    looks: Sequence[Look], finding: PitfallFinding, steps: int, symptom: Symptom, height: int
-) -> go.Figure:
+def symptom_figure(looks: Sequence[Look], found: Remarks, steps: int, axis: Axis, height: int) -> go.Figure:
     """The number that shows the mistake, of both.
 
     Args:
-        symptom: what the number is, and how its axis is drawn.
+        looks, steps, height: see loss_figure.
+        axis: of the number.
     """
-    log = symptom.log
+    log = axis.log
     values = [_height(value, log) for look in looks for value in look.symptom]
-    low, high = (min(values), max(values)) if log else (0.0, symptom.top or max(values))
+    low, high = (min(values), max(values)) if log else (0.0, axis.top or max(values))
     room = 0.12 * (high - low) + (0.3 if log else 0.0)
-    axis = [low - room, high + room] if log else [low - 0.02 * high, high * 1.08]
-    layout = _layout(height, steps, symptom.title, axis)
+    span = [low - room, high + room] if log else [low - 0.02 * high, high * 1.08]
+    layout = _layout(height, steps, axis.title, span)
     if log:
-        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((axis[1] - axis[0]) / 6))}
-    words_at = _free(looks, "symptom", steps, axis, (), log=log)
-    layout["annotations"] = [_remark(finding.symptom, steps, _height(finding.symptom.value, log), words_at)]
+        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((span[1] - span[0]) / 6))}
+    words_at = _free(looks, "symptom", steps, span, (), log=log)
+    layout["annotations"] = [_remark(found.symptom, steps, _height(found.symptom.value, log), words_at)]
     return theme.build(_curves(looks, "symptom", ".3g"), layout)
 
 

@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 from tests.nightly import nightly
-from tfcore.analysis.block import pitfalls as variants
-from tfcore.analysis.block.pitfall_findings import finding, without_places
-from tfcore.analysis.block.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
+from tfcore.analysis.twins import remarks, without_places
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 from tfcore.training import pitfall_tasks as tasks
+from tfcore.training import pitfalls as variants
+from tfcore.training.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # trainings
 
@@ -130,7 +130,7 @@ def test_without_a_mask_the_loss_is_too_good_and_with_it_bad():
     last = found[-1]
     assert last.loss[0] < tasks.sentence_floor() < last.loss[1]
     assert last.symptom[0] > 2 > last.symptom[1]
-    assert "a causal model can reach" in finding(config, found).loss.text
+    assert "a causal model can reach" in remarks(config, found).loss.text
 
 
 def test_without_positions_the_loss_stays_above_the_floor():
@@ -172,7 +172,7 @@ def test_findings_can_be_said_of_any_beginning(kind):
     for dose in DOSES.get(kind, ((0,), 0))[0]:
         config = PitfallConfig(kind=kind, dose=dose)
         for pair in ((3.0, 3.0), (0.0, 0.0), (1e9, 1e-9)):
-            said = finding(config, [Look(0, (3.2, 3.2), pair), Look(100, pair, pair)])
+            said = remarks(config, [Look(0, (3.2, 3.2), pair), Look(100, pair, pair)])
             assert said.sentence.endswith(".")
             assert "nan" not in said.sentence
 
@@ -194,3 +194,10 @@ def test_each_step_can_be_stopped_at():
 def test_what_does_not_fit_is_named(values, named):
     with pytest.raises(ValueError, match=named):
         PitfallConfig(**values)
+
+
+def test_a_training_to_the_end_has_all_looks():
+    config = PitfallConfig(kind="positions", steps=6)
+    looks = variants.train_to_the_end(config)
+    assert [look.step for look in looks] == [0, 5, 6]
+    assert looks == [look for look in variants.train_twins(config) if look is not None]

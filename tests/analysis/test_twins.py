@@ -2,26 +2,16 @@
 
 import pytest
 
-from tfcore.analysis.block import pitfalls
-from tfcore.analysis.block.pitfall_findings import (
-    SYMPTOMS,
-    Compared,
-    HalfPrecision,
-    compare_losses,
-    compare_symptoms,
-    finding,
-    half_precision,
-    without_places,
-)
-from tfcore.analysis.block.pitfalls import KINDS, Look, PitfallConfig
+from tfcore.analysis.twins import remarks, without_places
 from tfcore.training import pitfall_tasks as tasks
+from tfcore.training.pitfalls import Look, PitfallConfig
 
 FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
 
 
 def found(kind, *rows):
     """Rows of (step, losses, symptoms)."""
-    return finding(PitfallConfig(kind=kind), [Look(*row) for row in rows])
+    return remarks(PitfallConfig(kind=kind), [Look(*row) for row in rows])
 
 
 FIRST = (0, (3.2, 3.1), (0.72, 0.02))
@@ -98,38 +88,3 @@ def test_what_is_said_is_both_remarks():
 def test_losses_to_compare_with():
     assert found("skip", FIRST).marks == ((LETTERS, "unigram model"), (FLOOR, "best causal model"))
     assert found("positions", FIRST).marks == ((without_places(), "best without positions"),)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_last_numbers_of_both_models(kind):
-    looks = [Look(*FIRST), Look(50, (2.8, 2.0), (4.0, 0.2)), Look(*LAST)]
-    shown = finding(PitfallConfig(kind=kind), looks)
-    loss, symptom = compare_losses(shown, looks, "a mistake"), compare_symptoms(shown, looks, kind, "a mistake")
-    assert (loss.step, loss.broken, loss.baseline, loss.remark) == (100, 2.4, 0.9, shown.loss.text)
-    assert (symptom.step, symptom.broken, symptom.baseline) == (100, 8.0, 0.5)
-    assert symptom.remark == shown.symptom.text
-    assert symptom.what.lower() == SYMPTOMS[kind].title.lower()
-
-
-def test_what_is_said_of_both_models():
-    assert str(Compared("Training loss", "no mask", 40, 0.05, 1.2345, "below the floor")) == (
-        "Training loss after 40 steps, no mask: 0.05 with the mistake, 1.23 without. Below the floor."
-    )
-
-
-def test_float16_is_emulated_with_the_batches_of_the_dose(monkeypatch):
-    monkeypatch.setattr(pitfalls, "ROWS", 4)
-    monkeypatch.setattr(pitfalls, "SEQ", 10)
-    assert half_precision(PitfallConfig(kind="half", dose=16)) == HalfPrecision(40, 16, 65_536.0)
-    assert str(HalfPrecision(768, 4096, 65_536.0)).endswith(
-        "One batch of 768 letters stands for each of the 4,096 of a step (3,145,728 letters), so the loss is divided "
-        "by 4,096 before the backward pass and the weights' gradients are multiplied by it afterwards, as if all of "
-        "them had been summed. The baseline multiplies the loss by 65,536 first."
-    )
-
-
-def test_a_training_to_the_end_has_all_looks():
-    config = PitfallConfig(kind="positions", steps=6)
-    looks = pitfalls.train_to_the_end(config)
-    assert [look.step for look in looks] == [0, 5, 6]
-    assert looks == [look for look in pitfalls.train_twins(config) if look is not None]

@@ -1,4 +1,4 @@
-"""What the curves of a model with a mistake and of its baseline show, in sentences."""
+"""Remarks on the curves of a model that is trained with a mistake, and of its baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,37 +6,9 @@ from functools import cache
 
 import torch
 
-from tfcore.analysis.block import pitfalls
-from tfcore.analysis.block.pitfalls import Look, Pitfall, PitfallConfig
 from tfcore.analysis.finding import Finding
 from tfcore.training import pitfall_tasks as tasks
-
-
-@dataclass(frozen=True, slots=True)
-class Symptom:
-    """The number that shows a mistake.
-
-    Args:
-        title: what it is, for an axis.
-        log: it is drawn on a logarithmic axis.
-        top: of the axis, where it is known.
-    """
-
-    title: str
-    log: bool = False
-    top: float | None = None
-
-
-SYMPTOMS: dict[Pitfall, Symptom] = {
-    "mask": Symptom("loss with the mask on, nats per letter"),
-    "axis": Symptom("loss of a text by itself, nats per letter"),
-    "skip": Symptom("gradient norm at the first block", log=True),
-    "final": Symptom("root mean square of what is unembedded", log=True),
-    "scale": Symptom("largest attention weight of a query", top=1.0),
-    "positions": Symptom("share of symbols that are right", top=1.0),
-    "rate": Symptom("root mean square of the weights", log=True),
-    "half": Symptom("share of gradients that became 0", top=1.0),
-}
+from tfcore.training.pitfalls import Look, Pitfall, PitfallConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +26,8 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class PitfallFinding(Finding):
-    """What the curves show so far.
+class Remarks(Finding):
+    """Remarks on the curves so far.
 
     Args:
         loss: the remark on the loss of the model with the mistake.
@@ -72,7 +44,7 @@ class PitfallFinding(Finding):
         return f"Loss of the broken model {self.loss.text}; {self.symptom.text}."
 
 
-def finding(config: PitfallConfig, looks: Sequence[Look]) -> PitfallFinding:
+def remarks(config: PitfallConfig, looks: Sequence[Look]) -> Remarks:
     """The remarks on the looks so far.
 
     Args:
@@ -92,7 +64,7 @@ def finding(config: PitfallConfig, looks: Sequence[Look]) -> PitfallFinding:
     }
     place = looks[0] if kind == "scale" else last
     symptom = Note(place.step, place.symptom[0], words[kind])
-    return PitfallFinding(loss, symptom, _marks(kind))
+    return Remarks(loss, symptom, _marks(kind))
 
 
 def _on_loss(kind: Pitfall, looks: Sequence[Look]) -> Note:
@@ -134,72 +106,3 @@ def _marks(kind: Pitfall) -> tuple[tuple[float, str], ...]:
 def without_places() -> float:
     """The lowest loss of the reversing task without positions, over many rows."""
     return tasks.reverse_floor(tasks.reverse_batch(4_000, torch.Generator().manual_seed(0)))
-
-
-@dataclass(frozen=True, slots=True)
-class Compared(Finding):
-    """One number of both models at the last look.
-
-    Args:
-        what: the number is.
-        mistake: name of the mistake.
-        step: training steps done.
-        broken, baseline: the number with the mistake, and without.
-        remark: on the curve.
-    """
-
-    what: str
-    mistake: str
-    step: int
-    broken: float
-    baseline: float
-    remark: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.what} after {self.step} steps, {self.mistake}: {self.broken:.3g} with the mistake, "
-            f"{self.baseline:.3g} without. {self.remark[0].upper()}{self.remark[1:]}."
-        )
-
-
-def compare_losses(found: PitfallFinding, looks: Sequence[Look], mistake: str) -> Compared:
-    """The training losses at the last look."""
-    return Compared("Training loss", mistake, looks[-1].step, *looks[-1].loss, found.loss.text)
-
-
-def compare_symptoms(found: PitfallFinding, looks: Sequence[Look], kind: Pitfall, mistake: str) -> Compared:
-    """The numbers that show the mistake, at the last look."""
-    what = SYMPTOMS[kind].title
-    return Compared(what[0].upper() + what[1:], mistake, looks[-1].step, *looks[-1].symptom, found.symptom.text)
-
-
-@dataclass(frozen=True, slots=True)
-class HalfPrecision(Finding):
-    """How float16 is emulated on a CPU.
-
-    Args:
-        batch: letters of one batch.
-        batches: that one step's mean stands for.
-        loss_scale: by which the baseline multiplies its loss.
-    """
-
-    batch: int
-    batches: int
-    loss_scale: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            "How float16 is emulated on a CPU: weights and forward pass stay in float32, and the gradient that goes "
-            "back through the output of each linear layer, embedding and norm is rounded to float16. One batch of "
-            f"{self.batch} letters stands for each of the {self.batches:,} of a step ({self.batch * self.batches:,} "
-            f"letters), so the loss is divided by {self.batches:,} before the backward pass and the weights' gradients "
-            "are multiplied by it afterwards, as if all of them had been summed. The baseline multiplies the loss by "
-            f"{self.loss_scale:,.0f} first."
-        )
-
-
-def half_precision(config: PitfallConfig) -> HalfPrecision:
-    """The numbers of a training with the mistake "half"."""
-    return HalfPrecision(pitfalls.ROWS * pitfalls.SEQ, config.dose, pitfalls.LOSS_SCALE)
