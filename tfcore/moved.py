@@ -79,6 +79,7 @@ MODULES = {
     "tfcore.analysis.one_text": "tfcore.measures.one_text",
     "tfcore.analysis.precision": "tfcore.measures.precision",
     "tfcore.analysis.quantities": "tfcore.measures.quantities",
+    "tfcore.analysis.reference.folklore": "tfcore.views.reference.folklore.measure",
     "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
     "tfcore.analysis.statistics": "tfcore.measures.statistics",
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
@@ -127,6 +128,7 @@ MODULES = {
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
+    "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
@@ -346,6 +348,9 @@ NAMES = {
     "tfcore.analysis.model.modernising": {"tfcore.training.modernisation": "SWITCHES first_of"},
     "tfcore.analysis.model.parameter_count": {
         "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
+    },
+    "tfcore.analysis.reference.folklore": {
+        "tfcore.views.reference.folklore.say": "EXACT_TEXT ROUGH_TEXT verdict_counts all_verdicts"
     },
     "tfcore.analysis.reference.history": {
         "tfcore.views.reference.history.say": "entries_shown recent_share length_range with_year"

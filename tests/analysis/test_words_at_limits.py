@@ -20,7 +20,6 @@ from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import LargestEffect
 from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
-from tfcore.analysis.reference.folklore.claim import compare
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
@@ -40,6 +39,7 @@ from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.reference.folklore.measure.claim import compare
 from tfcore.views.training.information.measure.compression import unigram
 from tfcore.views.training.information.measure.entropy import token_loss
 from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tfcore import shipped
-from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.loading import real_models
+from tfcore.views.reference.folklore.measure import CLAIMS
 from tfcore.views.reference.history.measure import milestones
 from tfcore.views.training.scaling.measure.known_models import MODELS
 

@@ -6,8 +6,8 @@ import streamlit as st
 from pages.reference import views as _views
 from pages.ui import controls, places, text
 from pages.ui.components.figure import Event, name_of
-from tfcore.analysis.reference.folklore import CLAIMS
-from tfcore.analysis.reference.folklore.claim import Checked, Claim
+from tfcore.views.reference.folklore.measure import CLAIMS
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim
 
 BADGES = {"true": "green", "roughly": "blue", "depends": "violet", "wrong": "orange"}
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.pages import visits
 from tests.pages.figures import figures
-from tfcore.analysis.reference.folklore import model as folklore
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import NAMES, PRESETS, gpt2_small
+from tfcore.views.reference.folklore.measure import model as folklore
 
 opened = partial(visits.opened, "model/parameters/page.py")
 

@@ -13,8 +13,8 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, said
 from tfcore import load
-from tfcore.analysis.reference.folklore import CLAIMS
-from tfcore.analysis.reference.folklore.claim import ROUGH
+from tfcore.views.reference.folklore.measure import CLAIMS
+from tfcore.views.reference.folklore.measure.claim import ROUGH
 
 opened = partial(visits.opened, "reference/folklore/page.py")
 

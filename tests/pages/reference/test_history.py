@@ -12,7 +12,7 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, said
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.reference.folklore import CLAIMS
+from tfcore.views.reference.folklore.measure import CLAIMS
 from tfcore.views.reference.history.measure import milestones
 
 opened = partial(visits.opened, "reference/history/page.py")

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import distribution
@@ -19,6 +18,7 @@ from tfcore.model import Transformer
 from tfcore.views.inference.kv_cache.measure.generation import both_ways
 from tfcore.views.inference.long_context.measure.flash import Tiling, follow
 from tfcore.views.inference.long_context.measure.patterns import reach
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 LARGE = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 TOKENS = 32_768

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from tfcore.analysis.reference.folklore import CLAIMS as ALL_CLAIMS
-from tfcore.analysis.reference.folklore.claim import Checked, Claim
 from tfcore.figures import theme
-from tfcore.figures.reference import folklore as figures
+from tfcore.views.reference.folklore import draw
+from tfcore.views.reference.folklore.measure import CLAIMS as ALL_CLAIMS
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim
 
 FINDINGS = {
     "a": Checked("x", "true", {"": 1.0}),
@@ -25,19 +25,19 @@ CLAIMS = [
 @pytest.mark.parametrize("chosen", ["b", None])
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_plotly_accepts_it(chosen, count):
-    theme.check(figures.ratios_figure(CLAIMS[:count], FINDINGS, chosen))
+    theme.check(draw.ratios_figure(CLAIMS[:count], FINDINGS, chosen))
 
 
 def test_marks_stand_at_the_ratios_and_far_ones_at_the_edge():
-    figure = figures.ratios_figure(CLAIMS, FINDINGS, "b")
+    figure = draw.ratios_figure(CLAIMS, FINDINGS, "b")
     drawn = {trace.name: list(zip(trace.x, trace.y, strict=True)) for trace in figure.data if trace.name}
     assert drawn["true"] == [(1.0, 0)]
     assert drawn["depends"] == [(1.0, 1), (2.5, 1)]
-    assert drawn["wrong"] == [(figures.LOW, 2), (figures.HIGH, 2)]
-    assert Counter(figure.data[-1].customdata) == dict.fromkeys(FINDINGS, len(figures.TARGETS))
+    assert drawn["wrong"] == [(draw.LOW, 2), (draw.HIGH, 2)]
+    assert Counter(figure.data[-1].customdata) == dict.fromkeys(FINDINGS, len(draw.TARGETS))
 
 
 def test_a_window_shows_all_claims_at_once_and_few_have_rows_of_full_height():
-    assert figures.height_of(len(ALL_CLAIMS)) <= 900
-    assert figures.row_height(len(ALL_CLAIMS)) >= 14, "too many for letters of 11 pixels: fold some away"
-    assert figures.row_height(20) == figures.ROW
+    assert draw.height_of(len(ALL_CLAIMS)) <= 900
+    assert draw.row_height(len(ALL_CLAIMS)) >= 14, "too many for letters of 11 pixels: fold some away"
+    assert draw.row_height(20) == draw.ROW

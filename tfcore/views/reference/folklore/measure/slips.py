@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from tfcore import presets
-from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 TRANSFORMER = "1706.03762"
 ADAMW = "1711.05101"

@@ -7,13 +7,13 @@ import torch
 
 from tfcore import presets
 from tfcore.analysis.model.published_sizes import published_sizes
-from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig
 from tfcore.measures.deep_networks import Deep, probe
 from tfcore.measures.flop_count import Pairs, flops
 from tfcore.measures.information import entropy_bits
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 from tfcore.views.training.scaling.measure.compute_budget import splits
 
 COUNTED = ("no embeddings, all pairs", "no embeddings, causal", "all parameters, all pairs", "all parameters, causal")

@@ -10,7 +10,6 @@ from tfcore.analysis.foundations.position_effects import shuffle_experiment
 from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
 from tfcore.analysis.foundations.text_pieces import densities
-from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
 from tfcore.measures.head_vectors import head_vectors
@@ -18,6 +17,7 @@ from tfcore.measures.mask_cost import mask_cost
 from tfcore.measures.product_spread import product_spread
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 STORY = (
     "Once upon a time there was a little girl named Lily. She had a red ball and played with it in the park every "

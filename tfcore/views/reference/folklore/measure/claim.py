@@ -1,12 +1,9 @@
-"""Figures often quoted: what a claim is, how the verdict follows from the computed numbers, and sentences on both."""
+"""Figures often quoted: what a claim is, and how the verdict follows from the computed numbers."""
 
 import inspect
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from tfcore.analysis.finding import Finding
 
 Verdict = Literal["true", "roughly", "wrong", "depends"]
 VERDICTS: tuple[Verdict, ...] = ("true", "roughly", "depends", "wrong")
@@ -14,8 +11,6 @@ Chapter = Literal["Foundations", "Block", "Model", "Training", "Inference", "Ins
 
 EXACT = 0.01  # relative error up to which a claim is true
 ROUGH = 0.10  # relative error up to which it is roughly true
-EXACT_TEXT = f"{EXACT:.0%}"
-ROUGH_TEXT = f"{ROUGH:.0%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,65 +82,3 @@ def compare(
     if all(one <= rough for one in off):
         return Checked(words, "roughly", ratios)
     return Checked(words, "wrong" if all(one > rough for one in off) else "depends", ratios)
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimVerdict(Finding):
-    """A claim with its verdict and the computed value in words."""
-
-    said: str
-    verdict: Verdict
-    found: str
-
-    @property
-    def sentence(self) -> str:
-        return f"“{self.said}” is {self.verdict}: {self.found}."
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictCounts(Finding):
-    """How many of the claims that are shown have each verdict.
-
-    Args:
-        shown, total: claims shown, and claims in all.
-        counts: verdict -> number of claims shown.
-    """
-
-    shown: int
-    total: int
-    counts: dict[Verdict, int]
-
-    @property
-    def sentence(self) -> str:
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in self.counts.items())
-        return f"{self.shown} of {self.total} claims: {counts}."
-
-
-def verdict_counts(shown: Iterable[Checked], total: int) -> VerdictCounts:
-    """Count the verdicts."""
-    found = Counter(one.verdict for one in shown)
-    return VerdictCounts(found.total(), total, {verdict: found[verdict] for verdict in VERDICTS})
-
-
-@dataclass(frozen=True, slots=True)
-class AllVerdicts(Finding):
-    """The same of all claims, in a sentence."""
-
-    counts: dict[Verdict, int]
-
-    @property
-    def sentence(self) -> str:
-        count = self.counts
-        return (
-            f"Of all {sum(count.values())} claims, {count['true']} are true, {count['roughly']} roughly true, "
-            f"{count['wrong']} wrong, and {count['depends']} depend on the case."
-        )
-
-
-def all_verdicts(every: Iterable[Checked]) -> AllVerdicts:
-    """Count the verdicts of all claims."""
-    found = Counter(one.verdict for one in every)
-    return AllVerdicts({verdict: found[verdict] for verdict in VERDICTS})

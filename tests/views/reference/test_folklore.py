@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 import tfcore
 from tests.comparison import differences
 from tests.pages.recorded import ANEW
-from tfcore.analysis.reference.folklore import CHAPTERS, CLAIMS
-from tfcore.analysis.reference.folklore import claim as rules
-from tfcore.analysis.reference.folklore.claim import compare
-from tfcore.analysis.reference.folklore.foundations import TEXTS
-from tfcore.analysis.reference.folklore.inference import BEGINNINGS, PROMPTS
 from tfcore.generation.beam import beam_search
+from tfcore.views.reference import folklore
+from tfcore.views.reference.folklore import say
+from tfcore.views.reference.folklore.measure import CHAPTERS, CLAIMS
+from tfcore.views.reference.folklore.measure import claim as rules
+from tfcore.views.reference.folklore.measure.claim import compare
+from tfcore.views.reference.folklore.measure.foundations import TEXTS
+from tfcore.views.reference.folklore.measure.inference import BEGINNINGS, PROMPTS
 
 
 @cache
@@ -263,7 +265,7 @@ def test_flash_in_float64_is_rounding_not_nothing():
 
 def test_the_tally_counts_every_claim():
     every = {key: found(key) for key in CLAIMS}
-    numbers = [int(number) for number in re.findall(r"\d+", str(rules.all_verdicts(every.values())))]
+    numbers = [int(number) for number in re.findall(r"\d+", str(say.all_verdicts(every.values())))]
     assert numbers[0] == len(CLAIMS) == sum(numbers[1:])
     assert numbers[3] == sum(one.verdict == "wrong" for one in every.values())
 
@@ -356,10 +358,22 @@ def test_claims_are_complete():
 
 def test_verdicts_are_counted():
     drawn = [rules.Checked("x", verdict, {}) for verdict in ("wrong", "true", "wrong", "depends", "wrong", "true")]
-    assert rules.verdict_counts(drawn, 9).counts == {"true": 2, "roughly": 0, "depends": 1, "wrong": 3}
-    assert str(rules.verdict_counts(drawn, 9)) == "6 of 9 claims: 2 true, 0 roughly, 1 depends, 3 wrong."
-    assert str(rules.all_verdicts(drawn)) == (
+    total = len(CLAIMS)
+    assert str(say.verdict_counts(drawn)) == f"6 of {total} claims: 2 true, 0 roughly, 1 depends, 3 wrong."
+    assert str(say.all_verdicts(drawn)) == (
         "Of all 6 claims, 2 are true, 0 roughly true, 3 wrong, and 1 depend on the case."
     )
-    assert str(rules.ClaimVerdict("a is b", "wrong", "1.5")) == "“a is b” is wrong: 1.5."
-    assert (rules.EXACT_TEXT, rules.ROUGH_TEXT) == ("1%", "10%")
+    assert str(say.verdict(CLAIMS["gpt2"], rules.Checked("1.5", "wrong", {}))) == (
+        "“GPT-2 small has 117 M parameters” is wrong: 1.5."
+    )
+    assert (say.EXACT_TEXT, say.ROUGH_TEXT) == ("1%", "10%")
+
+
+def test_a_view_shows_the_claims_that_fit_and_says_what_was_found_of_the_chosen_one():
+    shown = folklore.claims(shipped(), "mixtral", chapter="Model", words="MIXTRAL")
+    assert set(shown.numbers()["claim"]) == {CLAIMS["mixtral"].said, CLAIMS["active"].said}
+    assert str(shown) == f"{say.verdict_counts(map(found, ('mixtral', 'active')))} " + str(
+        say.verdict(CLAIMS["mixtral"], found("mixtral"))
+    )
+    wrong = folklore.claims(shipped(), "gpt2", verdict="wrong").numbers()
+    assert set(wrong["claim"]) == {claim.said for claim in CLAIMS.values() if found(claim.key).verdict == "wrong"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.reference.folklore.claim import ROUGH, Checked, Claim, Verdict
 from tfcore.figures import theme
+from tfcore.views.reference.folklore.measure.claim import ROUGH, Checked, Claim, Verdict
 
 ROW, TOP, BOTTOM, LEFT = 20, 54, 56, 204  # pixels
 LOW, HIGH = 0.2, 5.0  # ratios beyond are drawn at the edge

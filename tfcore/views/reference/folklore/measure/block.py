@@ -7,7 +7,6 @@ import torch
 
 from tfcore import presets
 from tfcore.analysis.block.feedforward import block_share, layer_cost
-from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.deep_networks import Deep, stream_sizes
@@ -16,6 +15,7 @@ from tfcore.measures.one_text import next_logits
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 from tfcore.views.block.residuals.measure.dropout import dropout
+from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 TEXT = "Once upon a time there was a little dog. The little dog"
 DRAWN = 200_000
