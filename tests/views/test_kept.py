@@ -156,6 +156,17 @@ def test_of_a_model_alone_and_of_values_alone(monkeypatch):
     assert kept.kept(lambda n: n + 1, entries=2)(4) == 5
 
 
+def test_of_a_source_that_is_opened_later():
+    asked = list[Any]()
+    found = kept.kept(lambda source, n: asked.append(source) or n, entries=2)
+    loaded = small.model(), CharacterTokenizer("abc ")
+    assert [found("mine", 3), found("mine", 3), found(loaded, 3), found(loaded, 3)] == [3] * 4
+    assert asked == ["mine", loaded, loaded]
+    numbers = kept.kept(lambda pair: asked.append(pair) or sum(pair), entries=2)
+    assert [numbers((1, 2)), numbers((1, 2))] == [3, 3]
+    assert asked[3:] == [(1, 2)]
+
+
 def test_who_asks_for_the_same_at_once_waits_for_it():
     began, may_end, asked = threading.Event(), threading.Event(), list[int]()
 

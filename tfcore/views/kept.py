@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfcore.views.sources import Reading, opened
+from tfcore.views.sources import Reading, in_memory, opened
 
 Result = TypeVar("Result", covariant=True)
 MOST = 256 << 20  # bytes of all results, where an application says nothing else
@@ -103,9 +103,9 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     """A function that keeps its results.
 
     Args:
-        function: of hashable values, a Reading the first of them if it takes one; or of `model, tokenizer, ...` or
-            `model, ...`: then what is returned takes a Source in their place. Results for a model that has no name are
-            not kept.
+        function: of hashable values, a Reading or a Source the first of them if it takes one; or of `model, tokenizer,
+            ...` or `model, ...`: then what is returned takes a Source in their place. Results for a model that has no
+            name are not kept.
         entries: results that are kept, at most.
     """
     parameters = list(inspect.signature(function).parameters)
@@ -114,8 +114,7 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     making: dict[Hashable, threading.Lock] = {}
 
     def is_nameless(first: Any) -> bool:
-        source = first.model if isinstance(first, Reading) else first
-        return (loaded > 0 or source is not first) and not isinstance(source, str)
+        return in_memory(first.model if isinstance(first, Reading) else first)
 
     def made(*args: Any, **values: Any) -> Any:
         found = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)

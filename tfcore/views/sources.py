@@ -35,6 +35,13 @@ def name_of(source: Source) -> str:
     return source if isinstance(source, str) else "a model of your own"
 
 
+def in_memory(value: Any) -> bool:
+    """Whether a value is a model with its tokenizer, and no name of one."""
+    from torch import nn  # here, as below
+
+    return isinstance(value, tuple) and any(isinstance(part, nn.Module) for part in value)
+
+
 def _load(name: str) -> Any:
     from tfcore.loading.checkpoints import load  # here, because it imports torch, which a name need not wait for
 

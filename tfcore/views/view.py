@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
-from torch import nn
 
 from tfcore.analysis.finding import Finding, Statement
 from tfcore.charts import scenes
 from tfcore.figures.theme import Figure, Theme, painted
-from tfcore.views.sources import Reading
+from tfcore.views.sources import Reading, in_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -282,4 +281,4 @@ def _said(value: Any) -> Any:
     """An argument as it is noted: of a model in memory nothing."""
     if isinstance(value, Reading):
         return replace(value, model=_said(value.model))
-    return None if isinstance(value, tuple) and any(isinstance(part, nn.Module) for part in value) else value
+    return None if in_memory(value) else value
