@@ -18,7 +18,6 @@ from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import LargestEffect
-from tfcore.analysis.inside.probing.two_classes import PointsAt
 from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.start.walk_costs import _percent
@@ -219,12 +218,6 @@ def test_a_softmax_needs_a_temperature_and_a_scale_an_end():
         softmax_at(torch.zeros(1, 1, 2), 0.0)
     for products, end in ((np.zeros((2, 2)), 1e-6), (np.array([[9.0, 0.5], [-0.5, 9.0]]), 0.5)):
         assert told(TokenSimilarity, "largest_between", products=products) == end
-
-
-def test_of_a_direction_four_tokens_are_named_on_either_side():
-    said = str(PointsAt("direction", tuple("abcdefghijkl"), tuple(0.5 - i / 12 for i in range(12)), 6))
-    assert "points at 'a', 'b', 'c', 'd' (cosine up to 0.50)" in said
-    assert "away from 'l', 'k', 'j', 'i' (-0.42)" in said
 
 
 def test_a_text_is_strange_from_a_length_on_and_above_a_ratio():

@@ -5,14 +5,13 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import cache, controls, notices
+from pages.ui import controls, notices
 from pages.ui.components.figure import Event, place_of
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, is_read, tokens_of
-from tfcore.analysis.inside.probing import two_classes
-from tfcore.analysis.inside.probing.two_classes import SENTENCES, TOKENS, TwoClasses, sentences
 from tfcore.config import ModelConfig
 from tfcore.measures.shared_layers import rows_compete
+from tfcore.views.inside.probing.measure.two_classes import SENTENCES, TOKENS, all_sentences, sentences
 
 CLASS_CHARACTERS = 1_000  # of the sentences of a class
 JOY = """She laughed and hugged her best friend.
@@ -61,13 +60,6 @@ PAIRS: dict[str, dict[str, Any]] = {
     "French": {"one": FRENCH, "two": ENGLISH},
 }
 REAL = "smollm2"
-
-read_class = cache.of_model(max_entries=48)(two_classes.read_class)
-
-
-def read(model: str, one: str, two: str) -> TwoClasses:
-    """Two classes, each read by itself: while one of them changes, the other is there."""
-    return two_classes.both_classes(one, two, read_class(model, one), read_class(model, two))
 
 
 def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
@@ -134,7 +126,7 @@ def unusable(model: str, one: str, two: str) -> bool:
 
 def _tell_left_out(model: str, name: str, own: str) -> None:
     """Say of a class how many of its sentences, and of their tokens, are left out."""
-    key, used, lines = f"left out of the {name} class", sentences(own), len(two_classes.all_sentences(own))
+    key, used, lines = f"left out of the {name} class", sentences(own), len(all_sentences(own))
     rows = [first_tokens(model, sentence, TOKENS) for sentence in used]
     long = [len(row.ids) for row in rows if row.total > len(row.ids)]
     said = [f"the first {len(used)} of {lines} sentences are used"] if lines > len(used) else []

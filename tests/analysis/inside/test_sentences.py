@@ -15,9 +15,6 @@ from tfcore.analysis.inside.induction_findings import NothingToCopy
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.analysis.inside.knock_outs import FilledIn
 from tfcore.analysis.inside.phase_change import HeadsForm
-from tfcore.analysis.inside.probing.by_layer import ClassRead, Readable
-from tfcore.analysis.inside.probing.steering import Collapse
-from tfcore.analysis.inside.probing.two_classes import PointsAt, Projected, ToldApart
 from tfcore.measures.dictionaries.quality import Quality
 
 GOOD, FAIR = Quality(12.25, 0.75, 2.0, 2.5, 4.0, 3, 1_250), Quality(16.0, 0.875, 2.0, 2.25, 4.0, 1, 1_250)
@@ -154,48 +151,6 @@ SENTENCES = [
         "A previous-token head is there from step 100, an induction head from step 250, and the loss on the second "
         "copy falls between steps 200 and 400: a phase change. K-composition goes from 0.12 to 0.25 by step 50, long "
         "before, and is highest at step 800 with 0.50.",
-    ),
-    (
-        Readable("word length", 606, 3, 2, 0.875, 0.8, 0.95, 0.25, 0.5, 0.375),
-        "Word length (3 classes) of 606 held-out words: read best at layer 1, 87.5% correct (95 % interval 80.0% to "
-        "95.0%), against 50.0% at the embedding and 37.5% by the most frequent class. The control task reaches 25.0% "
-        "there: selectivity +62.5 percentage points.",
-    ),
-    (ClassRead(0, ("a", "b"), (3, 5), (3, 5), None), "The embedding: 8 of 8 words are read correctly."),
-    (
-        ClassRead(2, ("a", "b"), (3, 5), (3, 4), ("b", "a", 1)),
-        "Layer 1: 7 of 8 words are read correctly; the most frequent mistake: 'b' read as 'a', 1 of 5 times.",
-    ),
-    (
-        Collapse(None, None, 1.5, 0.25),
-        "The text collapses at none of the factors from -8 to 8: more than 60% of its runs of 3 tokens stood in it "
-        "before, or its cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 "
-        "nats.",
-    ),
-    (
-        Collapse(-4.0, None, 1.5, 0.25),
-        "The text first collapses at factor -4: more than 60% of its runs of 3 tokens stood in it before, or its "
-        "cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 nats.",
-    ),
-    (
-        Collapse(-4.0, 3.0, 1.5, 0.25),
-        "The text first collapses at factor -4 and +3: more than 60% of its runs of 3 tokens stood in it before, or "
-        "its cross-entropy by the model as it is exceeds 4 nats per token. Without steering: 25% and 1.50 nats.",
-    ),
-    (
-        ToldApart("probe", 3, 20, 24, 2, 23),
-        "Each line held out in turn, probe: 20 of 24 sentences fall on the right side at layer 2 (95 % interval 64% "
-        "to 93%; a guess is right in half of them). The most are 23, first at layer 1.",
-    ),
-    (
-        PointsAt("probe at layer 2", (" a", "b", "c", " d", "e"), (0.5, 0.25, -0.125, -0.25, -0.75), 2),
-        "Read by the unembedding, the probe at layer 2 points at '·a', 'b' (cosine up to 0.50) and away from 'e', "
-        "'·d', 'c' (-0.75).",
-    ),
-    (
-        Projected("probe at layer 2", " a", 1.25, "b", -0.5),
-        "Along the probe at layer 2, '·a' lies farthest on the side of the first class (+1.25) and 'b' on that of "
-        "the second (-0.50).",
     ),
 ]
 

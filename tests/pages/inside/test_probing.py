@@ -5,25 +5,22 @@ from functools import partial
 import pytest
 
 from pages.inside.probing import defaults
-from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.inside.probing import by_layer, kept, two_classes
+from tfcore.views.inside import probing as views
+from tfcore.views.inside.probing import say
+from tfcore.views.inside.probing.measure import two_classes
 
 opened = partial(visits.opened, "inside/probing/page.py")
-
-
-def found(target):
-    return by_layer.probed(*cache.model("stories"), "stories", target, kept.kept_layers("stories", target))
 
 
 def test_it_begins_with_parts_of_speech_in_the_middle():
     test = opened()
     assert test.slider(key="after").value == 1
-    own = found("part of speech")
+    own = views.probed_of("stories", "part of speech")
     head, drawn = figures(test)["accuracy"]
-    assert head["alt"] == str(by_layer.readable(own))
+    assert head["alt"] == str(say.readable(own))
     curve = next(trace["y"] for trace in drawn["data"] if trace.get("name") == "probe")
     assert curve == pytest.approx(own.accuracy(), abs=1e-4)
     assert "Layer 1: " in figures(test)["classes"][0]["caption"]

@@ -10,10 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.of_text import dictionary_layer, feature_title
-from tfcore.analysis.inside.probing.by_layer import stream_names
-from tfcore.analysis.inside.probing.two_classes import Direction
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
@@ -22,9 +19,9 @@ from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import built_parameters
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.probing.measure.by_layer import stream_names
+from tfcore.views.inside.probing.measure.two_classes import Direction
 
 FACTORS = (-8.0, -6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 NEW_TOKENS = 20
@@ -35,8 +32,22 @@ START = "blocks.0.resid_pre"
 AUTOENCODER = 4  # index of the sparse autoencoder among the dictionaries of a model
 
 
+@dataclass(frozen=True, slots=True)
+class OfFeature:
+    """The direction of a feature of a model's sparse autoencoder.
+
+    Args:
+        model: its name.
+        feature: its number.
+    """
+
+    model: str
+    feature: int
+
+
 def feature_direction(name: str, feature: int, dictionary: int = AUTOENCODER) -> Direction:
-    """What a feature of a model's sparse autoencoder writes where its activation is the largest of held-out texts."""
+    """The direction that a feature of a model's sparse autoencoder writes, as long as where its activation is the
+    largest of held-out texts."""
     of, scan = chosen_dictionary(name, dictionary), load_feature_scan(name)
     vector = float(scan.value[dictionary, feature, 0]) * of.W_dec[feature].detach().float().cpu().numpy()
     return Direction(feature_title(of, feature), dictionary_layer(of) + 1, vector)
@@ -123,106 +134,12 @@ def followed_tokens(found: Steered, count: int = 6) -> list[int]:
     return np.argsort(-highest, kind="stable")[:count].tolist()
 
 
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class SteeredNext(Finding):
-    """The most probable next token at one factor.
-
-    Args:
-        title: of the direction; factor: it is added with.
-        token, probability, before: the most probable token, its probability, and that without steering.
-        usual, usual_before, usual_after: the most probable token without steering, and its probabilities.
-    """
-
-    title: str
-    factor: float
-    token: str
-    probability: float
-    before: float
-    usual: str
-    usual_before: float
-    usual_after: float
-
-    @property
-    def sentence(self) -> str:
-        if not self.factor:
-            return (
-                f"Without steering, the most probable next token is '{visible(self.token)}' ({self.probability:.1%})."
-            )
-        start = f"{self.title[0].upper()}{self.title[1:]}, added with factor {self.factor:+g}"
-        if self.token == self.usual:
-            return (
-                f"{start}: the most probable next token is still '{visible(self.token)}', {self.probability:.1%} "
-                f"instead of {self.before:.1%}."
-            )
-        return (
-            f"{start}: the most probable next token is '{visible(self.token)}', {self.probability:.1%} instead of "
-            f"{self.before:.1%}; '{visible(self.usual)}' goes from {self.usual_before:.1%} to {self.usual_after:.1%}."
-        )
-
-
-def steered_next(found: Steered, factor: float, tokenizer: Tokenizer) -> SteeredNext:
-    """The next token at one of FACTORS."""
-    before, after = (found.probabilities[FACTORS.index(one)] for one in (0.0, factor))
-    usual, token = int(before.argmax()), int(after.argmax())
-    names = tokenizer.tokens([token, usual])
-    return SteeredNext(
-        found.title,
-        factor,
-        names[0],
-        float(after[token]),
-        float(before[token]),
-        names[1],
-        float(before[usual]),
-        float(after[usual]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Collapse(Finding):
-    """The factors from which the text collapses on either side.
-
-    Args:
-        below, above: the factor nearest to 0 at which it does; None where it does at none.
-        nats, repeated: without steering.
-    """
-
-    below: float | None
-    above: float | None
-    nats: float
-    repeated: float
-
-    @property
-    def sentence(self) -> str:
-        bounds = (
-            f"more than {MOST_REPEATED:.0%} of its runs of {RUN} tokens stood in it before, or its cross-entropy by "
-            f"the model as it is exceeds {MOST_NATS:g} nats per token"
-        )
-        usual = f"Without steering: {self.repeated:.0%} and {self.nats:.2f} nats."
-        sides = [one for one in (self.below, self.above) if one is not None]
-        if not sides:
-            where = f"The text collapses at none of the factors from {FACTORS[0]:g} to {FACTORS[-1]:g}"
-        else:
-            where = f"The text first collapses at factor {' and '.join(f'{one:+g}' for one in sides)}"
-        return f"{where}: {bounds}. {usual}"
-
-
 def collapsed(found: Steered) -> list[bool]:
-    """At which factors a finished continuation repeats itself, or the model as it is finds it improbable."""
+    """Whether, at each factor, a finished continuation repeats itself, or the model as it is finds it improbable.
+
+    Raises:
+        ValueError: it is still being written.
+    """
     if found.nats is None:
         raise ValueError("the continuations are still being written; take the last of the results of steer")
     return [bool(r > MOST_REPEATED or n > MOST_NATS) for r, n in zip(found.repeated(), found.nats, strict=True)]
-
-
-def collapse(found: Steered) -> Collapse:
-    """The factor nearest to 0 on either side at which the text has collapsed."""
-    bad = [factor for factor, one in zip(FACTORS, collapsed(found), strict=True) if one]
-    middle = FACTORS.index(0.0)
-    return Collapse(
-        max((one for one in bad if one < 0), default=None),
-        min((one for one in bad if one > 0), default=None),
-        float(found.nats[middle]) if found.nats is not None else 0.0,
-        float(found.repeated()[middle]),
-    )

@@ -1,4 +1,5 @@
-"""Probes of the models that come with the app, measured once: `python -m tfcore.analysis.inside.probing`."""
+"""Probes of the models that come with the app, measured once: `python -m
+tfcore.views.inside.probing.measure`."""
 
 import json
 from functools import lru_cache
@@ -7,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tfcore.analysis.inside.probing.by_layer import ProbedLayer
-from tfcore.analysis.inside.probing.properties import PROPERTIES
+from tfcore.views.inside.probing.measure.by_layer import ProbedLayer
+from tfcore.views.inside.probing.measure.properties import PROPERTIES
 
 FILE = Path(__file__).parent / "probes.json"
 MODELS = ("smollm2", "stories", "minilm")
@@ -16,14 +17,14 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"  # a class each
 
 
 @lru_cache(maxsize=1)
-def _kept() -> dict[str, Any]:
+def _content() -> dict[str, Any]:
     content: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return content
 
 
-def kept_layers(name: str, target: str) -> tuple[ProbedLayer, ...] | None:
+def shipped_layers(name: str, target: str) -> tuple[ProbedLayer, ...] | None:
     """The layers of the model of this name, probed for a property; None for a model that was not measured."""
-    rows = _kept().get(name, {}).get(target)
+    rows = _content().get(name, {}).get(target)
     if rows is None:
         return None
     return tuple(ProbedLayer(np.array([DIGITS.index(c) for c in row]), control) for row, control in rows)

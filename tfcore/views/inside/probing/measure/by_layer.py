@@ -10,14 +10,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.probing.logistic import fit_probe
-from tfcore.analysis.inside.probing.properties import label_words
-from tfcore.analysis.inside.probing.tagged_text import TaggedWord, TokenizedWords, tokenize_words
 from tfcore.config import ModelConfig
-from tfcore.measures.statistics import wilson
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.probing.measure.logistic import fit_probe
+from tfcore.views.inside.probing.measure.properties import label_words
+from tfcore.views.inside.probing.measure.tagged_text import TaggedWord, TokenizedWords, tokenize_words
 
 FOLDS = 3  # of the sentences, each held out once
 
@@ -40,7 +38,6 @@ class Probed:
     """A property by layer.
 
     Args:
-        model: its name.
         target: a key of PROPERTIES, what is read.
         classes: names of the labels.
         words: those that have a label, and labels: what it is.
@@ -48,7 +45,6 @@ class Probed:
         layers: of the embedding, then after each layer; fewer while more are to come.
     """
 
-    model: str
     target: str
     classes: tuple[str, ...]
     words: tuple[TaggedWord, ...]
@@ -137,78 +133,20 @@ def held_out(
     return predicted
 
 
-def probed(model: Transformer, tokenizer: Tokenizer, name: str, target: str, layers: Sequence[ProbedLayer]) -> Probed:
-    """What is known of a property, from the layers that have been probed."""
+def probed(model: Transformer, tokenizer: Tokenizer, target: str, layers: Sequence[ProbedLayer]) -> Probed:
+    """A property as it is read after the layers that have been probed."""
     text = tokenize_words(tokenizer, model.config.max_seq_len)
     own = label_words(text, target)
     words = tuple(text.words[i] for i in own.index)
     fold = folds(words)
     most = [np.bincount(own.labels[fold != one]).argmax() for one in range(FOLDS)]
     majority = sum(int((own.labels[fold == one] == most[one]).sum()) for one in range(FOLDS))
-    return Probed(name, target, own.classes, words, own.labels, majority, tuple(layers))
-
-
-# ---- findings ----
+    return Probed(target, own.classes, words, own.labels, majority, tuple(layers))
 
 
 @dataclass(frozen=True, slots=True)
-class Readable(Finding):
-    """How well a property is read, by layer.
-
-    Args:
-        target: what is read.
-        words, classes: how many.
-        best: the index of the layer where it is read best, see layer_name.
-        accuracy, low, high: there, with its interval.
-        control: accuracy in the control task there.
-        embedding: accuracy at the embedding.
-        majority: accuracy of the most frequent label.
-    """
-
-    target: str
-    words: int
-    classes: int
-    best: int
-    accuracy: float
-    low: float
-    high: float
-    control: float
-    embedding: float
-    majority: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.target.capitalize()} ({self.classes} classes) of {self.words} held-out words: read best at "
-            f"{layer_name(self.best)}, {self.accuracy:.1%} correct (95 % interval {self.low:.1%} to {self.high:.1%}), "
-            f"against {self.embedding:.1%} at the embedding and {self.majority:.1%} by the most frequent class. The "
-            f"control task reaches {self.control:.1%} there: selectivity {100 * (self.accuracy - self.control):+.1f} "
-            "percentage points."
-        )
-
-
-def readable(found: Probed) -> Readable:
-    """The layer that is read best, the first of them where several are."""
-    accuracy, total = found.accuracy(), len(found.words)
-    best = int(accuracy.argmax())
-    low, high = wilson(found.right(best), total)
-    return Readable(
-        target=found.target,
-        words=total,
-        classes=len(found.classes),
-        best=best,
-        accuracy=float(accuracy[best]),
-        low=low,
-        high=high,
-        control=float(found.control()[best]),
-        embedding=float(accuracy[0]),
-        majority=found.majority / total,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ClassRead(Finding):
-    """The classes at one layer.
+class ClassCounts:
+    """The classes as they are read at one layer.
 
     Args:
         layer: index, see layer_name.
@@ -222,20 +160,8 @@ class ClassRead(Finding):
     right: tuple[int, ...]
     confused: tuple[str, str, int] | None
 
-    @property
-    def sentence(self) -> str:
-        name = layer_name(self.layer)
-        said = f"{name[0].upper()}{name[1:]}: {sum(self.right)} of {sum(self.counts)} words are read correctly"
-        if self.confused is None:
-            return f"{said}."
-        true, taken, times = self.confused
-        return f"{said}; the most frequent mistake: '{true}' read as '{taken}', {times} of {self._count(true)} times."
 
-    def _count(self, name: str) -> int:
-        return self.counts[self.classes.index(name)]
-
-
-def class_read(found: Probed, layer: int) -> ClassRead:
+def class_counts(found: Probed, layer: int) -> ClassCounts:
     """How many words of each class are read correctly."""
     n = len(found.classes)
     table = np.zeros((n, n), dtype=np.int64)  # (true, predicted)
@@ -243,7 +169,7 @@ def class_read(found: Probed, layer: int) -> ClassRead:
     wrong = table - np.diag(np.diag(table))
     true, taken = divmod(int(wrong.argmax()), n)
     most = int(wrong.max())
-    return ClassRead(
+    return ClassCounts(
         layer,
         found.classes,
         tuple(table.sum(1).tolist()),

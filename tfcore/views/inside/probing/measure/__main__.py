@@ -8,10 +8,10 @@ import sys
 
 import torch
 
-from tfcore.analysis.inside.probing.by_layer import ProbedLayer, probe_each
-from tfcore.analysis.inside.probing.kept import FILE, MODELS, written
-from tfcore.analysis.inside.probing.properties import PROPERTIES
 from tfcore.loading.checkpoints import load
+from tfcore.views.inside.probing.measure.by_layer import ProbedLayer, probe_each
+from tfcore.views.inside.probing.measure.properties import PROPERTIES
+from tfcore.views.inside.probing.measure.shipped import FILE, MODELS, written
 
 torch.set_num_threads(1)
 found: dict[str, dict[str, list[ProbedLayer]]] = {}

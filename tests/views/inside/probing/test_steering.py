@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inside.probing import steering
-from tfcore.analysis.inside.probing.steering import FACTORS, Steered
-from tfcore.analysis.inside.probing.two_classes import Direction
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.inside.probing import say
+from tfcore.views.inside.probing.measure import steering
+from tfcore.views.inside.probing.measure.steering import FACTORS, Steered
+from tfcore.views.inside.probing.measure.two_classes import Direction
 
 NEW = 6
 
@@ -98,12 +99,12 @@ def test_where_it_collapses():
     rows = [[1, 2, 3, 0, 1, 3, 2, 0]] * len(FACTORS)
     nats = [1.0] * len(FACTORS)
     found = made(nats, rows)
-    assert str(steering.collapse(found)).startswith("The text collapses at none of the factors from -8 to 8: more than")
+    assert str(say.collapse(found)).startswith("The text collapses at none of the factors from -8 to 8: more than")
     rows = [list(row) for row in rows]
     rows[FACTORS.index(-4.0)] = [1] * 8
     nats[FACTORS.index(3.0)], nats[FACTORS.index(8.0)] = 4.1, 9.0
-    said = steering.collapse(made(nats, rows))
-    assert (said.below, said.above, said.nats, said.repeated) == (-4.0, 3.0, 1.0, 0.0)
+    said = say.collapse(made(nats, rows))
+    assert [said.values[name] for name in ("at", "nats", "repeated")] == ["-4 and +3", 1.0, 0.0]
     assert str(said).startswith("The text first collapses at factor -4 and +3")
     with pytest.raises(ValueError, match="still being written"):
         steering.collapsed(replace(found, nats=None))
@@ -115,18 +116,18 @@ def test_a_text_at_its_limits_has_not_collapsed():
     assert not any(steering.collapsed(made(nats, rows)))
     for factor in (-1.0, 0.0, 1.0):
         nats[FACTORS.index(factor)] = 4.25
-    said = steering.collapse(made(nats, rows))
-    assert (said.below, said.above, said.repeated) == (-1.0, 1.0, pytest.approx(0.6))
+    said = say.collapse(made(nats, rows))
+    assert (said.values["at"], said.values["repeated"]) == ("-1 and +1", pytest.approx(0.6))
 
 
 def test_what_is_said_of_the_next_token():
     found = made([1.0] * len(FACTORS), [[1] * 3] * len(FACTORS))
-    assert str(steering.steered_next(found, 2.0, NAMES)) == (
+    assert str(say.steered_next(found, 2.0, NAMES)) == (
         "Difference of means at layer 1, added with factor +2: the most probable next token is 'c', 60.0% instead of "
         "10.0%; 'a' goes from 50.0% to 20.0%."
     )
-    assert "is still 'a', 50.0% instead of 50.0%" in str(steering.steered_next(found, 3.0, NAMES))
-    assert str(steering.steered_next(found, 0.0, NAMES)) == (
+    assert "is still 'a', 50.0% instead of 50.0%" in str(say.steered_next(found, 3.0, NAMES))
+    assert str(say.steered_next(found, 0.0, NAMES)) == (
         "Without steering, the most probable next token is 'a' (50.0%)."
     )
     assert steering.followed_tokens(found, 2) == [2, 0]

@@ -9,13 +9,14 @@ import torch
 
 from tests.small import config
 from tests.small import model as small_model
-from tfcore.analysis.inside.probing import by_layer, kept, properties
-from tfcore.analysis.inside.probing.by_layer import ProbedLayer, class_read, readable
-from tfcore.analysis.inside.probing.logistic import fit_probe
-from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, tagged_words, tokenize_words
 from tfcore.loading.checkpoints import load
 from tfcore.measures.statistics import wilson
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.probing import say
+from tfcore.views.inside.probing.measure import by_layer, properties, shipped
+from tfcore.views.inside.probing.measure.by_layer import ProbedLayer, class_counts
+from tfcore.views.inside.probing.measure.logistic import fit_probe
+from tfcore.views.inside.probing.measure.tagged_text import SIGN, TAGS, tagged_words, tokenize_words
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +219,7 @@ def test_no_probe_has_seen_the_sentence_it_reads(states, stories, text):
 def test_what_is_kept_is_what_is_measured(stories, text, states):
     own = properties.label_words(text, "letter case")
     rows, fold = torch.from_numpy(own.index), torch.from_numpy(by_layer.folds([text.words[i] for i in own.index]))
-    found = kept.kept_layers("stories", "letter case")
+    found = shipped.shipped_layers("stories", "letter case")
     assert len(found) == 5
     again = by_layer.held_out(states[2, rows], torch.from_numpy(own.labels), fold, 2).numpy()
     assert np.mean(again == found[2].predicted) > 0.99
@@ -228,34 +229,34 @@ def test_what_is_kept_is_what_is_measured(stories, text, states):
 
 def test_every_model_is_kept_whole():
     layers = {"smollm2": 31, "stories": 5, "minilm": 7}
-    for model in kept.MODELS:
+    for model in shipped.MODELS:
         for name in properties.PROPERTIES:
-            found = kept.kept_layers(model, name)
+            found = shipped.shipped_layers(model, name)
             assert len(found) == layers[model]
             assert name == "next token" or {len(one.predicted) for one in found} == {606}
-    assert kept.kept_layers("fill", "position") is None
-    found = kept.kept_layers("stories", "position")
-    assert kept.written({"stories": dict.fromkeys(properties.PROPERTIES, found)}).count("[[") == 6
+    assert shipped.shipped_layers("fill", "position") is None
+    found = shipped.shipped_layers("stories", "position")
+    assert shipped.written({"stories": dict.fromkeys(properties.PROPERTIES, found)}).count("[[") == 6
 
 
 @pytest.fixture
 def small(stories):
     """Two layers: the first reads nothing but the first class, the second everything but one word."""
     model, tokenizer = stories
-    labels = by_layer.probed(model, tokenizer, "stories", "word length", ()).labels
+    labels = by_layer.probed(model, tokenizer, "word length", ()).labels
     nearly = labels.copy()
     nearly[0] = (nearly[0] + 1) % 3
     layers = [ProbedLayer(np.zeros_like(labels), 200), ProbedLayer(nearly, 100)]
-    return by_layer.probed(model, tokenizer, "stories", "word length", layers)
+    return by_layer.probed(model, tokenizer, "word length", layers)
 
 
 def test_what_is_said_of_all_layers(small):
-    said = readable(small)
+    said = say.readable(small)
     total = len(small.words)
-    assert (said.best, said.accuracy) == (1, (total - 1) / total)
-    assert said.embedding == pytest.approx(sum(len(word.text) < 4 for word in small.words) / total)
-    assert said.control == 100 / total
-    assert (said.low, said.high) == wilson(total - 1, total)
+    assert (said.values["best"], said.values["accuracy"]) == ("layer 0", (total - 1) / total)
+    assert said.values["embedding"] == pytest.approx(sum(len(word.text) < 4 for word in small.words) / total)
+    assert said.values["control"] == 100 / total
+    assert (said.values["low"], said.values["high"]) == wilson(total - 1, total)
     assert f"Word length (3 classes) of {total} held-out words: read best at layer 0, 99.8% correct" in str(said)
     expected = 0
     for fold in range(3):
@@ -268,15 +269,15 @@ def test_what_is_said_of_all_layers(small):
 
 
 def test_what_is_said_of_one_layer(small):
-    said = class_read(small, 1)
+    said = class_counts(small, 1)
     true, taken = small.classes[small.labels[0]], small.classes[(small.labels[0] + 1) % 3]
     assert said.confused == (true, taken, 1)
     assert sum(said.counts) == len(small.words)
     assert sum(said.right) == len(small.words) - 1
-    assert f"'{true}' read as '{taken}', 1 of {sum(small.labels == small.labels[0])} times" in str(said)
-    said = class_read(small, 0)
+    assert f"'{true}' read as '{taken}', 1 of {sum(small.labels == small.labels[0])} times" in str(say.class_read(said))
+    said = class_counts(small, 0)
     assert said.right == (said.counts[0], 0, 0)
-    assert str(said).startswith("The embedding: ")
+    assert str(say.class_read(said)).startswith("The embedding: ")
 
 
 def test_models_whose_words_cannot_be_probed():

@@ -1,6 +1,5 @@
 """A direction that tells two classes of sentences apart: the difference of their means, or a probe."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,15 +9,12 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.probing.by_layer import layer_name, stream_names
-from tfcore.analysis.inside.probing.logistic import L2
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import first_tokens, one_text
-from tfcore.measures.statistics import wilson
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.probing.measure.by_layer import layer_name, stream_names
+from tfcore.views.inside.probing.measure.logistic import L2
 
 Method = Literal["means", "probe"]
 METHODS: dict[Method, str] = {"means": "difference of means", "probe": "probe"}
@@ -190,6 +186,22 @@ class Direction:
     half: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class OfClasses:
+    """The direction from the second of two classes of sentences to the first.
+
+    Args:
+        one, two: sentences of the classes, one a line.
+        method: how it is found.
+        layer: index of the stream's state, see stream_names.
+    """
+
+    one: str
+    two: str
+    method: Method
+    layer: int
+
+
 def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
     """The direction from the second class to the first, as long as the difference of their means."""
     x, first = found.states[layer].astype(np.float64), found.first
@@ -232,46 +244,8 @@ def token_scores(read: TextStates, along: Direction) -> Float[ndarray, " seq"]:
     return scores
 
 
-# ---- findings ----
-
-
 @dataclass(frozen=True, slots=True)
-class ToldApart(Finding):
-    """How many held-out sentences fall on the right side.
-
-    Args:
-        method: a value of METHODS.
-        layer: index, see layer_name.
-        right, total: sentences.
-        best, most: the first layer at which most of them do, and how many.
-    """
-
-    method: str
-    layer: int
-    right: int
-    total: int
-    best: int
-    most: int
-
-    @property
-    def sentence(self) -> str:
-        low, high = wilson(self.right, self.total)
-        return (
-            f"Each line held out in turn, {self.method}: {self.right} of {self.total} sentences fall on the right side "
-            f"at {layer_name(self.layer)} (95 % interval {low:.0%} to {high:.0%}; a guess is right in half of them). "
-            f"The most are {self.most}, first at {layer_name(self.best)}."
-        )
-
-
-def told_apart(right: Bool[ndarray, "layer sentence"], layer: int, method: Method) -> ToldApart:
-    """From which sentences fall on the right side after each layer."""
-    counts = right.sum(1)
-    best = int(counts.argmax())
-    return ToldApart(METHODS[method], layer, int(counts[layer]), right.shape[1], best, int(counts[best]))
-
-
-@dataclass(frozen=True, slots=True)
-class PointsAt(Finding):
+class PointsAt:
     """The tokens whose unembedding vectors a direction is most nearly parallel to.
 
     Args:
@@ -285,19 +259,10 @@ class PointsAt(Finding):
     cosines: tuple[float, ...]
     along: int
 
-    @property
-    def sentence(self) -> str:
-        towards = ", ".join(f"'{visible(token)}'" for token in self.tokens[: self.along][:4])
-        away = ", ".join(f"'{visible(token)}'" for token in self.tokens[self.along :][::-1][:4])
-        return (
-            f"Read by the unembedding, the {self.title} points at {towards} (cosine up to {self.cosines[0]:.2f}) and "
-            f"away from {away} ({self.cosines[-1]:.2f})."
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class TokenRows:
-    """What does not depend on the direction: see points_at.
+    """The part of `points_at` that does not depend on the direction.
 
     Args:
         mean: the mean row of W_U.
@@ -312,7 +277,7 @@ class TokenRows:
 
 @torch.no_grad()
 def token_rows(model: Transformer) -> TokenRows:
-    """Of a model; most of the time of `points_at`."""
+    """The same of every direction of a model; it takes most of the time of `points_at`."""
     rows = unembedding(model).float()
     gamma = getattr(model.decoder.ln_final, "weight", rows.new_ones(rows.shape[1])).float()
     mean = rows.mean(0)
@@ -344,32 +309,3 @@ def points_at(
     order = np.argsort(-cosines, kind="stable")
     ids = [*order[:towards].tolist(), *order[-away:].tolist()]
     return PointsAt(along.title, tuple(tokenizer.tokens(ids)), tuple(cosines[ids].tolist()), towards)
-
-
-@dataclass(frozen=True, slots=True)
-class Projected(Finding):
-    """The tokens of a text that lie farthest along a direction.
-
-    Args:
-        title: of the direction.
-        high, high_score: the token with the largest score; low, low_score: with the smallest.
-    """
-
-    title: str
-    high: str
-    high_score: float
-    low: str
-    low_score: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Along the {self.title}, '{visible(self.high)}' lies farthest on the side of the first class "
-            f"({self.high_score:+.2f}) and '{visible(self.low)}' on that of the second ({self.low_score:+.2f})."
-        )
-
-
-def projected(scores: Float[ndarray, " seq"], tokens: Sequence[str], title: str) -> Projected:
-    """The largest and the smallest score."""
-    high, low = int(np.nanargmax(scores)), int(np.nanargmin(scores))
-    return Projected(title, tokens[high], float(scores[high]), tokens[low], float(scores[low]))

@@ -5,10 +5,12 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.probing import two_classes
-from tfcore.analysis.inside.probing.logistic import L2, fit_probe
-from tfcore.analysis.inside.probing.two_classes import METHODS, TwoClasses
 from tfcore.loading.checkpoints import load
+from tfcore.measures.token_text import visible
+from tfcore.views.inside.probing import say
+from tfcore.views.inside.probing.measure import two_classes
+from tfcore.views.inside.probing.measure.logistic import L2, fit_probe
+from tfcore.views.inside.probing.measure.two_classes import METHODS, TwoClasses
 
 ONE = "She smiled and sang.\nThey had a very happy day.\n\nThe sun was warm."
 TWO = "He cried.\nThe night was cold and dark.\nShe was sad.\nHe fell."
@@ -131,10 +133,12 @@ def test_lines_are_held_out_beside_a_loop(method):
             for i in np.nonzero(~used)[0]:
                 score = made.states[layer, i] @ along.vector - along.offset
                 assert right[layer, i] == ((score > 0) == made.first[i])
-    said = two_classes.told_apart(right, 1, method)
-    assert (said.right, said.total) == (int(right[1].sum()), 10)
-    assert said.most == max(int(right[0].sum()), said.right)
-    assert str(said).startswith(f"Each line held out in turn, {METHODS[method]}: {said.right} of 10 sentences")
+    said = say.told_apart(right, 1, method)
+    assert (said.values["right"], said.values["total"]) == (int(right[1].sum()), 10)
+    assert said.values["most"] == max(int(right[0].sum()), said.values["right"])
+    assert str(said).startswith(
+        f"Each line held out in turn, {METHODS[method]}: {said.values['right']} of 10 sentences"
+    )
 
 
 def test_tokens_along_a_direction(stories, found):
@@ -151,9 +155,9 @@ def test_tokens_along_a_direction(stories, found):
     assert np.isnan(scores[0])
     assert np.allclose(scores[1:], expected[1:], atol=1e-3)
     tokens = tokenizer.tokens(ids)
-    said = two_classes.projected(scores, tokens, along.title)
-    assert said.high == tokens[1 + int(expected[1:].argmax())]
-    assert said.low_score == pytest.approx(expected[1:].min(), abs=1e-3)
+    said = say.projected(scores, tokens, along.title)
+    assert said.values["high"] == visible(tokens[1 + int(expected[1:].argmax())])
+    assert said.values["low_score"] == pytest.approx(expected[1:].min(), abs=1e-3)
     assert "lies farthest on the side of the first class" in str(said)
     alone = two_classes.read_text(model, tokenizer, "The sad boy", 1)
     assert not np.isnan(two_classes.token_scores(alone, along)).any()
@@ -170,4 +174,4 @@ def test_the_tokens_it_points_at(stories, found):
     assert said.cosines[:3] == pytest.approx(best.values.tolist(), abs=1e-5)
     assert said.tokens[:3] == tuple(tokenizer.tokens(best.indices.tolist()))
     assert said.cosines[-1] == pytest.approx(float(cosines.min()), abs=1e-5)
-    assert f"(cosine up to {said.cosines[0]:.2f})" in str(said)
+    assert f"(cosine up to {said.cosines[0]:.2f})" in str(say.points_at(said))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inside.probing import sentence_pairs
-from tfcore.analysis.inside.probing.sentence_pairs import SentencePair
 from tfcore.loading.checkpoints import load
+from tfcore.views.inside.probing import say
+from tfcore.views.inside.probing.measure import sentence_pairs
+from tfcore.views.inside.probing.measure.sentence_pairs import SentencePair
 
 ONE, TWO = "The dog saw a cat.", "A cat ran."
 
@@ -64,19 +65,19 @@ def test_a_long_sentence_is_read_whole_and_one_too_long_keeps_its_end(real_model
 def test_what_is_said():
     parts = np.array([[0.2, 0.0, 0.1], [0.0, 0.05, -0.02], [0.1, 0.15, 0.0]])
     found = SentencePair(("[CLS]", "dog", "cat"), ("[CLS]", "cat", "ran"), ((True, False, False),) * 2, parts)
-    said = sentence_pairs.similarity(found)
-    assert (said.one, said.two, said.part) == ("cat", "cat", 0.15)
-    assert said.special == pytest.approx(0.2 + 0.1 + 0.1)
+    said = say.similarity(found)
+    assert [said.values[name] for name in ("one", "two", "part")] == ["cat", "cat", 0.15]
+    assert said.values["special"] == pytest.approx(0.2 + 0.1 + 0.1)
     assert str(said) == (
         "Cosine similarity 0.580, the sum of 3 x 3 pairs of tokens. 'cat' with 'cat' adds most: +0.1500; a pair adds "
         "+0.0644 on average. Pairs with a special token add +0.400."
     )
-    share = sentence_pairs.token_share(found, 0)
-    assert (share.token, share.least) == ("[CLS]", "dog")
-    assert str(sentence_pairs.token_share(found, 1)) == (
+    share = say.token_share(found, 0)
+    assert (share.values["token"], share.values["least"]) == ("[CLS]", "dog")
+    assert str(say.token_share(found, 1)) == (
         "Of the second sentence '[CLS]' adds most, +0.300, and 'ran' least, +0.080."
     )
     bare = SentencePair(("a",), ("b",), ((False,), (False,)), np.array([[0.5]]))
-    assert "special" not in str(sentence_pairs.similarity(bare))
+    assert "special" not in str(say.similarity(bare))
     ends = SentencePair(("[CLS]",), ("b",), ((True,), (False,)), np.array([[0.5]]))
-    assert sentence_pairs.similarity(ends).one == "[CLS]"
+    assert say.similarity(ends).values["one"] == "[CLS]"

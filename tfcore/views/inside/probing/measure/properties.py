@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, TaggedWord, TokenizedWords
 from tfcore.measures.token_text import visible
+from tfcore.views.inside.probing.measure.tagged_text import SIGN, TAGS, TaggedWord, TokenizedWords
 
 EDGES = (12, 24, 36)  # tokens, between the classes of position
 LENGTHS = (3, 5)  # letters of the longest short and the longest medium word

@@ -1,0 +1,1 @@
+"""Views of the chapter on the inside of a model."""
