@@ -13,7 +13,6 @@ from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.analysis.inside.attribution_graphs.influence import EDGES, NODES
 from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, draw_traced, trace_text
-from tfcore.analysis.inside.circuits import patch_paths
 from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.analysis.inside.patching import Kind, PatchedColumns, pair, patch_each
 from tfcore.analysis.inside.prompt_sets import Encoded, measure_set
@@ -32,6 +31,7 @@ from tfcore.measures.heads.induction_heads import (
 )
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.model import Transformer
+from tfcore.views.inside.induction.measure.circuit import patch_paths
 
 TOKENS = 30
 ROUNDS = {TOKENS: 3}  # tokens -> rounds

@@ -64,9 +64,12 @@ MODULES = {
     "tfcore.analysis.inference.quantisation.written": "tfcore.views.inference.quantisation.measure.written",
     "tfcore.analysis.inference.ring_attention": "tfcore.views.inference.long_context.measure.ring",
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
+    "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
+    "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
+    "tfcore.analysis.inside.phase_change": "tfcore.views.inside.induction.say.training",
     "tfcore.analysis.inside.probing.by_layer": "tfcore.views.inside.probing.measure.by_layer",
     "tfcore.analysis.inside.probing.kept": "tfcore.views.inside.probing.measure.shipped",
     "tfcore.analysis.inside.probing.logistic": "tfcore.views.inside.probing.measure.logistic",
@@ -135,6 +138,9 @@ MODULES = {
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
+    "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
+    "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
+    "tfcore.figures.inside.phase_change": "tfcore.views.inside.induction.draw.training",
     "tfcore.figures.inside.probing": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
@@ -306,13 +312,16 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.attribution_patching": {
-        "tfcore.measures.attribution_patching": ("FirstOrder first_order part_names part_effects estimate_effects")
+        "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects"
     },
     "tfcore.analysis.inside.circuits": {
         "tfcore.measures.heads.compositions": (
             "INPUTS DRAWS NUMBERS Composition HeadWeights frobenius compose head_weights compositions composition "
             "random_draws random_composition theory"
-        )
+        ),
+        "tfcore.views.inside.induction.say.circuit": (
+            "highest_composition drawn_pairs CircuitComposition circuit_composition patched_losses decisive_input"
+        ),
     },
     "tfcore.analysis.inside.features.grown": {
         "tfcore.measures.dictionaries.growth": (
@@ -320,6 +329,11 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
+    "tfcore.analysis.inside.induction_findings": {
+        "tfcore.views.inside.induction.say.circuit": (
+            "NEARER BestInductionHead best_induction_head RankOfHead rank_of_head"
+        )
+    },
     "tfcore.analysis.inside.interventions": {
         "tfcore.measures.text_loss": "next_losses",
         "tfcore.measures.interventions": (
@@ -343,7 +357,8 @@ NAMES = {
     "tfcore.analysis.inside.phase_change": {
         "tfcore.measures.heads.induction_moments": (
             "SHOWN APART Moment places in_context_score moment best_key_composition"
-        )
+        ),
+        "tfcore.views.inside.induction.measure.training": "loss_fall",
     },
     "tfcore.analysis.inside.probing.by_layer": {"tfcore.views.inside.probing.say": "readable class_read"},
     "tfcore.analysis.inside.probing.sentence_pairs": {"tfcore.views.inside.probing.say": "similarity token_share"},

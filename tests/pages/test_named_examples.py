@@ -10,7 +10,6 @@ import pytest
 
 from pages.inference.generation import beam
 from pages.inside.features.grow import BEGIN, STREAM, GrowDictionaryConfig, grow_dictionary
-from pages.inside.induction import experiments as induction
 from pages.inside.interventions import experiments as interventions
 from pages.inside.interventions import patch
 from pages.inside.reading import BOY
@@ -23,6 +22,7 @@ from tfcore.analysis.inside import patching, residual_stream
 from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.measures import lenses
+from tfcore.measures.heads.induction_heads import copying, random_rows, twice
 from tfcore.measures.interventions import effect
 from tfcore.measures.logit_attribution import contributions
 from tfcore.measures.one_text import first_tokens
@@ -64,7 +64,7 @@ def test_random_directions_recover_half_of_the_loss_in_the_stream_and_nothing_in
 
 def test_one_induction_head_of_stories_can_be_missed_and_both_cannot(stories):
     def losses(*off: tuple[int, int]) -> tuple[float, float]:
-        found = induction.on_random_tokens(stories[0], 24, 4, 0, off)
+        found = copying(stories[0], twice(random_rows(stories[0].config.vocab_size, 24, 4, 0)), 24, off)
         return float(found.losses[~found.repeated].mean()), float(found.losses[found.repeated].mean())
 
     first, second = losses()

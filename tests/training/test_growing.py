@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from tests.nightly import nightly
-from tfcore.analysis.inside.phase_change import heads_form, loss_fall
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.measures.heads.compositions import composition
 from tfcore.measures.heads.induction_moments import Moment, in_context_score, places
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
+from tfcore.views.inside.induction.measure.training import loss_fall
+from tfcore.views.inside.induction.say.training import heads_form
 
 TINY = GrowConfig(steps=12, vocab_size=16, seq=24, rows=4)
 

@@ -4,17 +4,14 @@ import pytest
 
 from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
 from tfcore.analysis.inside.attribution_patching import EstimateAgainstExact, EstimatedShares
-from tfcore.analysis.inside.circuits import DrawnPairs
 from tfcore.analysis.inside.features.grown import GrownQuality, SharedFeatures
 from tfcore.analysis.inside.features.rated_sample import PhrasesElsewhere, RatedSample
 from tfcore.analysis.inside.head_measures import HeadMeasures
 from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
 from tfcore.analysis.inside.in_context.heads import HeadsAgree
 from tfcore.analysis.inside.in_context.live import Answer
-from tfcore.analysis.inside.induction_findings import NothingToCopy
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.analysis.inside.knock_outs import FilledIn
-from tfcore.analysis.inside.phase_change import HeadsForm
 from tfcore.measures.dictionaries.quality import Quality
 
 GOOD, FAIR = Quality(12.25, 0.75, 2.0, 2.5, 4.0, 3, 1_250), Quality(16.0, 0.875, 2.0, 2.25, 4.0, 1, 1_250)
@@ -45,11 +42,6 @@ SENTENCES = [
         EstimateAgainstExact(None, None, 5, 7, 0.125, "logits", "head 1.2", -0.5, 1.5),
         "Of the 7 parts with an exact effect of at least 0.12 logits, 5 have an estimate of the same sign. Farthest "
         "off: head 1.2, estimate -0.50, exact +1.50.",
-    ),
-    (
-        DrawnPairs(81_000, 800, 48),
-        "Of 81,000 pairs of each kind the 800 highest are drawn and, in the order of their scores, one in 48 of the "
-        "others.",
     ),
     (
         GrownQuality(1_500, 2_048, GOOD, FAIR),
@@ -131,7 +123,6 @@ SENTENCES = [
         Answer("x", 9, 0, "right", "Italy", "Rome", " Rome", 0.5, 1, (" Rome",), (0.5,), "Rome"),
         "Without examples the right answer to “Italy”, '·Rome', has probability 50.0%: the most probable token.",
     ),
-    (NothingToCopy(), "No two tokens come again in the same order, so there is nothing to copy."),
     (DifferenceChange(" he", " she", 2.5, -0.75), "The logit of '·he' less that of '·she' goes from 2.50 to -0.75."),
     (
         FilledIn(0, 30),
@@ -139,19 +130,6 @@ SENTENCES = [
     ),
     (FilledIn(7, 30), "Exact in 7 of 30 layers; pale: estimates by attribution patching (arXiv:2310.10348)."),
     (FilledIn(30, 30), "All effects are exact."),
-    (
-        HeadsForm(100, 250, (200, 400), 5.0, 6.5, 600, (0.125, 0.25, 0.5), 50, 800),
-        "A previous-token head is there from step 100, an induction head from step 250, and the loss on the second "
-        "copy falls between steps 200 and 400: a phase change. K-composition goes from 0.12 to 0.25 by step 50, long "
-        "before, and is highest at step 800 with 0.50. Meanwhile the loss on the first copy *rises* from 5.00 to "
-        "6.50 nats at step 600: the model copies before it has learned when not to.",
-    ),
-    (
-        HeadsForm(100, 250, (200, 400), 6.5, 6.5, 600, (0.125, 0.25, 0.5), 50, 800),
-        "A previous-token head is there from step 100, an induction head from step 250, and the loss on the second "
-        "copy falls between steps 200 and 400: a phase change. K-composition goes from 0.12 to 0.25 by step 50, long "
-        "before, and is highest at step 800 with 0.50.",
-    ),
 ]
 
 

@@ -19,6 +19,7 @@ from tfcore.measures.heads.induction_heads import evaluate_heads
 from tfcore.measures.heads.kinds import repeated_tokens
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
+from tfcore.views.inside.induction.find import NAMES
 
 opened = partial(visits.opened, "inside/induction/page.py")
 FILM, GROW, CIRCUIT = "the phase change", "train one yourself", "the induction circuit"
@@ -117,7 +118,7 @@ def test_of_many_heads_none_is_ablated_alone_and_the_caption_says_why(monkeypatc
     monkeypatch.setattr(find, "MANY", config.n_layers * config.n_heads - 1)
     test = opened(model="induction")
     assert figures(test)["grid"][0]["caption"].endswith(f"this model has {config.n_layers * config.n_heads}.")
-    assert find.ALONE not in test.segmented_control(key="score").options
+    assert NAMES["alone"] not in test.segmented_control(key="score").options
 
 
 def test_the_circuit_shows_that_keys_carry_it():

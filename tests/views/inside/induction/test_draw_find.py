@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.inside import induction_heads as figures
 from tfcore.measures.heads.induction_heads import Copying
+from tfcore.views.inside.induction.draw import find as figures
 
 REPEATED = np.array([False, False, True, True, False, True])
 GRID = np.array([[0.0, 0.25, 0.5], [0.75, 0.1, 0.9]])

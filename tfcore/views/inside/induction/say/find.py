@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, HeadTests, Place, listed, ranked
+from tfcore.analysis.finding import Finding, state
+from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, Place, listed, ranked
 from tfcore.measures.heads.kinds import targets
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this
-NEARER = 0.5  # mean ranks: by more, another head copies better
 BEST = 3  # heads that a sentence about scores names
 SCORES = {  # what the number of each head is
     "induction": "mean weight on the token after an earlier occurrence of the query token",
@@ -252,113 +251,8 @@ class AblationCost(Finding):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToCopy(Finding):
-    """A text in which no pair of tokens comes again."""
-
-    @property
-    def sentence(self) -> str:
-        return "No two tokens come again in the same order, so there is nothing to copy."
-
-
-def ablation_cost(whole: Copying, cut: Copying, off: Sequence[Place]) -> AblationCost | NothingToCopy:
+def ablation_cost(whole: Copying, cut: Copying, off: Sequence[Place]) -> Finding:
     """Compare the whole model with the one without the heads in `off`."""
     if not whole.repeated.any():
-        return NothingToCopy()
+        return state("nothing to copy", "No two tokens come again in the same order, so there is nothing to copy.")
     return AblationCost(tuple(off), whole.second_loss, cut.second_loss, cut.first_loss)
-
-
-@dataclass(frozen=True, slots=True)
-class BestInductionHead(Finding):
-    """The induction head with the highest prefix matching score under both tests; None where the model has none.
-
-    Args:
-        heads: how many heads the model has.
-        tokens, examples: random tokens of the test, and how often it is done.
-        head, prefix, copying: the head with its two scores.
-    """
-
-    heads: int
-    tokens: int
-    examples: int
-    head: Place | None
-    prefix: float
-    copying: float
-
-    @property
-    def sentence(self) -> str:
-        start = (
-            f"Prefix matching and copying scores of {self.heads} heads, {self.tokens} random tokens, "
-            f"{self.examples} examples: "
-        )
-        if self.head is None:
-            return f"{start}no head of this model is an induction head."
-        return (
-            f"{start}head {listed([self.head])} scores {self.prefix:.2f} in prefix matching and {self.copying:.2f} in "
-            "copying."
-        )
-
-
-def best_induction_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> BestInductionHead:
-    """Of the induction heads, the one that matches prefixes best."""
-    best = max(induction, key=lambda head: result.prefix[head], default=None)
-    prefix, copied = (0.0, 0.0) if best is None else (float(result.prefix[best]), float(result.copying[best]))
-    return BestInductionHead(result.prefix.size, tokens, result.examples, best, prefix, copied)
-
-
-@dataclass(frozen=True, slots=True)
-class RankOfHead(Finding):
-    """Both tests by rank: of the induction head with the highest prefix matching score, and of the one that copies best
-    by rank.
-
-    Args:
-        tokens: random tokens of the test.
-        head: the first of them.
-        prefix_first: share of its queries whose largest weight is on a token after an earlier occurrence.
-        copying_first, copying_rank: share of the tokens whose own logit it raises most of all, and the mean rank.
-        copies: the other of them; the same head where that copies about as well.
-        copies_first, copies_rank: its own.
-    """
-
-    tokens: int
-    head: Place
-    prefix_first: float
-    copying_first: float
-    copying_rank: float
-    copies: Place
-    copies_first: float
-    copies_rank: float
-
-    @property
-    def sentence(self) -> str:
-        best = (
-            f" Of the induction heads, {listed([self.copies])} copies best by rank: {self.copies_first:.0%}, mean rank "
-            f"{self.copies_rank:.1f}."
-        )
-        return (
-            f"By rank: head {listed([self.head])} has its largest weight on the right token at {self.prefix_first:.0%} "
-            f"of the queries, and raises the logit of the token it attends to most of all {self.tokens} in "
-            f"{self.copying_first:.0%} of the cases (mean rank {self.copying_rank:.1f}, by chance "
-            f"{(self.tokens + 1) / 2:.0f})." + ("" if self.copies == self.head else best)
-        )
-
-
-def rank_of_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> RankOfHead | None:
-    """None where the model has no induction head."""
-    if not induction:
-        return None
-    head = max(induction, key=lambda place: result.prefix[place])
-    copies = min(induction, key=lambda place: result.copying_rank[place])
-    if result.copying_rank[head] - result.copying_rank[copies] < NEARER:
-        copies = head
-    first, rank = result.copying_first, result.copying_rank
-    return RankOfHead(
-        tokens,
-        head,
-        float(result.prefix_first[head]),
-        float(first[head]),
-        float(rank[head]),
-        copies,
-        float(first[copies]),
-        float(rank[copies]),
-    )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.inside import phase_change as figures
 from tfcore.measures.heads.induction_moments import Moment
+from tfcore.views.inside.induction.draw import training as figures
 
 
 def moment(step: int, loss: float = 4.0) -> Moment:

@@ -10,10 +10,11 @@ import torch
 
 import tfcore
 from pages.reference.check.training import QUESTIONS
-from tfcore.analysis.inside import induction_findings as findings
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures.heads.induction_heads import Copying, HeadKinds, HeadTests, copying, random_rows, scores_of, twice
 from tfcore.training.repeated_rows import RECIPES, repeated_rows, training_note
+from tfcore.views.inside.induction.say import circuit
+from tfcore.views.inside.induction.say import find as findings
 
 
 def measured(off=()):
@@ -24,6 +25,7 @@ def measured(off=()):
 def test_what_ablation_costs_is_the_measured_loss():
     whole, one, both = measured(), measured([(3, 0)]), measured([(3, 0), (3, 2)])
     found = findings.ablation_cost(whole, both, [(3, 2), (3, 0)])
+    assert isinstance(found, findings.AblationCost)
     assert (found.whole, found.ablated, found.new) == (whole.second_loss, both.second_loss, both.first_loss)
     share = (both.second_loss - whole.second_loss) / (both.first_loss - whole.second_loss)
     assert found.lost_share == pytest.approx(share)
@@ -39,7 +41,9 @@ def test_what_ablation_costs_is_the_measured_loss():
         assert str(findings.AblationCost(((0, 1),), 0.0, ablated, 1.0)).endswith(verdict)
     assert findings.AblationCost(((0, 1),), 1.0, 1.25, 1.5).lost_share == 0.5
     nothing = copying(tfcore.load("stories")[0], torch.arange(9)[None])
-    assert "nothing to copy" in str(findings.ablation_cost(nothing, one, []))
+    assert str(findings.ablation_cost(nothing, one, [])) == (
+        "No two tokens come again in the same order, so there is nothing to copy."
+    )
 
 
 def test_heads_are_named_or_the_best_one_with_its_score():
@@ -133,7 +137,7 @@ def two_layers() -> HeadTests:
 
 
 def test_the_heads_by_rank():
-    found = findings.rank_of_head(two_layers(), [(1, 0), (1, 1)], 25)
+    found = circuit.rank_of_head(two_layers(), [(1, 0), (1, 1)], 25)
     assert (found.head, found.prefix_first, found.copying_first, found.copying_rank) == ((1, 1), 0.75, 0.125, 9.25)
     assert (found.copies, found.copies_first, found.copies_rank) == ((1, 0), 0.875, 1.5)
     assert str(found) == (
@@ -141,24 +145,24 @@ def test_the_heads_by_rank():
         "the token it attends to most of all 25 in 12% of the cases (mean rank 9.2, by chance 13). Of the induction "
         "heads, 1.0 copies best by rank: 88%, mean rank 1.5."
     )
-    assert str(findings.rank_of_head(two_layers(), [(1, 1)], 25)).endswith("by chance 13).")
-    assert findings.rank_of_head(two_layers(), [], 25) is None
+    assert str(circuit.rank_of_head(two_layers(), [(1, 1)], 25)).endswith("by chance 13).")
+    assert circuit.rank_of_head(two_layers(), [], 25) is None
     result = two_layers()
     for rank, copies in ((8.75, (1, 0)), (8.8, (1, 1))):  # half a rank nearer, and less
         result.copying_rank[1, 0] = rank
-        assert findings.rank_of_head(result, [(1, 0), (1, 1)], 25).copies == copies
+        assert circuit.rank_of_head(result, [(1, 0), (1, 1)], 25).copies == copies
 
 
 def test_the_best_head_of_both_tests():
     result = two_layers()
-    found = findings.best_induction_head(result, [(1, 0), (1, 1)], 25)
+    found = circuit.best_induction_head(result, [(1, 0), (1, 1)], 25)
     assert (found.head, found.prefix, found.copying) == ((1, 1), 0.75, 0.25)
     assert str(found) == (
         "Prefix matching and copying scores of 4 heads, 25 random tokens, 10 examples: head 1.1 scores 0.75 in prefix "
         "matching and 0.25 in copying."
     )
-    none = findings.best_induction_head(result, [], 25)
-    assert none == findings.BestInductionHead(4, 25, 10, None, 0.0, 0.0)
+    none = circuit.best_induction_head(result, [], 25)
+    assert none == circuit.BestInductionHead(4, 25, 10, None, 0.0, 0.0)
     assert str(none).endswith("no head of this model is an induction head.")
 
 

@@ -6,17 +6,6 @@ import torch
 
 from tests import small
 from tests.views.foundations.heads.measure.test_kinds import wired
-from tfcore.analysis.inside.circuits import (
-    DrawnPairs,
-    PatchedRun,
-    circuit_composition,
-    decisive_input,
-    drawn_pairs,
-    edits_of_receivers,
-    highest_composition,
-    patch_paths,
-    patched_losses,
-)
 from tfcore.measures.heads.compositions import (
     INPUTS,
     Composition,
@@ -29,6 +18,14 @@ from tfcore.measures.heads.compositions import (
     theory,
 )
 from tfcore.measures.heads.induction_heads import copying, random_rows, twice, zeroed_heads
+from tfcore.views.inside.induction.measure.circuit import PatchedRun, drawn_every, edits_of_receivers, patch_paths
+from tfcore.views.inside.induction.say.circuit import (
+    circuit_composition,
+    decisive_input,
+    drawn_pairs,
+    highest_composition,
+    patched_losses,
+)
 
 
 def by_hand(model, later, head, earlier, other):
@@ -91,10 +88,12 @@ def test_of_wide_models_fewer_random_circuits_are_drawn():
 
 
 def test_all_pairs_are_drawn_up_to_a_number():
+    assert [drawn_every(pairs) for pairs in (2_500, 2_501, 4_201, 81_000)] == [1, 2, 3, 48]
     assert drawn_pairs(2_500) is None
-    assert drawn_pairs(2_501) == DrawnPairs(2_501, 800, 2)
-    assert drawn_pairs(4_201) == DrawnPairs(4_201, 800, 3)
-    assert drawn_pairs(81_000) == DrawnPairs(81_000, 800, 48)
+    assert str(drawn_pairs(81_000)) == (
+        "Of 81,000 pairs of each kind the 800 highest are drawn and, in the order of their scores, one in 48 of the "
+        "others."
+    )
 
 
 def test_what_is_not_read_scores_zero_and_what_is_read_whole_scores_most():
@@ -196,7 +195,8 @@ def test_the_highest_composition_of_each_kind_is_that_of_a_loop():
     for kind in INPUTS:
         scores = result.scores[kind]
         every = [(scores[h, b, e], (b, e), (2, h)) for h in range(3) for b in range(2) for e in range(3)]
-        assert found.best[kind] == max(every)
+        score, (below, earlier), (layer, head) = max(every)
+        assert f"{kind[0].upper()} {score:.3f} ({below}.{earlier} to {layer}.{head})" in found.values["best"]
     result = Composition({kind: np.zeros((2, 1, 3)) for kind in INPUTS}, 0.125, 0.0156)
     for i, kind in enumerate(INPUTS):
         result.scores[kind][1, 0, i] = 0.25 * (i + 1)
@@ -227,7 +227,6 @@ def test_the_composition_that_stands_out_is_counted_from_random_matrices():
 def test_path_patching_names_the_input_that_matters_most():
     losses = {"none": 1.0, "query": 1.5, "key": 9.0, "value": 1.25, "all": 12.0}
     runs = [PatchedRun(patched, 0.5, 5.0, loss) for patched, loss in losses.items()]
-    assert decisive_input(runs).rises == {"key": 8.0, "query": 0.5, "value": 0.25}
     assert str(decisive_input(runs)) == (
         "Path patching: without the previous-token heads in their key input alone, the loss on the second copy rises "
         "by 8.00 nats, in their query input by 0.50, in their value input by 0.25."

@@ -30,7 +30,7 @@ def course_figure(
     Args:
         at: index of that moment.
         steps: of the whole training, so that the axis stays while curves grow.
-        loss_fall: the steps between which the loss falls, see tfcore.analysis.inside.phase_change.
+        loss_fall: the steps between which the loss falls, see `loss_fall` of measure.
         uniform_loss: of a uniform guess, nats.
         height: in pixels.
         log: steps on a logarithmic axis, with step 0 at its left end.

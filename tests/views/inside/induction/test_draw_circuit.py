@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.circuits import PatchedRun, drawn_pairs, places_of_drawn
 from tfcore.figures import theme
-from tfcore.figures.inside import circuits as figures
 from tfcore.measures.heads.compositions import Composition
 from tfcore.measures.heads.induction_heads import HeadTests
+from tfcore.views.inside.induction.draw import circuit as figures
+from tfcore.views.inside.induction.measure.circuit import PatchedRun, drawn_every, places_of_drawn
 
 SCORES = np.full((2, 2, 3), 0.1)
 
@@ -15,7 +15,7 @@ def test_strips_hold_every_pair_and_fill_those_of_the_circuit():
     keys = SCORES.copy()
     keys[1, 0, 2] = 0.4
     result = Composition({"query": SCORES, "key": keys, "value": SCORES}, 0.1, 0.01)
-    figure = figures.strips_figure(result, 2, [(0, 2)], [(2, 1)], places_of_drawn(result), 360)
+    figure = figures.strips_figure(result, 2, [(0, 2)], [(2, 1)], 360)
     theme.check(figure)
     assert sum(len(trace.x) for trace in figure.data) == 3 * SCORES.size
     filled = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
@@ -31,16 +31,14 @@ def test_of_very_many_pairs_the_highest_and_some_of_the_others_are_drawn():
     scores = np.random.default_rng(0).random((32, 26, 32))  # a layer of 32 heads above 26 of them
     scores[3, 5, 7] = 0.0  # the lowest, of the circuit
     result = Composition(dict.fromkeys(("query", "key", "value"), scores), 0.5, 0.01)
-    figure = figures.strips_figure(result, 26, [(5, 7)], [(26, 3)], places_of_drawn(result), 360)
+    figure = figures.strips_figure(result, 26, [(5, 7)], [(26, 3)], 360)
     for hollow, filled in zip(figure.data[::2], figure.data[1::2], strict=True):
         assert list(filled.text) == ["5.7 → 26.3"]
         assert len(hollow.x) <= 2_500
         threshold = np.sort(scores.ravel())[-800].astype(np.float32)
         assert (np.asarray(hollow.x) >= threshold).sum() == 800
-    said = drawn_pairs(scores.size)
-    assert 800 + np.ceil((scores.size - 800) / said.every) == len(places_of_drawn(result)["query"])
-    assert str(said).startswith("Of 26,624 pairs of each kind the 800 highest are drawn")
-    assert drawn_pairs(2_349) is None  # SmolLM2's heads of layer 29
+    assert 800 + np.ceil((scores.size - 800) / drawn_every(scores.size)) == len(places_of_drawn(scores))
+    assert drawn_every(2_349) == 1  # SmolLM2's heads of layer 29
 
 
 def test_path_patching_shows_both_numbers_of_every_run():

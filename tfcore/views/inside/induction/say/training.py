@@ -1,36 +1,18 @@
-"""The phase change in which induction heads form: one model measured at steps of its training."""
+"""What is said of a training in which induction heads form, measured at steps of it."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.heads.induction_heads import STRONG
 from tfcore.measures.heads.induction_moments import Moment, places
-
-
-def loss_fall(moments: Sequence[Moment]) -> tuple[int, int] | None:
-    """The steps between which the loss on the second copy falls from a tenth of its way to nine tenths, so far; None
-    before there is an induction head."""
-    if not any(m.induction.max() >= STRONG for m in moments):
-        return None
-    losses = np.array([m.second_loss for m in moments])
-    top, bottom = float(losses.max()), float(losses.min())
-    after = int(losses.argmax())
-    marks = [
-        next(i for i in range(after, len(losses)) if losses[i] <= top - share * (top - bottom)) for share in (0.1, 0.9)
-    ]
-    return moments[marks[0]].step, moments[marks[1]].step
+from tfcore.views.inside.induction.measure.training import loss_fall
 
 
 def uniform_loss_text(vocab_size: int) -> str:
     """The loss of a uniform guess, as in "ln 256 = 5.55 nats"."""
     return f"ln {vocab_size} = {math.log(vocab_size):.2f} nats"
-
-
-# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,55 +147,31 @@ def moment_losses(moments: Sequence[Moment], at: int, vocab_size: int) -> Moment
     )
 
 
-@dataclass(frozen=True, slots=True)
-class InContextScore(Finding):
-    """The in-context learning score as the difference of two losses.
-
-    Args:
-        early, late: the tokens compared, counted from 1.
-        early_loss, late_loss: their losses, nats.
-        score: late_loss less early_loss.
-    """
-
-    early: int
-    late: int
-    early_loss: float
-    late_loss: float
-    score: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Loss by position: token {self.early} {self.early_loss:.2f}, token {self.late} {self.late_loss:.2f}; the "
-            f"difference is the in-context learning score, {self.score:+.2f} nats."
-        )
-
-
-def in_context(now: Moment) -> InContextScore:
-    """The score of one moment."""
+def in_context(now: Moment) -> Statement:
+    """The in-context learning score of one moment as the difference of two losses."""
     early, late = places(len(now.by_place) + 1)
-    return InContextScore(early, late, float(now.by_place[early - 2]), float(now.by_place[late - 2]), now.in_context)
+    return state(
+        "in-context score",
+        "Loss by position: token {early} {early_loss:.2f}, token {late} {late_loss:.2f}; the difference is the "
+        "in-context learning score, {score:+.2f} nats.",
+        early=early,
+        early_loss=float(now.by_place[early - 2]),
+        late=late,
+        late_loss=float(now.by_place[late - 2]),
+        score=now.in_context,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class BestHeads(Finding):
+def best_heads(now: Moment) -> Statement:
     """The highest induction and previous-token scores of a head at one step."""
-
-    step: int
-    induction: float
-    previous: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Attention patterns of every head at step {self.step:,}; best induction head {self.induction:.2f}, best "
-            f"previous-token head {self.previous:.2f}."
-        )
-
-
-def best_heads(now: Moment) -> BestHeads:
-    """The highest scores of one moment."""
-    return BestHeads(now.step, float(now.induction.max()), float(now.previous.max()))
+    return state(
+        "best heads",
+        "Attention patterns of every head at step {step:,}; best induction head {induction:.2f}, best previous-token "
+        "head {previous:.2f}.",
+        step=now.step,
+        induction=float(now.induction.max()),
+        previous=float(now.previous.max()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Circuits of two heads: composition scores, path patching, prefix matching and copying of every head."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.circuits import PatchedRun
 from tfcore.figures import theme
 from tfcore.measures.heads.compositions import Composition
 from tfcore.measures.heads.induction_heads import HeadTests, Place
+from tfcore.views.inside.induction.measure.circuit import PatchedRun, places_of_drawn
 
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}
@@ -22,19 +22,13 @@ PATCHED = {"none": "no patch", "query": "Q patched", "key": "K patched", "value"
 
 
 def strips_figure(
-    result: Composition,
-    layer: int,
-    senders: Collection[Place],
-    receivers: Collection[Place],
-    drawn: Mapping[str, Sequence[int]],
-    height: int,
+    result: Composition, layer: int, senders: Collection[Place], receivers: Collection[Place], height: int
 ) -> go.Figure:
     """Every pair of a head of `layer` and one below it as a dot, a strip for Q, K and V; pairs of a sender (a
-    previous-token head) and a receiver (an induction head) are filled, the rest is hollow.
+    previous-token head) and a receiver (an induction head) are filled, the rest is hollow. Of very many pairs some are
+    drawn, see `places_of_drawn`, and the filled ones.
 
     Args:
-        drawn: kind -> which pairs are drawn, by their places in its flattened scores, the highest first; besides them
-            the filled ones are.
         height: in pixels.
     """
     data: list[dict[str, Any]] = []
@@ -42,7 +36,7 @@ def strips_figure(
     for row, (kind, scores) in enumerate(result.scores.items()):
         pairs = [(int(head), (int(below), int(other))) for head, below, other in np.ndindex(scores.shape)]
         in_circuit = {i for i, (head, wrote) in enumerate(pairs) if (layer, head) in receivers and wrote in senders}
-        dots = sorted({*drawn[kind], *in_circuit})
+        dots = sorted({*places_of_drawn(scores), *in_circuit})
         places = [pairs[i] for i in dots]
         x = scores.ravel()[dots]
         y = row + _jitter(x)
