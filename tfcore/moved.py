@@ -32,8 +32,10 @@ MODULES = {
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
+    "tfcore.analysis.foundations.learned_positions": "tfcore.views.foundations.positions.measure.learned",
     "tfcore.analysis.foundations.masks": "tfcore.views.foundations.masks.measure",
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
+    "tfcore.analysis.foundations.position_effects": "tfcore.views.foundations.positions.measure.effects",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
     "tfcore.analysis.foundations.recurrence.gradients": "tfcore.training.recurrent.gradients",
@@ -41,10 +43,12 @@ MODULES = {
     "tfcore.analysis.foundations.recurrence.passes": "tfcore.training.recurrent.passes",
     "tfcore.analysis.foundations.recurrence.real_model": "tfcore.training.recurrent.real_model",
     "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
+    "tfcore.analysis.foundations.rope_and_alibi": "tfcore.views.foundations.positions.measure.scores",
     "tfcore.analysis.foundations.score_findings": "tfcore.views.foundations.heads.measure.score_table",
     "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
     "tfcore.analysis.foundations.score_scale": "tfcore.views.foundations.attention.measure.scale",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
+    "tfcore.analysis.foundations.sinusoidal_positions": "tfcore.views.foundations.positions.measure.sinusoidal",
     "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
     "tfcore.analysis.inference.flash_attention": "tfcore.views.inference.long_context.measure.flash",
@@ -122,7 +126,11 @@ MODULES = {
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
     "tfcore.figures.foundations.heads": "tfcore.views.foundations.heads.draw.maps",
+    "tfcore.figures.foundations.learned_positions": "tfcore.views.foundations.positions.draw.learned",
+    "tfcore.figures.foundations.length_extrapolation": "tfcore.views.foundations.positions.draw.lengths",
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
+    "tfcore.figures.foundations.position_scores": "tfcore.views.foundations.positions.draw.scores",
+    "tfcore.figures.foundations.positions": "tfcore.views.foundations.positions.draw.sinusoidal",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
@@ -226,6 +234,7 @@ NAMES = {
             "ClosestTokens closest_tokens"
         ),
     },
+    "tfcore.analysis.foundations.embedding_table": {"tfcore.measures.statistics": "principal_components"},
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
         "tfcore.measures.heads.kinds": "TEXTS",
@@ -242,10 +251,18 @@ NAMES = {
             "score_cross mean_weight RepeatedTokens repeated_tokens induction_scores repeated_tokens_measure"
         ),
     },
+    "tfcore.analysis.foundations.learned_positions": {
+        "tfcore.views.foundations.positions.say": "learning table_attention component_share previous_weights"
+    },
     "tfcore.analysis.foundations.masks": {
         "tfcore.measures.leaks": "Leak masked_outputs leak_test replacement_for",
         "tfcore.measures.mask_cost": "MaskCost mask_cost",
         "tfcore.views.foundations.masks.say": "AllowedPairs blocked_weight LeakComparison twin_losses",
+    },
+    "tfcore.analysis.foundations.position_effects": {
+        "tfcore.views.foundations.positions.say": (
+            "mean_distances shuffle_changes output_change shuffle_test losses_and_rises smallest_and_largest_rise"
+        )
     },
     "tfcore.analysis.foundations.recurrence.networks": {
         "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"
@@ -256,6 +273,9 @@ NAMES = {
     "tfcore.analysis.foundations.recurrence.real_model": {
         "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
     },
+    "tfcore.analysis.foundations.rope_and_alibi": {
+        "tfcore.views.foundations.positions.say": ("rotary_pairs rotary_products head_bias head_reach slope_range")
+    },
     "tfcore.analysis.foundations.score_findings": {
         "tfcore.views.foundations.heads.say": "ScoreSum score_sum StrongestWriters strongest_writers"
     },
@@ -265,6 +285,11 @@ NAMES = {
             "ProductVariance product_variance VarianceByWidth variance_by_width SaturationMeans saturation_means "
             "theory_at"
         ),
+    },
+    "tfcore.analysis.foundations.sinusoidal_positions": {
+        "tfcore.views.foundations.positions.say": (
+            "table_periods pair_periods wavelength_range shift_products shift_error"
+        )
     },
     "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
     "tfcore.analysis.inference.attention_timing": {
@@ -473,6 +498,10 @@ NAMES = {
     "tfcore.figures.block.normalisation": {"tfcore.figures.panels": "PANEL_GAP column_domain heading"},
     "tfcore.figures.foundations.heads": {"tfcore.figures.tiles": "tiles"},
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
+    "tfcore.figures.foundations.positions": {
+        "tfcore.charts.heatmaps": "heatmap square_axes hundredths side_by_side",
+        "tfcore.charts.lines": "line",
+    },
     "tfcore.figures.inside.interventions": {
         "tfcore.charts.before_after": "before_after percent",
         "tfcore.charts.part_by_token": "MOST_NUMBERS part_by_token",

@@ -24,9 +24,9 @@ from tests.pages.short import SHORT
 from tests.pages.waiting import SOON
 from tests.real import real
 from tfcore.analysis.experts import balance
-from tfcore.analysis.foundations import learned_positions
 from tfcore.loading.real_models import MODELS
 from tfcore.views import kept
+from tfcore.views.foundations.positions.measure import learned as learned_positions
 from tfcore.views.inference.long_context.measure import timing as attention_timing
 
 

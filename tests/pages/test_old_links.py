@@ -17,7 +17,7 @@ from pages.ui.work import jobs
 from tests.nightly import often
 from tests.pages.record_links import pictures, shown
 from tests.pages.visits import opened, said
-from tfcore.analysis.foundations import learned_positions
+from tfcore.views.foundations.positions.measure import learned as learned_positions
 
 LINES = [json.loads(line) for line in (Path(__file__).parent / "old_links.jsonl").read_text("utf-8").splitlines()]
 EACH_RUN = [number for number, line in enumerate(LINES) if line["release"] == "0.1.0"]  # of the others each night

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import tfcore
-from pages.foundations.positions import experiments as positions
 from pages.ui.program import bound, made, program, script
 from tests.nightly import nightly
-from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
+from tests.pages.ui import an_experiment
 from tfcore.views import programs
+from tfcore.views.foundations.positions.measure.effects import shuffle_experiment
 from tfcore.views.inference import kv_cache
 from tfcore.views.model import parts as model_parts
 
@@ -99,11 +99,10 @@ def test_it_works_from_another_folder(installed, tmp_path):
 
 @nightly
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    schemes = {scheme: scheme for scheme in SCHEMES}
-    values = bound(positions.shuffled, made(shuffle_experiment, ("a", "b"), 1, False), "none", schemes)
-    (tmp_path / "own.py").write_text(script(program(positions.shuffled, values)), "utf-8")
+    values = bound(an_experiment.shuffled, made(shuffle_experiment, ("a", "b"), 1, False), "none")
+    (tmp_path / "own.py").write_text(script(program(an_experiment.shuffled, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
-    assert (tmp_path / "positions-shuffled.html").stat().st_size > 1_000
+    assert (tmp_path / "ui-shuffled.html").stat().st_size > 1_000
 
 
 @nightly

@@ -1,11 +1,14 @@
-"""Statistics that several analyses need: intervals of shares, Student's t, and correlations that may not exist."""
+"""Statistics that several analyses need: intervals of shares, Student's t, correlations that may not exist, and
+principal components."""
 
 import math
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float
 from numpy import ndarray
+from torch import Tensor
 
 Z95 = 1.959964  # standard deviations of a normal distribution, on either side, that hold 95 %
 
@@ -66,3 +69,16 @@ def rank_correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> floa
     """Spearman's: Pearson's of the ranks, equal values sharing their mean rank; None as there."""
     one, other = (pd.Series(values.ravel()).rank().to_numpy() for values in (a, b))
     return correlation(one, other)
+
+
+def principal_components(
+    table: Float[Tensor, "row d_model"], kept: int = 2
+) -> tuple[Float[Tensor, "row kept"], Float[Tensor, " component"]]:
+    """The rows on the directions in which they vary most, and the share of the variance of every direction.
+
+    With the rows' mean taken away, X = U S V^T: the coordinates are U S, the variances S^2 / (n - 1).
+    """
+    centred = table - table.mean(dim=0)
+    u, s, v = torch.linalg.svd(centred, full_matrices=False)
+    largest = v.gather(1, v.abs().argmax(dim=1, keepdim=True)).flatten()  # SVD leaves the signs open: it is positive
+    return u[:, :kept] * torch.copysign(s, largest)[:kept], s**2 / (s**2).sum()

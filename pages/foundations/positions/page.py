@@ -5,32 +5,28 @@ from typing import cast
 
 import streamlit as st
 
-from pages.foundations.positions import scores, vectors
-from pages.foundations.positions.beyond import beyond
-from pages.foundations.positions.effects import effects
+from pages.foundations.positions import compared, scores, vectors
 from pages.foundations.positions.facts import FACTS
-from pages.foundations.positions.learned import learned
 from pages.ui import controls, page
-from tfcore.analysis.foundations.position_effects import shuffle_test
 from tfcore.config import Positions
+from tfcore.views.foundations import positions as views
+from tfcore.views.foundations.positions.say import shuffle_test
 
-PANELS: dict[str, Callable[[], None]] = {
+SECTIONS: dict[str, Callable[[], None]] = {
     "sinusoidal": vectors.sinusoidal,
-    "learned": learned,
+    "learned": vectors.learned,
     "rope": scores.rope,
     "alibi": scores.alibi,
-    "none": scores.none,
-    "together": effects,
-    "beyond": beyond,
+    "none": compared.none,
+    "together": compared.together,
+    "beyond": compared.beyond,
 }
 
 page.begin(FACTS)
 scheme = controls.sections(FACTS.sections)
-PANELS[scheme]()
+SECTIONS[scheme]()
 if scheme not in ("none", "together", "beyond"):
-    name = FACTS.sections.names[scheme] if scheme in ("rope", "alibi") else scheme
-    test = shuffle_test(
-        scores.shuffle(tuple(scores.TEXT.split()), 1, False), scores.TEXT, cast(Positions, scheme), name
-    )
+    shuffled = views.shuffle_of(tuple(compared.SHUFFLED.split()), 1, False)
+    test = shuffle_test(shuffled, compared.SHUFFLED, cast(Positions, scheme))
     st.markdown(f"**The shuffle test.** {test}")
     st.button("See the shuffle test", on_click=controls.set_values, kwargs={"scheme": "none", "look": scheme})

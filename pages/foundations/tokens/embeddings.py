@@ -20,6 +20,7 @@ from tfcore.analysis.foundations.embedding_table import Neighbours
 from tfcore.analysis.foundations.text_pieces import SeveralTokens
 from tfcore.config import ModelConfig
 from tfcore.figures.foundations import embedding_table as figures
+from tfcore.measures.statistics import principal_components
 from tfcore.positions import sinusoidal
 
 MODEL = "stories"
@@ -147,7 +148,7 @@ def panel() -> None:
             r"\cos(a, b) = \frac{a \cdot b}{|a|\,|b|} \\ "
             r"x_p = s\,E[t_p] + PE(p), \qquad s = \sqrt{d}, \qquad |PE(p)| = \sqrt{d/2} \end{gathered}"
         ),
-        code=(tables.principal_components, tables.cosine_with, embedding_scale.scale_effect, sinusoidal),
+        code=(principal_components, tables.cosine_with, embedding_scale.scale_effect, sinusoidal),
         papers="Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762",
     )
 

@@ -13,6 +13,7 @@ from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
 from tfcore.analysis.foundations.embedding_scale import Recognised, ScaledLengths, ScaleEffect
 from tfcore.analysis.foundations.embedding_table import MapShare, NearestTokens, Neighbours, RowLengths, TableMap
+from tfcore.measures.statistics import principal_components
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 MODEL, TOKENIZER = tfcore.load("stories")
@@ -65,8 +66,8 @@ def test_word_pieces_that_go_on_do_not_start_a_word():
 
 
 def test_components_do_not_flip():
-    one, _ = tables.principal_components(WEIGHTS)
-    two, _ = tables.principal_components(WEIGHTS.clone())
+    one, _ = principal_components(WEIGHTS)
+    two, _ = principal_components(WEIGHTS.clone())
     torch.testing.assert_close(one, two)
 
 

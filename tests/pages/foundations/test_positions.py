@@ -5,16 +5,17 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.positions import beyond, effects, scores
+from pages.foundations.positions import compared, scores
 from pages.ui import cache, controls
 from tests import own_folders
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.own_models import brought
 from tests.training import tiny_run
-from tfcore.analysis.foundations.position_effects import position_effects
 from tfcore.training import ladder
 from tfcore.training.recipes import RECIPES
+from tfcore.views.foundations import positions as views
+from tfcore.views.foundations.positions.measure.effects import position_effects
 
 opened = partial(visits.opened, "foundations/positions/page.py")
 SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None", "All on one head")
@@ -101,22 +102,22 @@ def test_any_text_can_be_shuffled(text):
 
 def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tmp_path):
     monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    beyond.measured.clear()
+    views.measured.clear()
     assert "ladder-positions" in visits.said(opened(scheme="Beyond the length"), "info")
     recipe, corpus = tiny_run.in_small("ladder-positions", 0.0), tiny_run.write_corpus(tmp_path / "corpus")
     RECIPES["ladder-positions"].run(corpus, tmp_path, lambda _: None, recipe)
-    beyond.measured.clear()
-    found = beyond.measured()
+    views.measured.clear()
+    found = views.measured()
     assert found is not None
     caption = figures(opened(scheme="Beyond the length"))["beyond"][0]["caption"]
     rises = [f"{found.rise(scheme):+.2f}" for scheme in found.loss]
     assert sum(rise in caption for rise in rises) >= 2, "the best and the worst"
-    beyond.measured.clear()
+    views.measured.clear()
 
 
 def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
     model, tokenizer = cache.model("stories")
-    ids = tokenizer.encode(effects.TEXT)[: effects.TOKENS]
+    ids = tokenizer.encode(compared.TEXT)[: views.TOKENS]
     found = [position_effects(model, ids, head) for head in range(model.config.n_heads)]
     distances = [float(one["rope"].distance) for one in found]
     assert distances[1] < 2.5
@@ -128,9 +129,9 @@ def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
 def test_a_click_on_a_slope_chooses_its_head(monkeypatch):
     values = {}
     monkeypatch.setattr(controls, "set_values", values.update)
-    scores._choose_head({"point": 6})
+    scores.choose_head({"point": 6})
     assert values == {"head": 6}
-    scores._choose_head({"point": [1, 2]})
+    scores.choose_head({"point": [1, 2]})
     assert values == {"head": 6}
 
 
@@ -139,10 +140,10 @@ def test_a_matrix_that_is_shown_in_part_says_so():
     assert captions == ["M_k, shape (32, 32).", "M_k, shape (40, 40); the first 32 rows and columns."]
 
 
-@pytest.mark.parametrize(("count", "more"), [(scores.WORDS, False), (scores.WORDS + 1, True)])
+@pytest.mark.parametrize(("count", "more"), [(compared.WORDS, False), (compared.WORDS + 1, True)])
 def test_of_many_words_the_first_are_shuffled(count, more):
     test = opened(scheme="None", text="a " * count)
-    assert (f"The first {scores.WORDS} words are used." in words(test)) == more
+    assert (f"The first {compared.WORDS} words are used." in words(test)) == more
 
 
 def test_of_many_learned_positions_64_are_shown_at_first(allowed):

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.foundations.positions import experiments as positions
 from pages.ui.program import _Steps, bound, made, notebook, program, script
 from tests.nightly import nightly
-from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
+from tests.pages.ui import an_experiment
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.positions.measure.effects import shuffle_experiment
 from tfcore.views.literals import import_lines, literal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -74,13 +74,12 @@ def test_what_cannot_be_written_is_refused():
 
 def shuffled(words):
     """The arguments of an experiment that takes what is made from words."""
-    names = {scheme: scheme for scheme in SCHEMES}
-    return bound(positions.shuffled, made(shuffle_experiment, words, 1, False), "none", names)
+    return bound(an_experiment.shuffled, made(shuffle_experiment, words, 1, False), "none")
 
 
 def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
-    parts = program(positions.shuffled, shuffled(words))
+    parts = program(an_experiment.shuffled, shuffled(words))
     tree = ast.parse(script(parts))
     assigned = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
     assert ast.literal_eval(assigned["words"]) == words
@@ -96,7 +95,7 @@ def test_hostile_words_stay_words():
 @nightly
 def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
     """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
-    parts = program(positions.shuffled, shuffled(("a", "b")))
+    parts = program(an_experiment.shuffled, shuffled(("a", "b")))
     (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
     pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
     first = "".join(json.loads(notebook(parts))["cells"][0]["source"])

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.checks import check_place
+from tfcore.measures.statistics import principal_components
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
@@ -99,19 +100,6 @@ def most_used(model: Transformer, tokenizer: Tokenizer) -> list[int]:
 def rows(model: Transformer) -> Float[Tensor, "vocab d_model"]:
     """The embedding table, one row a token."""
     return model.embed.weight.detach().float().cpu()
-
-
-def principal_components(
-    table: Float[Tensor, "row d_model"], kept: int = 2
-) -> tuple[Float[Tensor, "row kept"], Float[Tensor, " component"]]:
-    """The rows on the directions in which they vary most, and the share of the variance of every direction.
-
-    With the rows' mean taken away, X = U S V^T: the coordinates are U S, the variances S^2 / (n - 1).
-    """
-    centred = table - table.mean(dim=0)
-    u, s, v = torch.linalg.svd(centred, full_matrices=False)
-    largest = v.gather(1, v.abs().argmax(dim=1, keepdim=True)).flatten()  # SVD leaves the signs open: it is positive
-    return u[:, :kept] * torch.copysign(s, largest)[:kept], s**2 / (s**2).sum()
 
 
 KINDS = ("starts a word", "goes on or starts a line", "signs and digits", "part of a character")

@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
 from tfcore.analysis.foundations.signals import RATE
+from tfcore.charts.heatmaps import heatmap
 from tfcore.figures import theme
-from tfcore.figures.foundations.positions import heatmap
 from tfcore.measures.flop_count import LengthCost
 
 COLUMNS = 600  # of a spectrogram, beyond which neighbouring frames share one

@@ -6,9 +6,6 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.foundations.position_effects import shuffle_experiment
-from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
-from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
 from tfcore.analysis.foundations.text_pieces import densities
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
@@ -17,6 +14,9 @@ from tfcore.measures.mask_cost import mask_cost
 from tfcore.measures.product_spread import product_spread
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal
+from tfcore.views.foundations.positions.measure.effects import shuffle_experiment
+from tfcore.views.foundations.positions.measure.scores import rotary_scores
+from tfcore.views.foundations.positions.measure.sinusoidal import sinusoidal_shift, wavelengths
 from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 STORY = (
@@ -82,7 +82,7 @@ def shortest_and_longest_wave() -> Checked:
 
 def shift_is_linear() -> Checked:
     """Largest error of PE(p + k) = M_k PE(p) over 512 positions, with one matrix for all of them."""
-    result = sinusoidal_shift(512, 128, 10_000.0, k=5, start=0)
+    result = sinusoidal_shift(512, 128, 10_000.0, k=5)
     return compare(1, {"largest error": 1 + float(result.error)}, f"largest error {float(result.error):.0e}")
 
 

@@ -11,10 +11,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.embedding_table import principal_components
 from tfcore.config import ModelConfig
-from tfcore.measures.statistics import colour_end
+from tfcore.measures.statistics import colour_end, principal_components
 from tfcore.model import Transformer
 
 Task = Literal["nearby", "previous"]
@@ -129,84 +127,6 @@ def _look(model: Transformer, ids: Tensor, targets: Tensor) -> tuple[ndarray, nd
 
 
 @dataclass(frozen=True, slots=True)
-class Learning(Finding):
-    """A table after some training.
-
-    Args:
-        step: training steps done.
-        loss, uniform, floor: of the model, of a uniform guess, and the lowest possible, nats per token.
-        neighbours, ten_apart: mean cosine of the vectors of neighbouring positions, and of those ten apart.
-        previous, four: mean attention on the previous token, and on the four before.
-    """
-
-    step: int
-    loss: float
-    uniform: float
-    floor: float
-    neighbours: float
-    ten_apart: float
-    previous: float
-    four: float
-
-    @property
-    def loss_text(self) -> str:
-        return f"{self.loss:.2f}"
-
-    @property
-    def bounds(self) -> str:
-        """What the loss is to be compared with."""
-        return f"uniform guess {self.uniform:.2f}, best possible {self.floor:.2f}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"After {self.step} steps. Neighbouring positions: cosine {self.neighbours:.2f}; ten apart: "
-            f"{self.ten_apart:.2f}. Attention on the previous token {self.previous:.2f}, on the four before "
-            f"{self.four:.2f}."
-        )
-
-
-def learning(run: LearnedPositions, look: int) -> Learning:
-    """What one look at a run shows; attention is averaged over queries that have all four tokens before them."""
-    similarity, pattern = run.similarity[look], run.patterns[look]
-    back = [float(np.diagonal(pattern, -k)[REACH:].mean()) for k in range(1, REACH + 1)]
-    return Learning(
-        int(run.steps[look]),
-        float(run.losses[look]),
-        uniform_loss(),
-        run.floor,
-        _cosine(similarity, 1),
-        _cosine(similarity, 10),
-        back[0],
-        sum(back),
-    )
-
-
-def _cosine(similarity: Float[ndarray, "seq seq"], apart: int) -> float:
-    """Mean cosine of positions this far apart."""
-    return float(np.diagonal(similarity, apart).mean())
-
-
-@dataclass(frozen=True, slots=True)
-class VectorScale(Finding):
-    """Where the colours of position vectors end.
-
-    Args:
-        end: the largest absolute value that has a colour of its own.
-        largest: of all that are shown.
-    """
-
-    end: float
-    largest: float
-
-    @property
-    def sentence(self) -> str:
-        if self.end >= self.largest:
-            return f"Colours of the vectors end at ±{self.end:.2f}, the largest value."
-        return f"Colours of the vectors end at ±{self.end:.2f}; the largest value is {self.largest:.2f}."
-
-
-@dataclass(frozen=True, slots=True)
 class PositionTable:
     """The first n position vectors of a model, and all of them on their principal components.
 
@@ -231,9 +151,9 @@ class PositionTable:
         return self.table[:, :DIMENSIONS]
 
     @property
-    def scale(self) -> VectorScale:
-        """Of the colours of that picture."""
-        return VectorScale(colour_end(self.shown), float(np.abs(self.shown).max()))
+    def scale(self) -> float:
+        """The value, of either sign, at which the colours of that picture end."""
+        return colour_end(self.shown)
 
     def back(self, head: int) -> Float[ndarray, " distance"]:
         """Mean weight that a head gives to the token this far back, 0 being itself."""
@@ -273,83 +193,3 @@ def _first_pattern(model: Transformer, ids: Tensor) -> Float[Tensor, "head n n"]
     name = "blocks.0.attn.pattern"
     (pattern,) = model.activations(ids, name)[name].float().cpu()
     return pattern
-
-
-@dataclass(frozen=True, slots=True)
-class TableAttention(Finding):
-    """The position vectors of a trained model, and where they make a head of the first layer look.
-
-    Args:
-        positions: how many are shown.
-        apart: half as many.
-        neighbours, far: mean cosine of neighbouring positions, and of those `apart`.
-        head: of the first layer.
-        back: its mean weight on the token itself and on those 1, 2, 3 back.
-    """
-
-    positions: int
-    apart: int
-    neighbours: float
-    far: float
-    head: int
-    back: tuple[float, ...]
-
-    @property
-    def previous_text(self) -> str:
-        return f"{self.back[1]:.2f}"
-
-    @property
-    def others(self) -> str:
-        """The weights on the tokens around the previous one."""
-        return f"on itself {self.back[0]:.2f}, two back {self.back[2]:.2f}, three back {self.back[3]:.2f}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The first {self.positions} position vectors: neighbouring positions have a cosine of "
-            f"{self.neighbours:.2f}, those {self.apart} apart {self.far:.2f}. Head {self.head} over {TABLE_ROWS} "
-            f"sequences of random tokens: {self.previous_text} on the previous token."
-        )
-
-
-def table_attention(table: PositionTable, head: int) -> TableAttention:
-    """What the table and one head show."""
-    n = len(table.table)
-    back = tuple(table.back(head)[:4].tolist())
-    return TableAttention(n, n // 2, _cosine(table.similarity, 1), _cosine(table.similarity, n // 2), head, back)
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentShare(Finding):
-    """The share of the variance of all position vectors along their first principal components."""
-
-    positions: int
-    share: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"All {self.positions} positions along the three directions in which their vectors vary most, which hold "
-            f"{100 * self.share:.0f} % of the variance."
-        )
-
-
-def component_share(table: PositionTable) -> ComponentShare:
-    """How much of the variance is shown."""
-    return ComponentShare(len(table.waves), float(table.explained.sum()))
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousWeights(Finding):
-    """The mean weight of each head on the previous token."""
-
-    weights: tuple[float, ...]
-
-    @property
-    def sentence(self) -> str:
-        return f"Mean weight on the previous token, head by head: {', '.join(f'{w:.2f}' for w in self.weights)}."
-
-
-def previous_weights(table: PositionTable) -> PreviousWeights:
-    """Of all heads of the first layer."""
-    return PreviousWeights(tuple(float(table.back(head)[1]) for head in range(len(table.patterns))))

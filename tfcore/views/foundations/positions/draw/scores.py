@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.position_effects import SCHEMES, SchemeEffect, ShuffleResult
-from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores
+from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
+from tfcore.charts.lines import line, upright
 from tfcore.config import Positions
 from tfcore.figures import theme
-from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side, square_axes
 from tfcore.figures.tiles import tiles
+from tfcore.views.foundations.positions.measure.effects import SCHEMES, SchemeEffect, ShuffleResult
+from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores
 
 SPACING, ROW = 3.6, 3.2  # from circle to circle, whose radius is 1, to the right and down
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
@@ -19,7 +20,7 @@ TABLE = 24  # dimensions shown of output vectors
 SCORE_LIMIT = 8.0  # of the colour scale of what a scheme changes scores by
 
 
-def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height: int = 320) -> go.Figure:
+def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height: int) -> go.Figure:
     """q . k by distance: a line with the key at position 0, and dots with both moved, that lie on it."""
     every = max(1, len(result.distances) // 64)
     traces = [
@@ -39,22 +40,12 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
         height,
         xaxis={"title": "distance: query position − key position", "range": [-1, len(result.distances)]},
         yaxis={"title": "q · k", "range": [-0.75 * d_head, 1.08 * d_head]},
-        shapes=[
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": distance,
-                "x1": distance,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "@muted", "width": 1, "dash": "dash"},
-            }
-        ],
+        shapes=[upright(distance)],
     )
     return theme.build(traces, layout)
 
 
-def rotary_pairs_figure(result: RotaryScores, height: int = 400) -> go.Figure:
+def rotary_pairs_figure(result: RotaryScores, height: int) -> go.Figure:
     """Some pairs of dimensions as arrows in their planes: which way the query points and, shorter, the key."""
     n = len(result.pairs)
     columns = -(-n // 2)  # in two rows
@@ -105,7 +96,7 @@ def _broken(rows: np.ndarray, gap: int | float = math.nan) -> np.ndarray:
     return np.column_stack((rows, np.full(len(rows), gap))).ravel().astype(np.float32)
 
 
-def slopes_figure(result: LinearBiases, head: int, height: int = 250) -> go.Figure:
+def slopes_figure(result: LinearBiases, head: int, height: int) -> go.Figure:
     """The slope of every head, on a logarithmic axis; the chosen head stands out."""
     n = len(result.slopes)
     trace = {
@@ -128,7 +119,7 @@ def slopes_figure(result: LinearBiases, head: int, height: int = 250) -> go.Figu
     return theme.build([trace], layout)
 
 
-def bias_figure(result: LinearBiases, height: int = 360) -> go.Figure:
+def bias_figure(result: LinearBiases, height: int) -> go.Figure:
     """The bias map of the chosen head: nothing on the diagonal, more and more against looking back."""
     trace = heatmap(result.bias, "@seq:position", FAINT, 0, "query %{y}, key %{x}: %{z:.3f}", reversescale=True)
     trace["colorbar"] |= {"tickvals": [-8, -6, -4, -2, 0], "ticktext": ["≤ −8", "−6", "−4", "−2", "0"]}
@@ -141,7 +132,7 @@ def bias_figure(result: LinearBiases, height: int = 360) -> go.Figure:
     return theme.build([trace], layout)
 
 
-def reach_figure(result: LinearBiases, head: int, height: int = 360) -> go.Figure:
+def reach_figure(result: LinearBiases, head: int, height: int) -> go.Figure:
     """Attention by distance if every q . k were the same: the chosen head, and the others faintly."""
     distances = np.arange(result.weights.shape[1])
     order = [h for h in range(len(result.slopes)) if h != head] + [head]
@@ -167,7 +158,7 @@ def reach_figure(result: LinearBiases, head: int, height: int = 360) -> go.Figur
 
 
 def differences_figure(
-    result: ShuffleResult, chosen: Positions, names: Mapping[Positions, str], height: int = 240
+    result: ShuffleResult, chosen: Positions, names: Mapping[Positions, str], height: int
 ) -> go.Figure:
     """Largest change of any token's output when the tokens are shuffled, per scheme, on a logarithmic axis."""
     values = [result.largest[scheme] for scheme in SCHEMES]
@@ -197,7 +188,7 @@ def differences_figure(
     return theme.build([trace], layout)
 
 
-def outputs_figure(result: ShuffleResult, chosen: Positions, labels: Sequence[str], height: int = 420) -> go.Figure:
+def outputs_figure(result: ShuffleResult, chosen: Positions, labels: Sequence[str], height: int) -> go.Figure:
     """Output vectors of the text, of its shuffle, and of the shuffle put back in the order of the text.
 
     Args:

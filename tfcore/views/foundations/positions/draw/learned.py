@@ -5,24 +5,24 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable
+from tfcore.charts.heatmaps import Panel, heatmap, hundredths, side_by_side
+from tfcore.charts.lines import line
 from tfcore.figures import theme
-from tfcore.figures.foundations.positions import Panel, heatmap, hundredths, line, side_by_side
+from tfcore.views.foundations.positions.measure.learned import LearnedPositions, PositionTable
 
 COLOURS = ("@cat0", "@cat1", "@cat2")  # of the principal components
 
 
-def learned_figure(result: LearnedPositions, look: int, height: int = 330) -> go.Figure:
+def learned_figure(result: LearnedPositions, look: int, height: int) -> go.Figure:
     """The learned table, the cosine between its rows, and where the head looks on average."""
     scale = float(np.abs(result.tables).max())  # of the whole run, so that training can be compared with its start
     return _panels(result.tables[look], scale, result.similarity[look], result.patterns[look], 1.0, height)
 
 
-def position_table_figure(result: PositionTable, head: int, height: int = 330) -> go.Figure:
+def position_table_figure(result: PositionTable, head: int, height: int) -> go.Figure:
     """The same of a trained model: its first dimensions, and attention averaged over rows of random tokens."""
-    end = result.scale.end
     brightest = float(result.patterns[head][1:].max())  # the first token can look at itself alone
-    return _panels(result.shown, end, result.similarity, result.patterns[head], brightest, height)
+    return _panels(result.shown, result.scale, result.similarity, result.patterns[head], brightest, height)
 
 
 def _panels(
@@ -60,7 +60,7 @@ def _panels(
     return side_by_side(panels, seq, height)
 
 
-def waves_figure(result: PositionTable, height: int = 280) -> go.Figure:
+def waves_figure(result: PositionTable, height: int) -> go.Figure:
     """All positions along the directions in which their vectors vary most."""
     n = len(result.waves)
     positions = np.arange(n, dtype=np.float32)

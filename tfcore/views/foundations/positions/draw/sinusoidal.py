@@ -2,55 +2,23 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.sinusoidal_positions import Shift, SinusoidalTable
+from tfcore.charts.heatmaps import heatmap, hundredths, square_axes
+from tfcore.charts.lines import line, upright
 from tfcore.figures import theme
+from tfcore.views.foundations.positions.measure.sinusoidal import Shift, ShiftedProducts, SinusoidalTable
 
 CELLS = 131_072  # cells of a heatmap that still travel quickly, one byte each
 BLOCKS = 32  # rows and columns of M_k that are shown: 16 of its 2x2 blocks
 COLOURS = ("@cat1", "@cat0")  # of the two chosen pairs of dimensions
 
 
-def heatmap(z: ndarray, scale: str, low: int | float, high: int | float, hover: str, **more: Any) -> dict[str, Any]:
-    """A heatmap trace with a fixed range; `more` are further properties of the trace."""
-    return {
-        "type": "heatmap",
-        "z": z,
-        "zmin": low,
-        "zmax": high,
-        "colorscale": scale,
-        "hovertemplate": hover + "<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-        **more,
-    }
-
-
-def square_axes(n: int, columns: str, rows: str) -> dict[str, Any]:
-    """The axes of a map of n x n square cells, the first row on top."""
-    x = {"title": columns, "showgrid": False, "range": [-0.5, n - 0.5], "constrain": "domain"}
-    y = {"title": rows, "showgrid": False, "range": [n - 0.5, -0.5], "scaleanchor": "x", "constrain": "domain"}
-    return {"xaxis": x, "yaxis": y}
-
-
-def line(x: ndarray, y: ndarray, name: str, colour: str, hover: str, **more: Any) -> dict[str, Any]:
-    """A line trace, silent when `hover` is empty; `more` are further properties, `dash` and `width` of the line too."""
-    tip = {"hovertemplate": hover + "<extra></extra>"} if hover else {"hoverinfo": "skip"}
-    style = {"color": colour, "width": more.pop("width", 2), "dash": more.pop("dash", "solid")}
-    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "line": style, **tip, **more}
-
-
-def hundredths(values: ndarray) -> ndarray:
-    """Values from -1 to 1 as whole hundredths, one byte each."""
-    return np.round(100 * values).astype(np.int8)
-
-
-def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 420) -> go.Figure:
+def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int) -> go.Figure:
     """Position by dimension, with the chosen pairs of dimensions framed."""
     seq, d_model = result.table.shape
     step = math.ceil(seq * d_model / CELLS)  # every step-th position only, when there are too many
@@ -90,7 +58,7 @@ def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 42
     return theme.build([trace], layout)
 
 
-def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 280) -> go.Figure:
+def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: int) -> go.Figure:
     """The dimensions of the chosen pairs as waves over the positions: sine solid, cosine dotted."""
     positions = np.arange(len(result.table), dtype=np.float32)
     traces = [
@@ -115,7 +83,7 @@ def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: in
 
 
 def wavelengths_figure(
-    wavelengths: Float[ndarray, " pair"], base: float, marked: Sequence[int] = (), height: int = 280
+    wavelengths: Float[ndarray, " pair"], base: float, marked: Sequence[int], height: int
 ) -> go.Figure:
     """Positions per full turn of every pair, between 2 pi and base * 2 pi."""
     n = len(wavelengths)
@@ -176,14 +144,15 @@ def wavelengths_figure(
     return theme.build([trace, dots], layout)
 
 
-def products_figure(result: Shift, k: int, start: int, height: int = 300) -> go.Figure:
+def products_figure(result: ShiftedProducts, k: int, start: int, height: int) -> go.Figure:
     """PE(p) . PE(p + k) by offset: a line from p = 0, and dots from another p that lie on it."""
-    every = max(1, len(result.offsets) // 64)
+    n = result.products.shape[1]
+    offsets, every = np.arange(n), max(1, n // 64)
     half = float(result.products[0, 0])  # d/2, the length of every position vector squared
     traces = [
-        line(result.offsets, result.products[0], "p = 0", "@position", "from p = 0, k = %{x}: %{y:.3f}"),
+        line(offsets, result.products[0], "p = 0", "@position", "from p = 0, k = %{x}: %{y:.3f}"),
         line(
-            result.offsets[::every],
+            offsets[::every],
             np.ascontiguousarray(result.products[1, ::every]),
             f"p = {start}",
             "@cat1",
@@ -194,27 +163,14 @@ def products_figure(result: Shift, k: int, start: int, height: int = 300) -> go.
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "offset k", "range": [-0.5, len(result.offsets) - 0.5]},
+        xaxis={"title": "offset k", "range": [-0.5, n - 0.5]},
         yaxis={"title": "PE(p) · PE(p + k)", "range": [-0.45 * half, 1.08 * half]},
-        shapes=[_upright(k)] if k < len(result.offsets) else [],
+        shapes=[upright(k)] if k < n else [],
     )
     return theme.build(traces, layout)
 
 
-def _upright(x: int | float) -> dict[str, Any]:
-    """A dashed line from bottom to top at x."""
-    return {
-        "type": "line",
-        "yref": "paper",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": "@muted", "width": 1, "dash": "dash"},
-    }
-
-
-def shift_figure(result: Shift, height: int = 340) -> go.Figure:
+def shift_figure(result: Shift, height: int) -> go.Figure:
     """The first rows and columns of M_k."""
     corner = np.ascontiguousarray(result.matrix[:BLOCKS, :BLOCKS])
     trace = heatmap(corner, "@signed", -1, 1, "M[%{y}, %{x}] = %{z:.3f}")
@@ -222,51 +178,3 @@ def shift_figure(result: Shift, height: int = 340) -> go.Figure:
         height, **square_axes(len(corner), "dimension of PE(p)", "dimension of PE(p + k)"), margin={"t": 8}
     )
     return theme.build([trace], layout)
-
-
-Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]
-
-
-def side_by_side(panels: Sequence[Panel], rows: int, height: int) -> go.Figure:
-    """Heatmaps in a row, each (trace, heading, x title, y axis, columns), with their colour bars under them."""
-    width = (1 - 0.09 * (len(panels) - 1)) / len(panels)
-    traces: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    headings = []
-    for i, (trace, heading, x, y, columns) in enumerate(panels):
-        number = str(i + 1) if i else ""
-        left = round(i * (width + 0.09), 4)
-        trace["colorbar"] |= {
-            "orientation": "h",
-            "x": left + width / 2,
-            "len": width,
-            "y": 0,
-            "yanchor": "top",
-            "ypad": 46,
-            "nticks": 5,
-            "lenmode": "fraction",
-        }
-        traces.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
-        right = round(left + width, 4)
-        axes[f"xaxis{number}"] = {
-            "title": x,
-            "domain": [left, right],
-            "anchor": f"y{number}",
-            "showgrid": False,
-            "range": [-0.5, columns - 0.5],
-        }
-        axes[f"yaxis{number}"] = {"anchor": f"x{number}", "showgrid": False, "range": [rows - 0.5, -0.5], **y}
-        headings.append(
-            {
-                "xref": "paper",
-                "yref": "paper",
-                "x": left,
-                "xanchor": "left",
-                "y": 1,
-                "yanchor": "bottom",
-                "text": heading,
-                "showarrow": False,
-                "font": {"size": 13, "color": "@ink"},
-            }
-        )
-    return theme.build(traces, theme.base_layout(height, margin={"b": 44, "t": 26}, annotations=headings, **axes))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.position_effects import LengthLosses
 from tfcore.figures import theme
+from tfcore.views.foundations.positions.measure.effects import LengthLosses
 
 
 def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bool, height: int) -> go.Figure:

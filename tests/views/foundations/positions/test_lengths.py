@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from tfcore.analysis.foundations.position_effects import length_losses, losses_and_rises, smallest_and_largest_rise
-from tfcore.figures.foundations.length_extrapolation import length_losses_figure
+from tfcore.views.foundations.positions import say
+from tfcore.views.foundations.positions.draw.lengths import length_losses_figure
+from tfcore.views.foundations.positions.measure.effects import length_losses
 
 ROWS = [
     {"name": "a-0", "scheme": "a", "seed": 0, "seq": 2, "loss_1": 3.0, "loss_2": 2.0, "loss_3": 4.0, "loss_4": 6.0},
@@ -42,16 +43,16 @@ def test_the_drawing_starts_every_scheme_at_zero_when_it_shows_the_rise():
 def test_the_sentence_has_the_losses_in_order_and_the_rises_in_order():
     found = length_losses(ROWS)
     assert found is not None
-    said = losses_and_rises(found, {"a": "A", "b": "B"})
-    assert (said.losses, said.rises) == ({"B": 1.0, "A": 3.0}, {"B": 0.5, "A": 3.5})
+    said = say.losses_and_rises(found, {"a": "A", "b": "B"})
+    assert (said.values["losses"], said.values["rises"]) == ({"B": 1.0, "A": 3.0}, {"B": 0.5, "A": 3.5})
     assert str(said) == "At position 2 the loss is: B 1.00, A 3.00. From there to 4 it changes by: B +0.50, A +3.50."
 
 
 def test_the_smallest_and_the_largest_rise_are_those_of_the_schemes_shown():
     found = length_losses(ROWS)
     assert found is not None
-    both = smallest_and_largest_rise(found, {"a": "A", "b": "B"})
-    assert (both.best, both.best_rise, both.worst, both.worst_rise) == ("B", 0.5, "A", 3.5)
+    both = say.smallest_and_largest_rise(found, {"a": "A", "b": "B"})
+    assert [both.values[name] for name in ("best", "best_rise", "worst", "worst_rise")] == ["B", 0.5, "A", 3.5]
     assert str(both) == "At position 4 B costs +0.50 nats per token against position 2, A +3.50."
-    one = smallest_and_largest_rise(found, {"a": "A"})
+    one = say.smallest_and_largest_rise(found, {"a": "A"})
     assert str(one) == "At position 4 A costs +3.50 nats per token against position 2."

@@ -9,10 +9,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.sinusoidal_positions import wavelengths
 from tfcore.attention import attention_weights
 from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate
+from tfcore.views.foundations.positions.measure.sinusoidal import wavelengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,88 +82,6 @@ def rotary_scores(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RotaryPairs(Finding):
-    """The pairs of dimensions that are shown, and how fast the first and the last of all turn.
-
-    Args:
-        shown, pairs: how many are shown, of how many.
-        query, key: positions.
-        fastest, slowest: positions per full turn of pair 0 and of the last one.
-    """
-
-    shown: int
-    pairs: int
-    query: int
-    key: int
-    fastest: float
-    slowest: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.shown} of {self.pairs} pairs of dimensions as arrows: the query at position {self.query} (long) "
-            f"and the key at {self.key} (short). Moving both rotates both arrows alike; the angle between them stays. "
-            f"Pair 0 turns once in {self.fastest:.1f} positions, the last once in {self.slowest:,.0f}."
-        )
-
-
-def rotary_pairs(result: RotaryScores, moved: int, distance: int) -> RotaryPairs:
-    """What the arrows show."""
-    waves = result.wavelengths
-    return RotaryPairs(len(result.pairs), len(waves), moved + distance, moved, float(waves[0]), float(waves[-1]))
-
-
-@dataclass(frozen=True, slots=True)
-class RotaryProducts(Finding):
-    """q . k by distance.
-
-    Args:
-        distance, furthest: the chosen distance and the largest, in tokens.
-        at_zero, at_distance, at_furthest: q . k there.
-        moved: the position of the key when both are moved on.
-        difference: the largest change of any product by that.
-    """
-
-    distance: int
-    furthest: int
-    at_zero: float
-    at_distance: float
-    at_furthest: float
-    moved: int
-    difference: float
-
-    @property
-    def product_text(self) -> str:
-        return f"{self.at_distance:.3f}"
-
-    @property
-    def difference_text(self) -> str:
-        return f"{self.difference:.1e}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"q · k by distance: {self.at_zero:.1f} at distance 0, {self.at_distance:.1f} at {self.distance}, "
-            f"{self.at_furthest:.1f} at {self.furthest}. With the key at position {self.moved} the same to within "
-            f"{self.difference_text}."
-        )
-
-
-def rotary_products(result: RotaryScores, moved: int, distance: int) -> RotaryProducts:
-    """The products at both ends of the distances and at the chosen one."""
-    at_start, at_moved = result.scores
-    return RotaryProducts(
-        distance,
-        int(result.distances[-1]),
-        float(at_start[0]),
-        float(at_moved[distance]),
-        float(at_start[-1]),
-        moved,
-        result.difference,
-    )
-
-
 def _scores(q: Tensor, k: Tensor, distances: Tensor, start: int, base: float) -> Float[Tensor, " distance"]:
     """q . k with the key at position `start` and the query at each distance after it."""
     queries = rotate(q.expand(len(distances), -1), rope_angles(start + distances, len(q), base))
@@ -207,81 +124,3 @@ def linear_biases(n_heads: int, head: int, seq: int) -> LinearBiases:
     reach = weights @ positions.to(weights.dtype)
     one = bias[head].masked_fill(positions[None, :] > positions[:, None], math.nan)
     return LinearBiases(slopes.numpy(), np.ascontiguousarray(one.numpy()), weights.numpy(), reach.numpy())
-
-
-@dataclass(frozen=True, slots=True)
-class HeadBias(Finding):
-    """The biases of one head.
-
-    Args:
-        head: of n.
-        slope: the bias per token of distance, without its sign.
-        furthest: the bias from the last token to the first.
-    """
-
-    head: int
-    slope: float
-    furthest: float
-
-    @property
-    def slope_text(self) -> str:
-        return f"{self.slope:.4g}"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Bias of head {self.head}: 0 on the diagonal, {-self.slope:.3g} one token back, {self.furthest:.3g} at "
-            "the first token seen from the last."
-        )
-
-
-def head_bias(result: LinearBiases, head: int) -> HeadBias:
-    """The slope of a head, and the largest of its biases."""
-    return HeadBias(head, float(result.slopes[head]), float(result.bias[-1, 0]))
-
-
-@dataclass(frozen=True, slots=True)
-class HeadReach(Finding):
-    """How far back a head looks if all q . k are equal: its weight on the token itself, and the mean distance."""
-
-    head: int
-    own_weight: float
-    distance: float
-
-    @property
-    def distance_text(self) -> str:
-        return f"{self.distance:.1f} tokens"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"If all q · k were equal: head {self.head} puts {self.own_weight:.2f} on the last token itself; mean "
-            f"distance {self.distance_text}."
-        )
-
-
-def head_reach(result: LinearBiases, head: int) -> HeadReach:
-    """What the biases alone make of the attention of a head."""
-    return HeadReach(head, float(result.weights[head, 0]), float(result.reach[head]))
-
-
-@dataclass(frozen=True, slots=True)
-class SlopeRange(Finding):
-    """The steepest and the flattest slope, and the heads that have them: 8 and 7 of 12, first and last of 8."""
-
-    n_heads: int
-    steepest: float
-    flattest: float
-    steepest_head: int
-    flattest_head: int
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.n_heads} slopes, from {self.steepest:.3g} to {self.flattest:.3g}."
-
-
-def slope_range(result: LinearBiases) -> SlopeRange:
-    """Both ends of the slopes, and whose they are."""
-    slopes = result.slopes
-    heads = int(slopes.argmax()), int(slopes.argmin())
-    return SlopeRange(len(slopes), float(slopes.max()), float(slopes.min()), *heads)

@@ -1,6 +1,8 @@
 """Every scheme on one head: RoPE's weights are the model's own, ALiBi's change is its bias. Shuffled words: only a
 bidirectional Transformer without positions gives the same outputs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,24 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small import difference, ids, model
-from tfcore.analysis.foundations.position_effects import (
-    MOST_WORDS,
-    SCHEMES,
-    MeanDistances,
-    OutputChange,
-    SchemeEffect,
-    ShuffleChanges,
-    ShuffleTest,
-    mean_distances,
-    output_change,
-    position_effects,
-    shuffle_changes,
-    shuffle_experiment,
-    shuffle_test,
-    shuffled_places,
-)
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import alibi_bias, alibi_slopes, sinusoidal
+from tfcore.views.foundations.positions import say
+from tfcore.views.foundations.positions.measure.effects import (
+    MOST_WORDS,
+    SCHEMES,
+    SchemeEffect,
+    position_effects,
+    shuffle_experiment,
+    shuffled_places,
+)
 
 IDS = ids(1, 13)[0].tolist()
 PLACES = torch.arange(13)
@@ -139,16 +134,14 @@ def test_shuffles_are_permutations_that_move_something(n, shuffle):
     assert not torch.equal(places, torch.arange(n))
 
 
-NAMES = {scheme: scheme.upper() for scheme in SCHEMES}
-
-
 def test_the_mean_distance_is_that_of_loops_over_the_weights():
     found = position_effects(model(), IDS, 4)
-    distances = mean_distances(found, NAMES, 4).distances
+    distances = say.mean_distances(found, 4).values["distances"]
     for scheme, effect in found.items():
         rows = [sum(effect.weights[q, k] * (q - k) for k in range(q + 1)) for q in range(1, 13)]
-        assert distances[NAMES[scheme]] == pytest.approx(np.mean(rows), abs=1e-4)
-    assert str(MeanDistances(4, {"none": 3.96, "RoPE": 2.0})) == (
+        assert distances[say.NAMES[scheme]] == pytest.approx(np.mean(rows), abs=1e-4)
+    made_up = {name: SchemeEffect(np.eye(2), np.eye(2), 0.0, far) for name, far in (("none", 3.96), ("rope", 2.0))}
+    assert str(say.mean_distances(made_up, 4)) == (
         "Attention weights of head 4 under every scheme and the causal mask. Mean distance in tokens: none 4.0, "
         "RoPE 2.0."
     )
@@ -162,17 +155,21 @@ def test_the_largest_change_of_a_score_has_either_sign_and_no_later_key():
 def test_what_is_said_of_a_shuffle_names_each_scheme_with_its_own_change():
     result = shuffle_experiment(WORDS, 3)
     back = [list(result.permutation).index(i) for i in range(len(WORDS))]
+    changes = say.shuffle_changes(result).values["changes"]
     for i, scheme in enumerate(SCHEMES):
         change = max(abs(result.shuffled[i, back[w]] - result.outputs[i, w]).max() for w in range(len(WORDS)))
-        assert shuffle_changes(result, NAMES).changes[NAMES[scheme]] == pytest.approx(change)
-        assert output_change(result, scheme, "S") == OutputChange("S", result.largest[scheme])
-        tested = shuffle_test(result, "a b", scheme, "S")
-        assert (tested.change, tested.without) == (result.largest[scheme], result.largest["none"])
-    assert str(ShuffleChanges({"RoPE": 0.93, "None": 1.2e-6})) == (
-        "Largest change of a word's output when the words are shuffled: RoPE 9.3e-01, None 1.2e-06."
+        assert changes[say.TITLES[scheme]] == pytest.approx(change)
+        assert say.output_change(result, scheme).values["change"] == result.largest[scheme]
+        tested = say.shuffle_test(result, "a b", scheme).values
+        assert (tested["change"], tested["without"]) == (result.largest[scheme], result.largest["none"])
+    made_up = replace(result, differences=np.array([[0.5], [0.25], [0.93], [0.125], [1.2e-6]]).repeat(len(WORDS), 1))
+    assert str(say.shuffle_changes(made_up)) == (
+        "Largest change of a word's output when the words are shuffled: Sinusoidal 5.0e-01, Learned 2.5e-01, "
+        "RoPE 9.3e-01, ALiBi 1.2e-01, None 1.2e-06."
     )
-    assert str(OutputChange("RoPE", 0.93)) == "Positions: RoPE; left and right differ by up to 9.3e-01."
-    assert str(ShuffleTest("a b", "RoPE", 0.93, 1.2e-6)) == (
+    assert str(say.output_change(made_up, "rope")) == "Positions: RoPE; left and right differ by up to 9.3e-01."
+    assert str(say.shuffle_test(made_up, "a b", "rope")) == (
         "Shuffle “a b”, run it through a bidirectional Transformer with RoPE positions, and a word's output changes by "
         "up to 0.93. Without positions: 1e-06, rounding."
     )
+    assert "with sinusoidal positions" in str(say.shuffle_test(made_up, "a b", "sinusoidal"))

@@ -11,7 +11,6 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig, Positions
 from tfcore.inspection.edits import Edit
@@ -101,32 +100,6 @@ def _effect(scores: Tensor, plain: Tensor) -> SchemeEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanDistances(Finding):
-    """The mean distance from query to key of one head under every scheme, in tokens.
-
-    Args:
-        head: of the first layer.
-        distances: name of a scheme -> mean distance.
-    """
-
-    head: int
-    distances: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        each = ", ".join(f"{name} {distance:.1f}" for name, distance in self.distances.items())
-        return (
-            f"Attention weights of head {self.head} under every scheme and the causal mask. Mean distance in tokens: "
-            f"{each}."
-        )
-
-
-def mean_distances(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], head: int) -> MeanDistances:
-    """How far back the head looks with each scheme; `names` says how they are called."""
-    return MeanDistances(head, {names[scheme]: effect.distance for scheme, effect in effects.items()})
-
-
-@dataclass(frozen=True, slots=True)
 class ShuffleResult:
     """A text and its shuffle through one model per position scheme, all with the same seed.
 
@@ -209,62 +182,6 @@ def _outputs(
     return model.activations(ids, name, mask=see)[name]
 
 
-@dataclass(frozen=True, slots=True)
-class ShuffleChanges(Finding):
-    """The largest change of a word's output when the words are shuffled: name of a scheme -> change."""
-
-    changes: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        each = ", ".join(f"{name} {change:.1e}" for name, change in self.changes.items())
-        return f"Largest change of a word's output when the words are shuffled: {each}."
-
-
-def shuffle_changes(result: ShuffleResult, names: Mapping[Positions, str]) -> ShuffleChanges:
-    """The change with each scheme; `names` says how they are called."""
-    return ShuffleChanges({names[scheme]: change for scheme, change in result.largest.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class OutputChange(Finding):
-    """How much the outputs of a text and of its shuffle differ with one scheme."""
-
-    name: str
-    change: float
-
-    @property
-    def sentence(self) -> str:
-        return f"Positions: {self.name}; left and right differ by up to {self.change:.1e}."
-
-
-def output_change(result: ShuffleResult, scheme: Positions, name: str) -> OutputChange:
-    """The largest change of an output with this scheme."""
-    return OutputChange(name, result.largest[scheme])
-
-
-@dataclass(frozen=True, slots=True)
-class ShuffleTest(Finding):
-    """The shuffle test of one scheme, beside that without positions."""
-
-    text: str
-    name: str
-    change: float
-    without: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Shuffle “{self.text}”, run it through a bidirectional Transformer with {self.name} positions, and a "
-            f"word's output changes by up to {self.change:.2f}. Without positions: {self.without:.0e}, rounding."
-        )
-
-
-def shuffle_test(result: ShuffleResult, text: str, scheme: Positions, name: str) -> ShuffleTest:
-    """The largest change of an output with a scheme and without any."""
-    return ShuffleTest(text, name, result.largest[scheme], result.largest["none"])
-
-
 COLUMN = "loss_"  # and the last position of a bucket
 
 
@@ -296,70 +213,6 @@ class LengthLosses:
         """By how much the last bucket costs more than the last one within the trained length, in nats per token."""
         mean = self.mean(scheme)
         return float(mean[-1] - mean[self.within])
-
-
-@dataclass(frozen=True, slots=True)
-class LossesAndRises(Finding):
-    """The schemes in order of their loss at the trained length, and of its rise beyond it.
-
-    Args:
-        trained, furthest: positions.
-        losses: name of a scheme -> loss at the trained length, nats per token, the lowest first.
-        rises: name of a scheme -> rise from there to the furthest position, the smallest first.
-    """
-
-    trained: int
-    furthest: int
-    losses: dict[str, float]
-    rises: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        losses = ", ".join(f"{name} {loss:.2f}" for name, loss in self.losses.items())
-        rises = ", ".join(f"{name} {rise:+.2f}" for name, rise in self.rises.items())
-        return (
-            f"At position {self.trained} the loss is: {losses}. From there to {self.furthest} it changes by: {rises}."
-        )
-
-
-def losses_and_rises(found: LengthLosses, names: Mapping[str, str]) -> LossesAndRises:
-    """All schemes in order; `names` says how they are called."""
-    near = sorted(found.loss, key=lambda scheme: found.mean(scheme)[found.within])
-    far = sorted(found.loss, key=found.rise)
-    return LossesAndRises(
-        found.trained,
-        int(found.ends[-1]),
-        {names[scheme]: float(found.mean(scheme)[found.within]) for scheme in near},
-        {names[scheme]: found.rise(scheme) for scheme in far},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class SmallestAndLargestRise(Finding):
-    """The schemes whose loss rises least and most beyond the trained length, in nats per token."""
-
-    trained: int
-    furthest: int
-    best: str
-    best_rise: float
-    worst: str
-    worst_rise: float
-
-    @property
-    def sentence(self) -> str:
-        worst = "" if self.worst == self.best else f", {self.worst} {self.worst_rise:+.2f}"
-        return (
-            f"At position {self.furthest} {self.best} costs {self.best_rise:+.2f} nats per token against position "
-            f"{self.trained}{worst}."
-        )
-
-
-def smallest_and_largest_rise(found: LengthLosses, names: Mapping[str, str]) -> SmallestAndLargestRise:
-    """Compare the schemes in `names`, which says how they are called."""
-    best, worst = min(names, key=found.rise), max(names, key=found.rise)
-    return SmallestAndLargestRise(
-        found.trained, int(found.ends[-1]), names[best], found.rise(best), names[worst], found.rise(worst)
-    )
 
 
 def length_losses(rows: Sequence[Mapping[str, Any]]) -> LengthLosses | None:

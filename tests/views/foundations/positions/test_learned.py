@@ -8,9 +8,10 @@ import torch
 
 from tests import small
 from tests.nightly import nightly
-from tfcore.analysis.foundations import learned_positions as learned
-from tfcore.analysis.foundations.learned_positions import position_table
 from tfcore.loading.checkpoints import load
+from tfcore.views.foundations.positions import say
+from tfcore.views.foundations.positions.measure import learned
+from tfcore.views.foundations.positions.measure.learned import position_table
 
 
 @pytest.fixture(scope="module")
@@ -114,19 +115,18 @@ def made_up_run():
 
 def test_what_is_said_of_a_look_is_taken_from_its_diagonals():
     run = made_up_run()
-    found = learned.learning(run, 1)
-    assert (found.step, found.loss, found.floor, found.uniform) == (10, 2.0, 1.0, pytest.approx(math.log(16)))
-    assert found.neighbours == pytest.approx(np.mean([run.similarity[1, i, i + 1] for i in range(15)]))
-    assert found.ten_apart == pytest.approx(np.mean([run.similarity[1, i, i + 10] for i in range(6)]))
+    found = say.learning(run, 1)
+    neighbours, ten_apart = (np.mean([run.similarity[1, i, i + k] for i in range(16 - k)]) for k in (1, 10))
+    assert found.values["neighbours"] == pytest.approx(neighbours)
+    assert found.values["ten_apart"] == pytest.approx(ten_apart)
     back = [np.mean([run.patterns[1, q, q - k] for q in range(4 + k, 16)]) for k in (1, 2, 3, 4)]
-    assert found.previous == pytest.approx(back[0])
-    assert found.four == pytest.approx(sum(back))
-    one = learned.Learning(60, 1.5, 2.77, 1.21, 0.9, -0.25, 0.2, 0.8)
-    assert str(one) == (
-        "After 60 steps. Neighbouring positions: cosine 0.90; ten apart: -0.25. Attention on the previous token 0.20, "
-        "on the four before 0.80."
+    assert found.values["previous"] == pytest.approx(back[0])
+    assert found.values["four"] == pytest.approx(sum(back))
+    assert str(found) == (
+        f"After 10 steps. Neighbouring positions: cosine {neighbours:.2f}; ten apart: {ten_apart:.2f}. Attention on "
+        f"the previous token {back[0]:.2f}, on the four before {sum(back):.2f}."
     )
-    assert (one.loss_text, one.bounds) == ("1.50", "uniform guess 2.77, best possible 1.21")
+    assert str(say.loss_bounds(run)) == "uniform guess 2.77, best possible 1.00"  # ln 16
 
 
 def test_what_is_said_of_a_table_is_taken_from_its_diagonals():
@@ -138,25 +138,21 @@ def test_what_is_said_of_a_table_is_taken_from_its_diagonals():
         np.zeros((20, 3)),
         np.array([0.5, 0.2, 0.1]),
     )
-    found = learned.table_attention(table, 2)
-    assert (found.positions, found.apart, found.head) == (12, 6, 2)
-    assert found.neighbours == pytest.approx(np.mean([table.similarity[i, i + 1] for i in range(11)]))
-    assert found.far == pytest.approx(np.mean([table.similarity[i, i + 6] for i in range(6)]))
+    neighbours, far = (np.mean([table.similarity[i, i + k] for i in range(12 - k)]) for k in (1, 6))
     back = [np.mean([table.patterns[2, q, q - k] for q in range(k, 12)]) for k in range(4)]
-    assert found.back == pytest.approx(back)
-    weights = learned.previous_weights(table).weights
-    assert weights == pytest.approx([np.mean([table.patterns[h, q, q - 1] for q in range(1, 12)]) for h in range(3)])
-    said = learned.TableAttention(64, 32, 0.91, -0.27, 0, (0.1, 0.58, 0.2, 0.05))
-    assert str(said) == (
-        "The first 64 position vectors: neighbouring positions have a cosine of 0.91, those 32 apart -0.27. Head 0 "
-        "over 16 sequences of random tokens: 0.58 on the previous token."
+    assert str(say.table_attention(table, 2)) == (
+        f"The first 12 position vectors: neighbouring positions have a cosine of {neighbours:.2f}, those 6 apart "
+        f"{far:.2f}. Head 2 over 16 sequences of random tokens: {back[1]:.2f} on the previous token."
     )
-    assert said.others == "on itself 0.10, two back 0.20, three back 0.05"
-    assert str(learned.component_share(table)) == (
+    around = f"on itself {back[0]:.2f}, two back {back[2]:.2f}, three back {back[3]:.2f}"
+    assert str(say.other_weights(table, 2)) == around
+    weights = [np.mean([table.patterns[h, q, q - 1] for q in range(1, 12)]) for h in range(3)]
+    found = say.previous_weights(table)
+    assert found.values["weights"] == pytest.approx(weights)
+    each = ", ".join(f"{weight:.2f}" for weight in weights)
+    assert str(found) == f"Mean weight on the previous token, head by head: {each}."
+    assert str(say.component_share(table)) == (
         "All 20 positions along the three directions in which their vectors vary most, which hold 80 % of the variance."
-    )
-    assert str(learned.PreviousWeights((0.58, 0.04))) == (
-        "Mean weight on the previous token, head by head: 0.58, 0.04."
     )
 
 
@@ -164,6 +160,6 @@ def test_a_few_huge_values_leave_the_others_their_colours():
     vectors = np.full((10, 20), 0.1)
     others = np.zeros((10, 10)), np.zeros((1, 10, 10)), np.zeros((10, 3)), np.zeros(3)
     table = learned.PositionTable(vectors, *others)
-    assert str(table.scale) == "Colours of the vectors end at ±0.10, the largest value."
+    assert str(say.vector_scale(table)) == "Colours of the vectors end at ±0.10, the largest value."
     vectors[3, 4] = -1.9
-    assert str(table.scale) == "Colours of the vectors end at ±0.10; the largest value is 1.90."
+    assert str(say.vector_scale(table)) == "Colours of the vectors end at ±0.10; the largest value is 1.90."
