@@ -12,9 +12,13 @@ from types import ModuleType
 # Old module -> what does its work now: a module, or a function of a view.
 MODULES = {
     "tfcore.analysis.block.ablation_and_dropout": "tfcore.views.block.residuals.measure.ablation",
+    "tfcore.analysis.block.activation_functions": "tfcore.views.block.feedforward.measure.activation_functions",
     "tfcore.analysis.block.depth": "tfcore.measures.deep_networks",
     "tfcore.analysis.block.depth_findings": "tfcore.views.block.residuals.say",
+    "tfcore.analysis.block.feedforward": "tfcore.views.block.feedforward.measure.layers",
     "tfcore.analysis.block.neuron_scan": "tfcore.measures.neuron_scan",
+    "tfcore.analysis.block.neuron_shares": "tfcore.views.block.feedforward.measure.shares",
+    "tfcore.analysis.block.neurons": "tfcore.views.block.feedforward.measure.neurons",
     "tfcore.analysis.block.normalisation": "tfcore.views.block.normalisation.measure.norms",
     "tfcore.analysis.block.pitfall_findings": "tfcore.analysis.twins",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
@@ -115,6 +119,8 @@ MODULES = {
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
     "tfcore.figures.block.ablation_and_dropout": "tfcore.views.block.residuals.draw.ablation",
     "tfcore.figures.block.depth": "tfcore.figures.depth_curves",
+    "tfcore.figures.block.feedforward": "tfcore.views.block.feedforward.draw.layers",
+    "tfcore.figures.block.neurons": "tfcore.views.block.feedforward.draw.neurons",
     "tfcore.figures.block.normalisation": "tfcore.views.block.normalisation.draw.norms",
     "tfcore.figures.block.pitfalls": "tfcore.charts.twins",
     "tfcore.figures.experts.expert_sizes": "tfcore.views.experts.routing.draw.sizes",
@@ -189,6 +195,9 @@ NAMES = {
         "tfcore.views.block.normalisation.say": (
             "LastGradients last_gradients LastSizes last_sizes GradientFall gradient_fall"
         ),
+    },
+    "tfcore.analysis.block.feedforward": {
+        "tfcore.measures.block_parameters": "LayerCost layer_cost BlockShare block_share"
     },
     "tfcore.analysis.block.neurons": {"tfcore.measures.neuron_scan": "Snippet snippets activation_words"},
     "tfcore.analysis.block.normalisation": {

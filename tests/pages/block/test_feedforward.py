@@ -16,9 +16,12 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.block import neuron_shares
-from tfcore.analysis.block.neurons import promoted_tokens, promotion, strongest_texts, text_activations
 from tfcore.measures.neuron_scan import load_neuron_scan
+from tfcore.views.block import feedforward as views
+from tfcore.views.block.feedforward import neurons as neuron_views
+from tfcore.views.block.feedforward import say
+from tfcore.views.block.feedforward.measure import shares as neuron_shares
+from tfcore.views.block.feedforward.measure.neurons import promoted_tokens, promotion, strongest_texts, text_activations
 
 opened = partial(visits.opened, "block/feedforward/page.py")
 PANELS = {
@@ -147,9 +150,9 @@ def test_the_texts_of_a_neuron_are_marked_at_their_peak(monkeypatch):
 def test_the_numbers_at_the_left_are_those_of_the_neuron():
     found = promotion(*cache.model("stories"), "stories", 3, 462, 0)
     metrics = {metric.label: metric for metric in opened().metric}
-    assert metrics["Strongest activation"].value == found.strongest
+    assert metrics["Strongest activation"].value == f"{found.activation:.2f}"
     probability = metrics["Probability of “·you” there"]
-    assert (probability.value, probability.delta) == (found.probability, found.ablated)
+    assert (probability.value, probability.delta) == (f"{found.with_it:.1%}", f"{found.without_it:.1%} without it")
 
 
 def test_the_numbers_of_an_activation_function_stand_at_the_left():
@@ -196,13 +199,14 @@ def test_a_model_without_a_scan_shows_who_writes_the_next_token():
     writers = neuron_shares.writing_neurons(model, tokenizer, reading, last)
     assert set(figures(test)) == {"shares", "value", "text"}
     head, drawn = figures(test)["shares"]
-    assert head["caption"].startswith(str(writers))
+    assert head["caption"].startswith(str(say.writing_neurons(writers)))
     places = [(one.layer, one.neuron) for one in writers.largest]
     assert [list(place) for place in places] == drawn["data"][0]["customdata"]
     assert (test.slider(key="layer").value, test.slider(key="neuron").value) == places[0]
     found = neuron_shares.promotion_here(model, tokenizer, reading, last, *places[0])
-    assert figures(test)["value"][0]["alt"] == str(found)
-    assert (test.metric[0].value, test.metric[0].delta) == (found.probability, found.ablated)
+    assert figures(test)["value"][0]["alt"] == str(say.promotion(found))
+    assert test.metric[0].value == f"{found.with_it:.1%}"
+    assert test.metric[0].delta == f"{found.without_it:.1%} without it"
     test.slider(key="token").set_value(2)
     assert f"After '{chips.visible(reading.tokens[2])}' (2)" in figures(run(test))["shares"][0]["caption"]
 
@@ -220,10 +224,10 @@ def test_a_click_on_a_share_chooses_its_neuron_and_an_empty_text_is_said(monkeyp
 
 def test_of_large_models_fewer_tokens_are_read():
     config = cache.model("stories")[0].config
-    assert neurons_of_a_text.most_tokens(config) == 128
+    assert views.most_tokens(config) == 128
     large = replace(config, n_layers=32, d_ff=11_008)
-    assert neurons_of_a_text.most_tokens(large) * 32 * 11_008 * 4 <= 64_000_000
-    assert neurons_of_a_text.most_tokens(large) == 45
+    assert views.most_tokens(large) * 32 * 11_008 * 4 <= 64_000_000
+    assert views.most_tokens(large) == 45
 
 
 def test_a_model_without_neurons_says_why():
@@ -249,6 +253,6 @@ def test_the_neurons_of_a_token_are_measured_by_their_records():
 
 def test_of_larger_models_fewer_tokens_are_read():
     def read(layers, width):
-        return neurons_of_a_text.most_tokens(SimpleNamespace(n_layers=layers, ff_size=width))
+        return views.most_tokens(SimpleNamespace(n_layers=layers, ff_size=width))
 
-    assert [read(2, 800_000), read(2, 10**9), read(1, 1)] == [10, 1, neurons_of_a_text.TOKENS]
+    assert [read(2, 800_000), read(2, 10**9), read(1, 1)] == [10, 1, neuron_views.TOKENS]

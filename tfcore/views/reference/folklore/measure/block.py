@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.measures.block_parameters import block_share, layer_cost
 from tfcore.measures.deep_networks import Deep, stream_sizes
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import next_logits

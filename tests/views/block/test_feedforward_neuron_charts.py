@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.block.neuron_shares import Writer
-from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED, promoted_figure
 from tfcore.figures import theme
-from tfcore.figures.block import neurons as figures
+from tfcore.views.block.feedforward.draw import neurons as figures
+from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
+from tfcore.views.block.feedforward.measure.shares import Writer
 
 LABELS = [f"t{i}" for i in range(40)]
 

@@ -10,7 +10,14 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.block.neurons import (
+from tfcore.analysis.inside.flow_shares import stream_direction
+from tfcore.config import ModelConfig
+from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.shared_layers import PlainRun, run_above
+from tfcore.measures.text_loss import has_ended
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.block.feedforward.measure.neurons import (
     NeuronEffect,
     Promotion,
     describe_effect,
@@ -19,15 +26,6 @@ from tfcore.analysis.block.neurons import (
     promoted,
     value_vectors,
 )
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.flow_shares import stream_direction
-from tfcore.config import ModelConfig
-from tfcore.measures.one_text import first_tokens, one_text
-from tfcore.measures.shared_layers import PlainRun, run_above
-from tfcore.measures.text_loss import has_ended
-from tfcore.measures.token_text import visible
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 
 SHOWN = 12  # neurons of a picture
 WORDS = 2  # tokens that are named for a neuron
@@ -130,7 +128,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class WritingNeurons(Finding):
+class WritingNeurons:
     """The neurons that write for and against the token that is expected next.
 
     Args:
@@ -150,18 +148,6 @@ class WritingNeurons(Finding):
     largest: tuple[Writer, ...]
     all: float
     half: int
-
-    @property
-    def sentence(self) -> str:
-        first, last, together = self.largest[0], self.largest[-1], sum(one.share for one in self.largest)
-        neurons = "1 neuron makes" if self.half == 1 else f"{self.half:,} neurons make"
-        return (
-            f"After '{visible(self.token)}' ({self.position}) the model expects '{visible(self.expected)}' with "
-            f"{self.probability:.1%}. The {len(self.largest)} largest of {self.total:,} shares in its logit go from "
-            f"{first.share:+.2f} (neuron {first.layer}.{first.neuron}) to {last.share:+.2f} ({last.layer}."
-            f"{last.neuron}) and come to {together:+.2f}, all together to {self.all:+.2f}. {neurons} half of all that "
-            "raises it."
-        )
 
 
 @torch.no_grad()
@@ -212,34 +198,3 @@ def promotion_here(
         without_it=float(logits.float().softmax(-1)[token]),
     )
     return describe_effect(model, tokenizer, layer, neuron, effect)
-
-
-@dataclass(frozen=True, slots=True)
-class AlongText(Finding):
-    """Where a neuron is most active in a text.
-
-    Args:
-        layer, neuron: which.
-        token, position, value: where its activation is largest by size, and that activation.
-        tokens: of the text.
-    """
-
-    layer: int
-    neuron: int
-    token: str
-    position: int
-    value: float
-    tokens: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Of the {self.tokens} tokens neuron {self.layer}.{self.neuron} is most active at '{visible(self.token)}' "
-            f"({self.position}), with {self.value:.2f}."
-        )
-
-
-def along_text(values: Float[ndarray, " seq"], tokens: Sequence[str], layer: int, neuron: int) -> AlongText:
-    """Where the activation of a neuron is largest, of either sign."""
-    at = int(np.abs(values).argmax())
-    return AlongText(layer, neuron, tokens[at], at, float(values[at]), len(tokens))

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.block import activation_functions as functions
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.views.block.feedforward import say
+from tfcore.views.block.feedforward.measure import activation_functions as functions
 
 
 @pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
@@ -50,32 +51,30 @@ def test_inputs_of_a_layer_are_the_gates_it_has():
 @pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
 @pytest.mark.parametrize("slope", [False, True])
 def test_a_point_of_a_curve_and_its_ends(kind, slope):
-    curve = functions.curve_point(functions.activation_curves(), kind, 0.7, slope=slope)
+    curve = say.curve_point(functions.activation_curves(), kind, 0.7, slope=slope)
     x = torch.linspace(-5, 5, 401, dtype=torch.float64, requires_grad=True)
     values = ACTIVATIONS[kind](x)
     (slopes,) = torch.autograd.grad(values.sum(), x)
     every = (slopes if slope else values.detach()).tolist()
     nearest = min(range(401), key=lambda i: abs(-5 + i / 40 - 0.7))
-    assert curve.y == pytest.approx(every[nearest], abs=0.01)
-    assert curve.lowest == pytest.approx(min(every), abs=1e-9)
-    assert curve.highest == pytest.approx(max(every), abs=1e-9)
-    assert curve.what == ("Slope" if slope else "Value")
+    assert curve.values["y"] == pytest.approx(every[nearest], abs=0.01)
+    assert curve.values["lowest"] == pytest.approx(min(every), abs=1e-9)
+    assert curve.values["highest"] == pytest.approx(max(every), abs=1e-9)
+    assert str(curve).startswith("Slope of" if slope else "Value of")
 
 
 def test_what_is_said_of_a_curve():
-    value, slope = (functions.CurvePoint(what, "GELU", -1.0, -0.15866, -0.17, 1.12894) for what in ("Value", "Slope"))
+    curves = functions.activation_curves()
+    value, slope = (say.curve_point(curves, "gelu", -1.0, slope=slope) for slope in (False, True))
     assert str(value) == "Value of GELU at -1: -0.1587; lowest -0.1700."
-    assert str(slope) == "Slope of GELU at -1: -0.1587; lowest -0.1700, highest 1.1289."
-    assert (value.call, value.number) == ("GELU(-1)", "-0.1587")
-    assert str(functions.GeluDifference(0.000473)) == "Exact GELU and its tanh form differ by at most 0.00047."
+    assert str(slope) == "Slope of GELU at -1: -0.0833; lowest -0.1289, highest 1.1289."
+    assert str(say.gelu_difference(curves)) == "Exact GELU and its tanh form differ by at most 0.00047."
 
 
 def test_the_shares_of_inputs_are_those_of_the_function_that_is_named():
     flat = {"relu": 0.61, "gelu": 0.12, "gelu_tanh": 0.13, "silu": 0.04}
     inputs = functions.LayerInputs(np.zeros(2), np.zeros(1), 0.6, flat, 12_345)
-    found = functions.input_shares(inputs, "stories", 1, "silu")
-    assert (found.flat, found.negative, found.count) == (0.04, 0.6, 12_345)
-    assert str(found) == (
+    assert str(say.input_shares(inputs, "stories", 1, "silu")) == (
         "In a trained model: 12,345 inputs of layer 1 of stories on a text, 60% below 0. SiLU has a slope under 0.01 "
         "at 4% of them."
     )

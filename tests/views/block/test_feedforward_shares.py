@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from tests.small import model as small
-from tfcore.analysis.block import neuron_shares
-from tfcore.analysis.block.neuron_shares import along_text, promotion_here, read_neurons, writing_neurons
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.block.feedforward import say
+from tfcore.views.block.feedforward.measure import shares as neuron_shares
+from tfcore.views.block.feedforward.measure.shares import promotion_here, read_neurons, writing_neurons
 
 BYTES, TEXT = ByteTokenizer(), "a tall oak fell"
 KINDS = {
@@ -76,13 +77,13 @@ def test_the_sentence_is_a_loop_over_all_neurons():
     half = next(n for n in range(1, len(raising) + 1) if sum(raising[:n]) >= sum(raising) / 2)
     assert found.half == half
     (first, second), (last, least) = ordered[0], ordered[-1]
-    assert str(found) == (
+    assert str(say.writing_neurons(found)) == (
         f"After '{chr(reading.run.ids[5])}' (5) the model expects '{found.expected}' with {found.probability:.1%}. The "
         f"12 largest of {len(every)} shares in its logit go from {every[ordered[0]]:+.2f} (neuron {first}.{second}) to "
         f"{every[ordered[-1]]:+.2f} ({last}.{least}) and come to {sum(every[place] for place in by_size):+.2f}, all "
         f"together to {found.all:+.2f}. {half} neurons make half of all that raises it."
     )
-    assert "1 neuron makes half" in str(replace(found, half=1))
+    assert "1 neuron makes half" in str(say.writing_neurons(replace(found, half=1)))
     for block in model.decoder.blocks:
         block.mlp.down.weight.zero_()
     assert writing_neurons(model, BYTES, reading, 5).half == 0, "where nothing raises it"
@@ -107,7 +108,7 @@ def test_a_neuron_is_named_by_what_it_raises_with_its_sign():
 
 
 def test_where_a_neuron_is_most_active():
-    found = along_text(np.array([0.5, -2.0, 1.0], np.float32), ["a", " b", "c"], 3, 4)
+    found = say.along_text(np.array([0.5, -2.0, 1.0], np.float32), ["a", " b", "c"], 3, 4)
     assert str(found) == "Of the 3 tokens neuron 3.4 is most active at '·b' (1), with -2.00."
 
 

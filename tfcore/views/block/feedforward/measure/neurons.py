@@ -10,13 +10,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.finding import Finding
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.logit_attribution import frozen_norm
 from tfcore.measures.neuron_scan import Snippet, load_neuron_scan, neuron_activations, snippets
 from tfcore.measures.one_text import one_text, piece_of
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -44,7 +42,7 @@ def logits_of(model: Transformer, written: Float[Tensor, "*batch d_model"]) -> F
 
 
 def strongest_texts(model: Transformer, scan_of: str, layer: int, neuron: int, side: int) -> list[Snippet]:
-    """The same from the scan that ships with the model of this name."""
+    """The texts with the largest activations of a neuron, from the scan that ships with the model of a name."""
     return snippets(model, load_neuron_scan(scan_of), layer, neuron, side)
 
 
@@ -137,7 +135,7 @@ def most_active(
 
 
 @dataclass(frozen=True, slots=True)
-class Promotion(Finding):
+class Promotion:
     """The tokens that a neuron promotes where its activation is largest.
 
     Args:
@@ -159,35 +157,6 @@ class Promotion(Finding):
     followed: str | None
     with_it: float
     without_it: float
-
-    @property
-    def sentence(self) -> str:
-        pairs = zip(self.tokens[:4], self.lifts[:4], strict=True)
-        lifted = ", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs)
-        return f"Neuron {self.layer}.{self.neuron} lifts {lifted} logits where its activation is {self.strongest}."
-
-    @property
-    def shapes(self) -> str:
-        """How the bars are computed, in a sentence of its own."""
-        return (
-            f"Shape ({self.d_model}) → ({self.vocab:,}): column {self.neuron} of W_down in layer {self.layer}, through "
-            f"the final norm and the unembedding, times its activation {self.strongest}."
-        )
-
-    @property
-    def strongest(self) -> str:
-        """The activation, two places after the point."""
-        return f"{self.activation:.2f}"
-
-    @property
-    def probability(self) -> str:
-        """Of the next token."""
-        return f"{self.with_it:.1%}"
-
-    @property
-    def ablated(self) -> str:
-        """The same without the neuron, in words."""
-        return f"{self.without_it:.1%} without it"
 
 
 def promotion(
@@ -243,65 +212,3 @@ def promoted_tokens(
     """The tokens whose logits a neuron raises most where its activation is positive (side 0) or negative (side 1)."""
     lift = promoted(model, layer, neuron).cpu().numpy()
     return tokenizer.tokens(np.argsort(lift if side else -lift)[:count].tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class Peak(Finding):
-    """Where a neuron is most active in a text.
-
-    Args:
-        layer, neuron: which.
-        token, value: the token with the largest share of the record, and the activation there.
-        record: the neuron's largest activation in the scan, with its sign.
-        tokens: of the text.
-    """
-
-    layer: int
-    neuron: int
-    token: str
-    value: float
-    record: float
-    tokens: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"On this text neuron {self.layer}.{self.neuron} is most active at '{visible(self.token)}', with "
-            f"{self.value:.2f}, {self.value / self.record:.0%} of its record, {self.record:.2f}. {self.tokens} tokens."
-        )
-
-
-def activation_peak(
-    values: Float[ndarray, " seq"], record: float, tokens: Sequence[str], layer: int, neuron: int
-) -> Peak:
-    """Where the activations of a neuron come nearest to its record.
-
-    Args:
-        values: activations of the neuron along the text.
-        record: not 0.
-    """
-    at = int((values / record).argmax())
-    return Peak(layer, neuron, tokens[at], float(values[at]), record, len(tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class MostActive(Finding):
-    """The neurons that are most active at a token.
-
-    Args:
-        token: the token.
-        neurons: (layer, neuron, share of its record), the largest share first.
-    """
-
-    token: str
-    neurons: tuple[tuple[int, int, float], ...]
-
-    @property
-    def sentence(self) -> str:
-        listed = ", ".join(f"{layer}.{neuron} at {share:.0%} of its record" for layer, neuron, share in self.neurons)
-        return f"Neurons most active at '{visible(self.token)}': {listed}."
-
-
-def named_most_active(found: Sequence[ActiveNeuron], token: str, count: int = 4) -> MostActive:
-    """The first `count` of the neurons that `most_active` found at a token."""
-    return MostActive(token, tuple((one.layer, one.neuron, one.share) for one in found[:count]))

@@ -10,7 +10,6 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import Activation
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.one_text import one_text
@@ -124,98 +123,8 @@ def pre_activations(model: Transformer, ids: Sequence[int], layers: Sequence[int
 
 
 def inputs_among(found: Float[Tensor, " input"]) -> LayerInputs:
-    """Which inputs those are."""
+    """The shares of some inputs."""
     edges = np.linspace(-CURVE_LIMIT, CURVE_LIMIT, INPUT_BINS + 1)
     counts, _ = np.histogram(found.clamp(-CURVE_LIMIT, CURVE_LIMIT).numpy(), edges)
     flat = {kind: float((SLOPES[kind](found).abs() < FLAT_SLOPE).float().mean()) for kind in PLAIN_ACTIVATIONS}
     return LayerInputs(edges, counts / len(found), float((found < 0).float().mean()), flat, len(found))
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint(Finding):
-    """An activation function, or its slope, at one input.
-
-    Args:
-        what: "Value" or "Slope".
-        activation: name of the function.
-        x, y: the input, and f(x) or f'(x).
-        lowest, highest: of the curve from -CURVE_LIMIT to CURVE_LIMIT; the highest value stands at the end of it and
-            is not told.
-    """
-
-    what: str
-    activation: str
-    x: float
-    y: float
-    lowest: float
-    highest: float
-
-    @property
-    def sentence(self) -> str:
-        highest = f", highest {self.highest:.4f}" if self.what == "Slope" else ""
-        return f"{self.what} of {self.activation} at {self.x:g}: {self.number}; lowest {self.lowest:.4f}{highest}."
-
-    @property
-    def call(self) -> str:
-        """As in "GELU(-1)"."""
-        return f"{self.activation}({self.x:g})"
-
-    @property
-    def number(self) -> str:
-        """f(x) or f'(x), four places after the point."""
-        return f"{self.y:.4f}"
-
-
-def curve_point(found: ActivationCurves, kind: Activation, x: float, *, slope: bool) -> CurvePoint:
-    """One function of `found`, or its slope, at the input x."""
-    row = (found.slope if slope else found.value)[PLAIN_ACTIVATIONS.index(kind)]
-    return CurvePoint(
-        what="Slope" if slope else "Value",
-        activation=ACTIVATION_NAMES[kind],
-        x=x,
-        y=value_and_slope(kind, x)[slope],
-        lowest=float(row.min()),
-        highest=float(row.max()),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class GeluDifference(Finding):
-    """The largest difference between exact GELU and its approximation by tanh."""
-
-    largest: float
-
-    @property
-    def sentence(self) -> str:
-        return f"Exact GELU and its tanh form differ by at most {self.largest:.5f}."
-
-
-@dataclass(frozen=True, slots=True)
-class InputShares(Finding):
-    """Where the inputs of a layer lie.
-
-    Args:
-        layer, model: which layer of which model.
-        count: number of inputs.
-        negative: share of them below 0.
-        activation, flat: a function, and the share of inputs at which its slope is below FLAT_SLOPE.
-    """
-
-    layer: int
-    model: str
-    count: int
-    negative: float
-    activation: str
-    flat: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"In a trained model: {self.count:,} inputs of layer {self.layer} of {self.model} on a text, "
-            f"{self.negative:.0%} below 0. {self.activation} has a slope under {FLAT_SLOPE} at {self.flat:.0%} of them."
-        )
-
-
-def input_shares(inputs: LayerInputs, model: str, layer: int, kind: Activation) -> InputShares:
-    """The shares of a layer's inputs that are negative, and that a function has no slope at."""
-    return InputShares(layer, model, inputs.count, inputs.negative, ACTIVATION_NAMES[kind], inputs.flat[kind])

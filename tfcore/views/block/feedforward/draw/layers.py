@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.block.activation_functions import (
+from tfcore.config import Activation
+from tfcore.figures import theme
+from tfcore.measures.block_parameters import BlockShare, LayerCost
+from tfcore.views.block.feedforward.measure.activation_functions import (
     ACTIVATION_NAMES,
     CURVE_LIMIT,
     PLAIN_ACTIVATIONS,
     ActivationCurves,
     LayerInputs,
 )
-from tfcore.analysis.block.feedforward import BlockShare, GatedUnit, LayerCost
-from tfcore.config import Activation
-from tfcore.figures import theme
+from tfcore.views.block.feedforward.measure.layers import GatedUnit
 
 CURVE_DASHES = ("dot", "solid", "dash", "longdashdot")
 

@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block.neuron_shares import Writer
-from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
+from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
+from tfcore.views.block.feedforward.measure.shares import Writer
 
 
 def activations_figure(

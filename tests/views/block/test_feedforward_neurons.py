@@ -6,12 +6,13 @@ import torch
 
 from tests import small
 from tests.training.tiny_run import write_corpus
-from tfcore.analysis.block import neurons
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import CheckpointError, load
 from tfcore.measures import neuron_scan
 from tfcore.training.recipes.neurons import LICENCE, NeuronsRecipe
 from tfcore.training.recipes.neurons import neurons as recipe
+from tfcore.views.block.feedforward import say
+from tfcore.views.block.feedforward.measure import neurons
 
 KEPT = 3
 
@@ -160,32 +161,31 @@ def test_what_is_said_of_a_neuron():
     found = neurons.Promotion(
         3, 462, 192, 2048, 4.516, (" you", "a", "b", "\n", "c"), (5.2, 3.0, 2.0, 1.0, -4.0), " you", 0.912, 0.345
     )
-    assert str(found) == (
+    assert str(say.promotion(found)) == (
         "Neuron 3.462 lifts '·you' by 5.20, 'a' by 3.00, 'b' by 2.00, '⏎' by 1.00 logits where its activation is 4.52."
     )
-    assert found.shapes == (
+    assert str(say.shapes(found)) == (
         "Shape (192) → (2,048): column 462 of W_down in layer 3, through the final norm and the unembedding, times "
         "its activation 4.52."
     )
-    assert (found.strongest, found.probability) == ("4.52", "91.2%")
-    assert found.ablated == "34.5% without it"
 
 
 @pytest.mark.parametrize(("record", "at"), [(4.0, 2), (-4.0, 1)])
 def test_a_neuron_is_most_active_where_it_comes_nearest_to_its_record(record, at):
     values = np.array([1.0, -3.0, 2.0, -0.5])
-    found = neurons.activation_peak(values, record, ["a", "b", "c", "d"], 1, 7)
-    assert found == neurons.Peak(1, 7, "abcd"[at], values[at], record, 4)
+    found = say.peak(values, record, ["a", "b", "c", "d"], 1, 7).values
+    assert (found["token"], found["value"], found["share"]) == ("abcd"[at], values[at], values[at] / record)
 
 
 def test_what_is_said_of_the_most_active():
-    assert str(neurons.Peak(1, 7, " b", -3.0, -4.0, 12)) == (
+    assert str(say.peak(np.array([1.0, -3.0] + [0.0] * 10), -4.0, ["a", " b", *"cdefghijkl"], 1, 7)) == (
         "On this text neuron 1.7 is most active at '·b', with -3.00, 75% of its record, -4.00. 12 tokens."
     )
     found = [neurons.ActiveNeuron(layer, layer + 10, 0, 1 - layer / 10, 2.0) for layer in range(6)]
-    named = neurons.named_most_active(found, " b", 2)
-    assert named.neurons == ((0, 10, 1.0), (1, 11, 0.9))
-    assert str(named) == "Neurons most active at '·b': 0.10 at 100% of its record, 1.11 at 90% of its record."
+    assert (
+        str(say.most_active(found, " b", 2))
+        == "Neurons most active at '·b': 0.10 at 100% of its record, 1.11 at 90% of its record."
+    )
     assert neuron_scan.activation_words(np.array([1.0, -2.345])) == ["activation 1.00", "activation -2.35"]
     snippet = neuron_scan.Snippet((1, 2, 3), 1, np.array([1.0, 4.5, 2.0]), 4.4)
     assert snippet.largest == "activation 4.50"

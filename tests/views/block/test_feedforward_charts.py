@@ -5,10 +5,11 @@ import pytest
 
 from tests import small
 from tfcore import presets
-from tfcore.analysis.block import activation_functions as functions
-from tfcore.analysis.block import feedforward as widths
 from tfcore.figures import theme
-from tfcore.figures.block import feedforward as figures
+from tfcore.measures.block_parameters import block_share, layer_cost
+from tfcore.views.block.feedforward.draw import layers as figures
+from tfcore.views.block.feedforward.measure import activation_functions as functions
+from tfcore.views.block.feedforward.measure import layers as widths
 
 
 @pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
@@ -42,14 +43,14 @@ def test_the_slice_is_the_row_of_the_surface(up):
 
 @pytest.mark.parametrize("d_model", [64, 8192])
 def test_matrices_are_as_long_as_they_have_parameters(d_model):
-    rows = [(name, widths.layer_cost(name, d_model)) for name in ("relu", "swiglu")]
+    rows = [(name, layer_cost(name, d_model)) for name in ("relu", "swiglu")]
     figure = figures.matrices_figure(rows, d_model, 260)
     theme.check(figure)
     assert [sum(trace.x[i] for trace in figure.data) for i in range(2)] == [cost.count for _, cost in rows]
 
 
 def test_shares_add_up_to_one():
-    blocks = {name: widths.block_share(getattr(presets, name)()) for name in ("gpt2_small", "mixtral_8x7b")}
+    blocks = {name: block_share(getattr(presets, name)()) for name in ("gpt2_small", "mixtral_8x7b")}
     figure = figures.block_shares_figure(blocks, "gpt2_small", 300)
     theme.check(figure)
     assert [sum(trace.x[i] for trace in figure.data) for i in range(2)] == pytest.approx([1, 1])
