@@ -100,6 +100,12 @@ MODULES = {
     "tfcore.analysis.quantities": "tfcore.measures.quantities",
     "tfcore.analysis.reference.folklore": "tfcore.views.reference.folklore.measure",
     "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
+    "tfcore.analysis.start.head_steps": "tfcore.views.start.walkthrough.measure.heads",
+    "tfcore.analysis.start.walk_costs": "tfcore.views.start.walkthrough.measure.costs",
+    "tfcore.analysis.start.walk_findings": "tfcore.views.start.walkthrough.say.stages",
+    "tfcore.analysis.start.walk_prediction": "tfcore.views.start.walkthrough.say.prediction",
+    "tfcore.analysis.start.walk_tensors": "tfcore.views.start.walkthrough.measure.tensors",
+    "tfcore.analysis.start.walkthrough": "tfcore.views.start.walkthrough.measure.walk",
     "tfcore.analysis.statistics": "tfcore.measures.statistics",
     "tfcore.analysis.token_text": "tfcore.measures.token_text",
     "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
@@ -161,6 +167,7 @@ MODULES = {
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
     "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
+    "tfcore.figures.start.walkthrough": "tfcore.views.start.walkthrough.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
     "tfcore.figures.training.known_models": "tfcore.views.training.scaling.draw.known_models",
@@ -419,6 +426,9 @@ NAMES = {
     "tfcore.analysis.reference.history": {
         "tfcore.views.reference.history.say": "entries_shown recent_share length_range with_year"
     },
+    "tfcore.analysis.start.head_steps": {"tfcore.views.start.walkthrough.say.stages": "strongest_keys"},
+    "tfcore.analysis.start.walk_costs": {"tfcore.views.start.walkthrough.say.words": "values_for_words"},
+    "tfcore.analysis.start.walk_prediction": {"tfcore.views.start.walkthrough.measure.walk": "with_next_token"},
     "tfcore.analysis.training.compression": {
         "tfcore.analysis.training.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
     },

@@ -20,7 +20,6 @@ from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import LargestEffect
 from tfcore.analysis.model.modernising import LossEffect
 from tfcore.analysis.reference.questions.problem import OffBy, answer_text
-from tfcore.analysis.start.walk_costs import _percent
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.twins import _times
@@ -39,6 +38,7 @@ from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
 from tfcore.views.reference.folklore.measure.claim import compare
+from tfcore.views.start.walkthrough.say.costs import _percent
 from tfcore.views.training.information.measure.compression import unigram
 from tfcore.views.training.information.measure.entropy import token_loss
 from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal

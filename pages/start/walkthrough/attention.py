@@ -13,9 +13,10 @@ from pages.ui import controls, keys, text
 from pages.ui.components import assets
 from pages.ui.components.player import target
 from pages.ui.head_links import HeadOfText
-from tfcore.analysis.start.head_steps import STEPS as STEPS
-from tfcore.analysis.start.head_steps import head_steps, strongest_keys
-from tfcore.analysis.start.walkthrough import WalkedText
+from tfcore.views.start.walkthrough.measure.heads import STEPS as STEPS
+from tfcore.views.start.walkthrough.measure.heads import head_steps
+from tfcore.views.start.walkthrough.measure.walk import WalkedText
+from tfcore.views.start.walkthrough.say.stages import strongest_keys
 
 FULL = 99  # the number that stands for the strongest colour of a vector's component
 HEAD, CELL, HIGHEST = 246, 27, 350  # pixels: of what stands around the scores, of a row of them, of all rows at most
@@ -63,7 +64,7 @@ def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str], t
             "scores": [one.round(2).ravel().tolist() for one in found.scores],
             "allowed": found.allowed.astype(int).ravel().tolist(),
             "weights": found.weights.round(3).ravel().tolist(),
-            "stories": [str(one) for one in strongest_keys(walked, found)],
+            "stories": [str(one) for one in strongest_keys(walked.tokens, found)],
             "linked": there is not None,
             "label": f"Attention of head {head} in layer {walked.walk.layer}, {labels[stage]}",
             "height": HEAD + min(CELL * len(walked.tokens), HIGHEST),

@@ -1,30 +1,29 @@
 """One text through one real model, stage by stage: what goes in, what each step makes of it, what comes out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from pages.start.walkthrough import attention, experiments
-from pages.start.walkthrough import stage as panel
-from pages.start.walkthrough.code import functions
+from pages.start.walkthrough import attention, stage
 from pages.start.walkthrough.facts import FACTS
-from pages.start.walkthrough.words import SAID, words
+from pages.start.walkthrough.stage import Here
 from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
+from pages.ui.frame import Panel, panel, show
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
-from pages.ui.program import made
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
-from tfcore.analysis.start.walk_tensors import OF_A_HEAD
-from tfcore.analysis.start.walkthrough import WalkStage, first_head, walk_stages, walk_text
 from tfcore.config import ModelConfig
-from tfcore.figures.start.walkthrough import stage_height
-from tfcore.measures.masked_tokens import mask_of
+from tfcore.views.start import walkthrough as views
+from tfcore.views.start.walkthrough import TOKENS
+from tfcore.views.start.walkthrough.measure.tensors import OF_A_HEAD
+from tfcore.views.start.walkthrough.measure.walk import WalkStage, walk_stages
+from tfcore.views.start.walkthrough.say.words import SAID, words
 
 CHARACTERS = 2_000
-TOKENS = 32
 PERIOD = 2.5  # seconds a stage, when the walk plays
 TEXT = "The little dog lost the red ball. The little"
 TRY: dict[str, dict[str, Any]] = {
@@ -39,43 +38,29 @@ PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forw
 ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
 
 
-PAPERS = (
-    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
-    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
-)
-walked_text = cache.of_model(max_entries=24)(walk_text)
-strongest = cache.of_model(max_entries=64)(first_head)
-
-
-def fills_blanks(model_name: str) -> bool:
-    """Whether the model guesses hidden tokens: there is then an id that stands for one."""
-    model, tokenizer = cache.model(model_name)
-    return model.config.head == "mlm" and mask_of(tokenizer, model.config.vocab_size) is not None
-
-
 def areas(layer: int, path: tuple[WalkStage, ...]) -> list[Area]:
     """The parts of the map, each with its words."""
     found = []
     for part, title in PARTS.items():
-        places = [i for i, stage in enumerate(path) if stage.part == part]
+        places = [i for i, one in enumerate(path) if one.part == part]
         if places:
             name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
             found.append(Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
     return found
 
 
-def stop(config: ModelConfig, stage: WalkStage, after: WalkStage | None, layer: int, answer: str) -> Stop:
+def stop(config: ModelConfig, at: WalkStage, after: WalkStage | None, layer: int, answer: str) -> Stop:
     """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
-    explained = words(config, stage.name, layer, answer)
-    crossed = not stage.beside and (after is None or after.beside or stage.name.startswith("add-"))
+    explained = words(config, at.name, layer, answer)
+    crossed = not at.beside and (after is None or after.beside or at.name.startswith("add-"))
     return Stop(
         label=explained.label,
-        title=f"{explained.title} ({PARTS[stage.part]})",
+        title=f"{explained.title} ({PARTS[at.part]})",
         role=explained.role,
-        beside=stage.beside,
-        branch=ROLES[stage.part],
+        beside=at.beside,
+        branch=ROLES[at.part],
         under=crossed,
-        carried=stage.name not in ("characters", "tokens", "ids", "final-norm", "mlm-head", "logits", "probabilities"),
+        carried=at.name not in ("characters", "tokens", "ids", "final-norm", "mlm-head", "logits", "probabilities"),
     )
 
 
@@ -83,7 +68,7 @@ def overview(config: ModelConfig, path: tuple[WalkStage, ...], at: int, layer: i
     """The map on top."""
     line_map(
         "map",
-        [stop(config, stage, after, layer, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
+        [stop(config, one, after, layer, answer) for one, after in zip(path, [*path[1:], None], strict=True)],
         areas(layer, path),
         at,
         label="The stages of a text through the model. Arrow keys step, a click goes there.",
@@ -91,12 +76,12 @@ def overview(config: ModelConfig, path: tuple[WalkStage, ...], at: int, layer: i
     )
 
 
-def where(config: ModelConfig, stage: WalkStage, layer: int, head: int) -> str:
+def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:
     """Part, block and head in words."""
-    parts = [PARTS[stage.part]]
-    if stage.part in ("attention", "feed-forward"):
+    parts = [PARTS[at.part]]
+    if at.part in ("attention", "feed-forward"):
         parts.append(f"layer {layer}, one of {config.n_layers}")
-    if stage.name in OF_A_HEAD:
+    if at.name in OF_A_HEAD:
         parts.append(f"head {head}, one of {config.n_heads}")
     return " · ".join(parts)
 
@@ -111,13 +96,13 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         block, heads = st.container(width=140), st.container(width=140)
     begin = config.n_layers - 1, 0
     if model_name not in shipped() and not links.is_old():
-        begin = strongest(model_name, pasted, TOKENS)
+        begin = views.first_head_of(model_name, pasted, TOKENS)
     with block:
         layer = controls.place("Layer", "layer", config.n_layers, begin[0])
     with heads:
         head = controls.place("Head", "head", config.n_heads, begin[1])
     path = walk_stages(config, layer)
-    names = [stage.name for stage in path]
+    names = [one.name for one in path]
     with slider:
         name = controls.stops("Stage", "stage", names, names[0], SAID)
     at = names.index(name)
@@ -133,59 +118,59 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
             everywhere=True,
             speeds=True,
         )
-    walked = walked_text(model_name, pasted, TOKENS, layer, hidden)
+    walked = views.walked_of(model_name, pasted, TOKENS, layer, hidden)
     answer = f"'{text.visible(walked.candidates[0])}'" if walked.candidates else ""
     with overview_place:
         overview(config, path, at, layer, answer)
-
-    explained, height = words(config, name, layer, answer), stage_height(len(walked.tokens))
+    here = Here(model_name, pasted, hidden, layer, head, name, walked, words(config, name, layer, answer))
     sentence, beside = st.columns(2, gap="large")
     with sentence, st.container(gap="xsmall"):
         st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")
-        st.subheader(explained.title, anchor=False)
-        st.markdown(explained.sentence)
+        st.subheader(here.words.title, anchor=False)
+        st.markdown(here.words.sentence)
     with beside:
-        page.what_to_see(explained.see)
-    if name == "top-5":
-        panel.last_stage(walked, explained, height)
-    elif name in panel.OF_TEXT:
-        panel.text_stage(walked, name, explained, height)
-    elif name in attention.STEPS:
-        labels = {stage.name: words(config, stage.name, layer, answer).label for stage in path}
-        there = head_links.of_ids(model_name, walked.walk.ids, layer, head, pasted)
-        attention.show(walked, name, head, labels, there)
-        panel.happened(walked, name, head)
-        panel.as_numbers(walked, name, head, explained, height)
+        page.what_to_see(here.words.see)
+    with panel(None) as p, p.picture:
+        show_stage(p, here, {one.name: words(config, one.name, layer, answer).label for one in path})
+        p.question(
+            "At which stages can one token get any information about another?",
+            "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with "
+            "the keys of other rows, and the weights then sum their values. Everything else, from the embedding to the "
+            "last softmax, treats each row by itself.",
+        )
+
+
+def show_stage(p: Panel, here: Here, labels: Mapping[str, str]) -> None:
+    """The stage, what it cost, and the prediction.
+
+    Args:
+        labels: of all stages, as the map calls them.
+    """
+    of_text = here.name in stage.OF_TEXT or here.name == "top-5"
+    if here.name == "top-5":
+        stage.last_stage(p, here)
+    elif of_text:
+        stage.text_stage(p, here)
+    elif here.name in attention.STEPS:
+        there = head_links.of_ids(here.model, here.walked.walk.ids, here.layer, here.head, here.text)
+        attention.show(here.walked, here.name, here.head, labels, there)
+        stage.note(here.happened())
+        stage.as_numbers(p, here)
     else:
-        panel.number_stage(walked, name, head, explained, height)
+        stage.number_stage(p, here)
     facts, outcome = st.columns([3, 2], gap="large")
     with facts:
-        panel.costs(walked.walk, name)
+        stage.costs(here)
     with outcome:
-        if walked.candidates and name not in ("characters", "top-5"):
-            panel.prediction(walked, 190)
-    walk = made(walk_text, model_name, pasted, TOKENS, layer, hidden)
-    if name == "top-5" or name in panel.OF_TEXT:
-        experiment = page.experiment(experiments.answer, walk, panel.TOP)
-    else:
-        experiment = page.experiment(experiments.stage, walk, name, head, "after")
-    page.question(
-        "At which stages can one token get any information about another?",
-        "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "
-        "keys of other rows, and the weights then sum their values. Everything else, from the embedding to the last "
-        "softmax, treats each row by itself.",
-    )
-    page.how_it_is_computed(
-        experiment,
-        formula=explained.equation,
-        code=functions(walked.walk, name, cache.model(model_name)[1]),
-        papers=PAPERS,
-        terms=("Transformer", "residual stream", "logit"),
-    )
+        if here.walked.candidates and here.name not in ("characters", "top-5"):
+            (p.show if of_text else show)(here.prediction(190))
+    if not p.views:  # its picture is folded away, or it has none: the drawer has its program all the same
+        folded = here.prediction(400) if of_text else here.numbers("after")
+        p.views[folded.key] = folded
 
 
 page.begin(FACTS)
-st.html(panel.STACKED)
+st.html(stage.STACKED)
 box, choice = st.columns([3, 2])
 with choice:
     model_name = models.choose("decoder", "encoder", why_not=models.silent)
@@ -200,7 +185,7 @@ if not pasted or not followed.ids:
     fragments.stop()
 notices.tokens(followed.total, len(followed.ids), which="last")
 hidden: int | None = None
-if fills_blanks(model_name):
+if views.fills_blanks(model_name):
     last = len(followed.ids) - 1
     with choice, page.more_settings():
         hidden = controls.slider("Masked token", "hidden", 0, last, last)

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.start.walkthrough import attention, experiments
-from pages.start.walkthrough.code import functions
-from pages.start.walkthrough.words import SAID, WORDS, words
+from pages.start.walkthrough import attention
 from pages.ui import cache, controls, page
 from pages.ui import text as text_of_pages
 from pages.ui.components import line_map
@@ -21,10 +19,13 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import available, shipped
-from tfcore.analysis.start.walk_findings import stage_finding
-from tfcore.analysis.start.walk_tensors import stage_tensors
-from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views import sources
+from tfcore.views.start.walkthrough.code import functions
+from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
+from tfcore.views.start.walkthrough.measure.walk import walk, walk_stages
+from tfcore.views.start.walkthrough.say.stages import stage_finding
+from tfcore.views.start.walkthrough.say.words import SAID, WORDS, words
 
 opened = partial(visits.opened, "start/walkthrough/page.py")
 TEXT = "The little dog lost the red ball. The little"
@@ -43,8 +44,8 @@ def shown(test, name):
 
 @pytest.mark.parametrize("name", often(shipped("decoder", "encoder"), ["stories", "fill"]))
 def test_every_stop_is_reached_and_says_what_it_did(name, monkeypatch):
-    given, original = [], page.experiment_of
-    monkeypatch.setattr(page, "experiment_of", lambda *args, **values: given.append(args) or original(*args, **values))
+    given, original = [], page.drawer
+    monkeypatch.setattr(page, "drawer", lambda name, *more: given.append(name) or original(name, *more))
     test = opened(model=name)
     for stage in path(name):
         test.select_slider(key="stage").set_value(stage)
@@ -58,7 +59,7 @@ def test_every_stop_is_reached_and_says_what_it_did(name, monkeypatch):
         assert any(caption.value.startswith("`tfcore.") for caption in test.caption), stage
         assert len(test.metric) == 2
         of_text = stage in ("characters", "tokens", "ids", "top-5")
-        assert given[-1][1] is (experiments.answer if of_text else experiments.stage), stage
+        assert given[-1] == f"walkthrough-{'answer' if of_text else 'stage'}", stage
 
 
 def stage_data(test):
@@ -268,6 +269,7 @@ def test_other_kinds_of_models_can_be_walked(kind, stage, monkeypatch):
     tokenizer = cache.model("stories")[1]
     model = small.model(vocab_size=tokenizer.vocab_size + 1, **MODELS[kind])
     monkeypatch.setattr(cache, "model", lambda _: (model, tokenizer))
+    monkeypatch.setattr(sources, "_opener", [lambda _: (model, tokenizer)])
     test = opened(text=f"cat {kind}", stage=stage)
     assert test.select_slider(key="stage").value == stage
     assert bool([slider for slider in test.slider if slider.key == "hidden"]) == (kind == "encoder")

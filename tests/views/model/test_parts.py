@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests import small
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
+from tfcore.views.model import parts as views
 from tfcore.views.model.parts import measure as model_map
 
 SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, n_heads=2, max_seq_len=8)
@@ -76,3 +78,11 @@ def test_norms_that_move_stand_out():
     parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
     notes = [part.note for part in parts if part.marked]
     assert notes == ["of the input", "of the input", "final norm"]
+
+
+def test_the_size_of_a_model():
+    model = small.model()
+    config, weights = model.config, sum(weight.numel() for weight in model.parameters())
+    assert str(views.size(config, "x")) == (
+        f"x: decoder, {weights:,} parameters, width {config.d_model}, context {config.max_seq_len:,} tokens."
+    )

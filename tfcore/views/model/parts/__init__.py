@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from tfcore.analysis.start.walk_costs import model_size
+from tfcore.analysis.finding import Statement, state
 from tfcore.config import ModelConfig
+from tfcore.measures.parameter_count import parameters
 from tfcore.views.model.parts.measure import Stack, marked, stacks
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Scene, View, view
@@ -22,7 +23,7 @@ def parts(model: Source) -> View:
         title=f"The parts of {name}",
         result=stacks(config),
         chart=boxes(stacks(config), f"{name}, part by part"),
-        findings=(model_size(config, name),),
+        findings=(size(config, name),),
     )
 
 
@@ -43,7 +44,20 @@ def change(config: ModelConfig, before: ModelConfig | None, name: str, side: str
         title=f"The model {side} this switch",
         result=[whole],
         chart=boxes([whole], f"The model {side} this switch"),
-        findings=(model_size(config, name),),
+        findings=(size(config, name),),
+    )
+
+
+def size(config: ModelConfig, name: str) -> Statement:
+    """The size of a model, its kind, and how long a text it reads."""
+    return state(
+        "size",
+        "{name}: {architecture}, {parameters:,} parameters, width {width}, context {context:,} tokens.",
+        name=name,
+        architecture=config.architecture,
+        parameters=parameters(config).total,
+        width=config.d_model,
+        context=config.max_seq_len,
     )
 
 

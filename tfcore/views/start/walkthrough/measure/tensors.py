@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Shaped
 from numpy import ndarray
 
-from tfcore.analysis.start.walkthrough import Walk, walk_stages
 from tfcore.checks import check_place
 from tfcore.measures.quantities import counted
+from tfcore.views.start.walkthrough.measure.walk import Walk, walk_stages
 
 Columns = Literal["feature", "key", "candidate", "expert", "id"]
 

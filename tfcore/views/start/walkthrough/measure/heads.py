@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.start.walk_tensors import stage_tensors
-from tfcore.analysis.start.walkthrough import Walk, WalkedText, walk_stages
-from tfcore.measures.token_text import visible
+from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
+from tfcore.views.start.walkthrough.measure.walk import Walk, walk_stages
 
 STEPS = ("heads", "qk-norm", "rotation", "scores", "scaled", "bias", "mask", "softmax", "values")
 VECTORS = STEPS[:3]  # those that make or change queries and keys
@@ -21,7 +18,7 @@ Pairs = Float[ndarray, "query key"]
 
 @dataclass(frozen=True, slots=True)
 class HeadSteps:
-    """What one head computes on a text.
+    """The computation of one head on a text.
 
     Args:
         steps: those of STEPS that the model has, in order.
@@ -44,7 +41,7 @@ class HeadSteps:
 
 
 def head_steps(walk: Walk, head: int) -> HeadSteps:
-    """Take the steps of one head out of a walk.
+    """The steps of one head of a walk.
 
     Raises:
         ValueError: a head that is not there.
@@ -63,40 +60,3 @@ def head_steps(walk: Walk, head: int) -> HeadSteps:
         stages["softmax"].made.values,
         stages["values"].made.values,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class StrongestKey(Finding):
-    """What one token attends to most.
-
-    Args:
-        query, key: tokens.
-        score, weight: of the two.
-        others: tokens that share the rest of the weight.
-    """
-
-    query: str
-    key: str
-    score: float
-    weight: float
-    others: int
-
-    @property
-    def sentence(self) -> str:
-        pair = f"'{visible(self.query)}' attends most to '{visible(self.key)}'"
-        most = f"{pair}: score {self.score:.2f}, weight {self.weight:.2f}"
-        if not self.others:
-            return f"{most}; it can attend to nothing else."
-        share = "s share" if self.others > 1 else " has"
-        return f"{most}; {self.others} other token{share} the remaining {1 - self.weight:.2f}."
-
-
-def strongest_keys(walked: WalkedText, found: HeadSteps) -> list[StrongestKey]:
-    """What each token of the text attends to most."""
-    told = []
-    for query, row in enumerate(found.weights):
-        key = int(np.where(found.allowed[query], row, -1.0).argmax())
-        others = int(found.allowed[query].sum()) - 1
-        score = float(found.scores[-1][query, key])
-        told.append(StrongestKey(walked.tokens[query], walked.tokens[key], score, float(row[key]), others))
-    return told

@@ -122,7 +122,7 @@ def _predict(config: ModelConfig) -> list[WalkStage]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What a model computed on a text, as far as one block and the two ends are concerned.
+    """The computation of a model on a text, as far as one block and the two ends are concerned.
 
     Args:
         config: of the model.
@@ -164,7 +164,7 @@ class WalkedText:
 def walk_text(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, layer: int, hidden: int | None = None
 ) -> WalkedText:
-    """Walk the last `limit` tokens of a text, which predict what comes next.
+    """The walk of the last `limit` tokens of a text, which predict what comes next.
 
     Args:
         layer: the block to look into.
@@ -175,6 +175,17 @@ def walk_text(
         ids[hidden], tokens[hidden] = blank, "[hidden]"
     walked = walk(model, ids, layer, hidden)
     return WalkedText(walked, tuple(tokens), tuple(tokenizer.tokens(walked.candidates.tolist())))
+
+
+def with_next_token(walked: WalkedText) -> tuple[list[str], int]:
+    """The text with the most likely token in its place, and which of its tokens that is: of an encoder the masked
+    one, of a decoder the one after the last."""
+    tokens, at = list(walked.tokens), len(walked.tokens)
+    if walked.walk.config.architecture == "encoder":
+        at = walked.walk.position
+        del tokens[at]
+    tokens.insert(at, walked.candidates[0])
+    return tokens, at
 
 
 @torch.no_grad()

@@ -1,13 +1,16 @@
 """The steps of one head against the same computed by hand from what the model kept, and what is said of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.start.head_steps import STEPS, StrongestKey, head_steps, strongest_keys
-from tfcore.analysis.start.walkthrough import WalkedText, walk
 from tfcore.positions import alibi_slopes
+from tfcore.views.start.walkthrough.measure.heads import STEPS, head_steps
+from tfcore.views.start.walkthrough.measure.walk import walk
+from tfcore.views.start.walkthrough.say.stages import strongest_keys
 
 IDS = small.ids(1, 7)[0].tolist()
 WIRINGS = {
@@ -46,19 +49,23 @@ def test_what_a_head_computes(values):
 
 
 def test_what_each_token_attends_to_most():
-    found = walk(small.model(positions="alibi"), IDS, 1)
-    walked, steps = WalkedText(found, tuple(f" {letter}" for letter in "abcdefg"), ()), head_steps(found, 2)
-    told = strongest_keys(walked, steps)
-    assert (told[0].query, told[0].key, told[0].weight, told[0].others) == (" a", " a", 1.0, 0)
+    steps = head_steps(walk(small.model(positions="alibi"), IDS, 1), 2)
+    told = [one.values for one in strongest_keys([f" {letter}" for letter in "abcdefg"], steps)]
+    assert (told[0]["query"], told[0]["key"], told[0]["weight"], told[0]["others"]) == ("·a", "·a", 1.0, 0)
     for query in range(1, 7):
         key = int(steps.weights[query].argmax())
-        assert (told[query].key, told[query].others) == (f" {'abcdefg'[key]}", query)
-        assert told[query].weight == pytest.approx(steps.weights[query].max())
-        assert told[query].score == pytest.approx(steps.scores[-1][query, key])
+        assert (told[query]["key"], told[query]["others"]) == (f"·{'abcdefg'[key]}", query)
+        assert told[query]["weight"] == pytest.approx(steps.weights[query].max())
+        assert told[query]["score"] == pytest.approx(steps.scores[-1][query, key])
 
 
 def test_it_is_said_in_a_sentence():
-    pair = "'·it' attends most to '·cat': score 3.21, weight"
-    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 2)) == f"{pair} 0.80; 2 other tokens share the remaining 0.20."
-    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 1)) == f"{pair} 0.80; 1 other token has the remaining 0.20."
-    assert str(StrongestKey(" it", " cat", 3.214, 1.0, 0)) == f"{pair} 1.00; it can attend to nothing else."
+    weights = np.array([[1.0, 0.0, 0.0], [0.8, 0.2, 0.0], [0.1, 0.8, 0.1]])
+    scores = np.full((3, 3), 3.214)
+    allowed = np.tri(3, dtype=bool)
+    steps = replace(head_steps(walk(small.model(), IDS[:3], 1), 0), weights=weights, scores=(scores,), allowed=allowed)
+    assert list(map(str, strongest_keys([" it", " cat", "s"], steps))) == [
+        "'·it' attends most to '·it': score 3.21, weight 1.00; it can attend to nothing else.",
+        "'·cat' attends most to '·it': score 3.21, weight 0.80; 1 other token has the remaining 0.20.",
+        "'s' attends most to '·cat': score 3.21, weight 0.80; 2 other tokens share the remaining 0.20.",
+    ]

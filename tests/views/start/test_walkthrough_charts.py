@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
-from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.figures import theme
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.start import walkthrough as figures
+from tfcore.views.start.walkthrough import draw
+from tfcore.views.start.walkthrough.measure.tensors import ShownTensor, stage_tensors
+from tfcore.views.start.walkthrough.measure.walk import walk, walk_stages
 
 N = 7
 LABELS = [f"t{i}" for i in range(N)]
@@ -27,18 +27,16 @@ def test_plotly_accepts_every_stage():
         if stage.name not in ("characters", "tokens", "ids", "top-5"):
             made = stage_tensors(walked, stage.name, 4)
             for pieces in (made.before, made.after):
-                limit = figures.limit_of(pieces)
+                limit = draw.limit_of(pieces)
                 names = [f"c{i}" for i in range(len(walked.candidates))]
-                figure = figures.pieces_figure(
-                    pieces, LABELS, limit=limit, height=330, sign=made.sign, candidates=names
-                )
+                figure = draw.pieces_figure(pieces, LABELS, limit=limit, height=330, sign=made.sign, candidates=names)
                 theme.check(figure)
     theme.check(guesses_figure(walked.probabilities[-1, :5], LABELS[:5], 190))
 
 
 def test_numbers_are_drawn_as_they_are():
     values = np.random.default_rng(0).normal(size=(N, 50))
-    drawn = figures.pieces_figure([piece(values, first=100)], LABELS, limit=2.0, height=330).data[0]
+    drawn = draw.pieces_figure([piece(values, first=100)], LABELS, limit=2.0, height=330).data[0]
     np.testing.assert_array_equal(drawn.z, values.astype(np.float32))
     assert (drawn.zmin, drawn.zmax, drawn.x0, drawn.dx) == (-2.0, 2.0, 100, 1)
 
@@ -46,7 +44,7 @@ def test_numbers_are_drawn_as_they_are():
 @given(rows=st.integers(1, 8), columns=st.integers(1, 40), most=st.integers(1, 200))
 def test_what_is_thinned_out_keeps_the_number_furthest_from_zero(rows, columns, most):
     values = np.random.default_rng(columns).normal(size=(rows, columns))
-    thinned, few = figures.thin(values, most)
+    thinned, few = draw.thin(values, most)
     assert thinned.shape == (rows, -(-columns // few))
     assert thinned.size <= max(most, rows)
     for i in range(thinned.shape[1]):
@@ -56,11 +54,11 @@ def test_what_is_thinned_out_keeps_the_number_furthest_from_zero(rows, columns, 
 
 @pytest.mark.parametrize(("largest", "limit"), [(0.0, 1.0), (0.9, 1.0), (1.1, 1.2), (4.1, 5.0), (61.0, 80.0)])
 def test_full_colour_is_a_round_number(largest, limit):
-    assert figures.limit_of([piece(np.array([[-largest, 0.0]]), columns="key")]) == pytest.approx(limit)
+    assert draw.limit_of([piece(np.array([[-largest, 0.0]]), columns="key")]) == pytest.approx(limit)
 
 
 def test_shares_have_no_limit_and_blocked_numbers_do_not_count():
     shares = piece(np.full((2, 2), 0.5), weights=True, columns="key")
-    assert figures.limit_of([shares]) == 1.0
+    assert draw.limit_of([shares]) == 1.0
     blocked = piece(np.array([[1.0, 900.0]]), columns="key", blocked=np.array([[False, True]]))
-    assert figures.limit_of([blocked]) == 1.0
+    assert draw.limit_of([blocked]) == 1.0

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.start.walk_tensors import ShownTensor
 from tfcore.figures import theme
 from tfcore.figures.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
+from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
 
 MOST_CELLS = (
     44_000  # that travel for one stage; wider tensors are thinned out, on a screen they would run together anyway

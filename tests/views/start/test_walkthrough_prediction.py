@@ -1,37 +1,26 @@
 """What is said of the text that goes into a walk and of the prediction that comes out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.start.walk_costs import (
-    ModelSize,
-    StageCost,
-    StageShare,
-    _norm,
-    _read,
-    model_size,
-    stage_cost,
-    stage_share,
-    values_for_words,
-)
-from tfcore.analysis.start.walk_prediction import (
-    LikeliestToken,
-    LikelyTokens,
-    LogitRange,
-    ProbabilityMass,
-    TextCounts,
+from tfcore.loading.checkpoints import load
+from tfcore.part_configs import ExpertsConfig
+from tfcore.views.start import walkthrough
+from tfcore.views.start.walkthrough.measure.costs import StageCost, _norm, _read, stage_cost
+from tfcore.views.start.walkthrough.measure.walk import WalkedText, walk, walk_text, with_next_token
+from tfcore.views.start.walkthrough.say.costs import cost_metrics, flop_share, parameter_share
+from tfcore.views.start.walkthrough.say.prediction import (
     likeliest_token,
     likely_tokens,
     logit_range,
     probability_mass,
     text_counts,
-    with_next_token,
 )
-from tfcore.analysis.start.walkthrough import WalkedText, walk, walk_text
-from tfcore.loading.checkpoints import load
-from tfcore.part_configs import ExpertsConfig
+from tfcore.views.start.walkthrough.say.words import values_for_words
 
 TOKENS = ("The", " cat", "", " cat")
 
@@ -43,47 +32,63 @@ def walked():
 
 
 def test_characters_tokens_and_ids_are_counted(walked):
-    found = text_counts(walked, "tokens")
-    assert found == TextCounts("tokens", 11, 4, 3, walked.walk.config.vocab_size)
-    assert str(TextCounts("characters", 44, 10, 8, 2048)) == (
-        "44 characters go in; under each is its number in Unicode."
-    )
-    assert str(TextCounts("tokens", 44, 10, 8, 2048)) == (
-        "44 characters became 10 tokens, 4.4 characters each on average."
-    )
-    assert str(TextCounts("ids", 44, 10, 8, 2048)) == "10 tokens, 8 different ids of 2,048."
+    vocab = walked.walk.config.vocab_size
+    assert [str(text_counts(walked, stage)) for stage in ("characters", "tokens", "ids")] == [
+        "11 characters go in; under each is its number in Unicode.",
+        "11 characters became 4 tokens, 2.8 characters each on average.",
+        f"4 tokens, 3 different ids of {vocab:,}.",
+    ]
 
 
 def test_logits_and_probabilities_at_the_position_looked_at(walked):
     logits = small.model()(torch.tensor([[1, 2, 3, 2]])).logits[0, 2]
     best = sorted(logits.tolist(), reverse=True)[:16]
-    found = logit_range(walked.walk, TOKENS)
-    assert (found.token, found.position, found.shown) == ("", 2, 16)
-    assert (found.highest, found.lowest) == pytest.approx((best[0], best[-1]), abs=1e-4)
-    mass = probability_mass(walked.walk, TOKENS)
+    found = logit_range(walked.walk, TOKENS).values
+    assert (found["token"], found["position"], found["shown"]) == ("∅", 2, 16)
+    assert (found["highest"], found["lowest"]) == pytest.approx((best[0], best[-1]), abs=1e-4)
+    mass = probability_mass(walked.walk, TOKENS).values
     probabilities = sorted(logits.softmax(-1).tolist(), reverse=True)[:16]
-    assert (mass.largest, mass.together) == pytest.approx((probabilities[0], sum(probabilities)), abs=1e-5)
-    likely = likely_tokens(walked, 3)
-    assert likely.tokens == tuple(f"t{i}" for i in logits.topk(3).indices.tolist())
-    assert likely.probabilities == pytest.approx(probabilities[:3], abs=1e-5)
-    assert likeliest_token(walked).token == likely.tokens[0]
-    assert not likeliest_token(walked).filled
-    assert likeliest_token(walked).probability == pytest.approx(probabilities[0], abs=1e-5)
+    assert (mass["largest"], mass["together"]) == pytest.approx((probabilities[0], sum(probabilities)), abs=1e-5)
+    best_ids = logits.topk(3).indices.tolist()
+    listed = ", ".join(f"'t{i}' {p:.1%}" for i, p in zip(best_ids, probabilities, strict=False))
+    vocab = walked.walk.config.vocab_size
+    assert str(likely_tokens(walked, 3)) == f"The 3 most likely tokens: {listed}; of {vocab} tokens."
+    likeliest = likeliest_token(walked).values
+    assert likeliest["token"] == f"t{best_ids[0]}"
+    assert likeliest["probability"] == pytest.approx(probabilities[0], abs=1e-5)
 
 
-def test_what_is_said_of_the_prediction():
-    assert str(LogitRange(2048, 16, " cat", 3, 12.34, 5.67)) == (
-        "2,048 logits per token; shown are the 16 ids that '·cat' (3) rates highest, from 12.3 down to 5.7."
+def test_what_is_said_of_the_prediction(walked):
+    planted = replace(
+        walked.walk,
+        candidates=walked.walk.candidates[:2],
+        logits=np.tile(np.float32([12.34, 5.67]), (4, 1)),
+        probabilities=np.tile(np.float32([0.9512, 0.01]), (4, 1)),
+        position=3,
     )
-    assert str(ProbabilityMass(" cat", 3, 0.912, 16, 0.99)) == (
-        "For '·cat' (3) the highest score has the probability 0.91; the 16 ids shown have 0.99 together."
+    assert str(logit_range(planted, TOKENS)) == (
+        "61 logits per token; shown are the 2 ids that '·cat' (3) rates highest, from 12.3 down to 5.7."
     )
-    assert str(LikelyTokens((" dog", "\n"), (0.9512, 0.01), 2048)) == (
-        "The 2 most likely tokens: '·dog' 95.1%, '⏎' 1.0%; of 2,048 tokens."
+    assert str(probability_mass(planted, TOKENS)) == (
+        "For '·cat' (3) the highest score has the probability 0.95; the 2 ids shown have 0.96 together."
     )
+    text = WalkedText(planted, TOKENS, (" dog", "\n"))
+    assert str(likely_tokens(text, 2)) == "The 2 most likely tokens: '·dog' 95.1%, '⏎' 1.0%; of 61 tokens."
     said = "the most likely token, '·dog' (95.1%)."
-    assert str(LikeliestToken(" dog", 0.9512, False)) == f"The text goes on with {said}"
-    assert str(LikeliestToken(" dog", 0.9512, True)) == f"The masked token is replaced by {said}"
+    assert str(likeliest_token(text)) == f"The text goes on with {said}"
+    fills = replace(planted, config=small.config(architecture="encoder", head="mlm"))
+    assert str(likeliest_token(WalkedText(fills, TOKENS, (" dog",)))) == f"The masked token is replaced by {said}"
+
+
+def test_a_view_of_the_prediction_says_it():
+    model = load("stories", device="cpu")
+    shown = walkthrough.answer(model, "The little dog lost the red ball. The little", 3, height=190)
+    assert (shown.height, str(shown)) == (190, shown.alt)
+    assert shown.caption == f"The prediction. {shown.alt}"
+    probabilities = model[0](torch.tensor([model[1].encode("The little dog lost the red ball. The little")])).logits
+    best = probabilities[0, -1].softmax(-1).topk(5)
+    assert shown.numbers()["token"].tolist() == model[1].tokens(best.indices.tolist())
+    assert shown.numbers()["probability"].tolist() == pytest.approx(best.values.tolist(), rel=1e-4)
 
 
 @pytest.mark.parametrize(("architecture", "text", "at"), [("decoder", "abcX", 3), ("encoder", "aXc", 1)])
@@ -115,33 +120,28 @@ def test_a_masked_token_is_hidden_from_the_model():
 
 def test_costs_beside_those_of_the_model():
     config = small.config(vocab_size=512)
-    found = stage_share(config, "qkv", 9)
-    weights = small.model(vocab_size=512)
-    assert found.cost == stage_cost(config, "qkv", 9)
-    assert found.parameters == sum(weight.numel() for weight in weights.parameters())
-    assert found.parameter_share == f"{found.cost.parameters / found.parameters:.1%} of all parameters"
-    assert stage_share(config, "logits", 9).tied == config.tie_embeddings
+    used, _ = cost_metrics(config, "qkv", 9)
+    cost, total = (
+        stage_cost(config, "qkv", 9),
+        sum(weight.numel() for weight in small.model(vocab_size=512).parameters()),
+    )
+    assert (used.value, used.note) == (f"{cost.parameters:,}", f"{cost.parameters / total:.1%} of all parameters")
+    for tied in (True, False):
+        used, _ = cost_metrics(small.config(tie_embeddings=tied), "logits", 9)
+        assert (used.note == "the embedding table again") == tied
 
 
 def test_what_is_said_of_costs():
-    product = StageShare(StageCost(1_500, 4_000, True), 10_000, 8_000, False)
-    assert str(product) == (
-        "Parameters used: 1,500, 15.0% of all parameters. Operations (FLOPs): 4,000, 50.0% of one pass."
+    product, little = StageCost(1_500, 4_000, True), StageCost(1, 3, False)
+    assert (parameter_share(product, 10_000), flop_share(product, 8_000)) == (
+        "15.0% of all parameters",
+        "50.0% of one pass",
     )
-    little = StageShare(StageCost(1, 3, False), 10_000, 8_000, False)
-    assert (little.parameter_share, little.flop_share) == ("below 0.1% of all parameters", "no matrix product")
-    nothing = StageShare(StageCost(), 10_000, 8_000, False)
-    assert (nothing.parameter_share, nothing.flop_share) == ("nothing learned here", "no arithmetic")
-    assert StageShare(StageCost(5, 5, True), 10, 10, True).parameter_share == "the embedding table again"
-
-
-def test_the_size_of_a_model():
-    model = small.model()
-    config, weights = model.config, sum(weight.numel() for weight in model.parameters())
-    assert model_size(config, "x") == ModelSize("x", "decoder", weights, config.d_model, config.max_seq_len)
-    assert str(ModelSize("stories", "decoder", 1_849_920, 192, 1_024)) == (
-        "stories: decoder, 1,849,920 parameters, width 192, context 1,024 tokens."
+    assert (parameter_share(little, 10_000), flop_share(little, 8_000)) == (
+        "below 0.1% of all parameters",
+        "no matrix product",
     )
+    assert (parameter_share(StageCost(), 1), flop_share(StageCost(), 1)) == ("nothing learned here", "no arithmetic")
 
 
 def test_values_for_words_are_those_of_the_config():
@@ -221,7 +221,7 @@ def test_a_gated_layer_has_two_matrices_on_the_way_up():
 
 def test_a_masked_token_is_replaced():
     model, tokenizer = load("fill")
-    assert likeliest_token(walk_text(model, tokenizer, "The dog", 8, 0, hidden=1)).filled
+    assert str(likeliest_token(walk_text(model, tokenizer, "The dog", 8, 0, hidden=1))).startswith("The masked token")
 
 
 def test_what_is_said_of_the_experts_a_token_goes_to():

@@ -1,11 +1,9 @@
-"""Which code of tfcore each stage of the walk runs."""
+"""The code that each stage of a walk runs."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from tfcore import masks, positions
-from tfcore.analysis.start import walkthrough
-from tfcore.analysis.start.walkthrough import Walk
 from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
@@ -14,14 +12,15 @@ from tfcore.feedforward import FeedForward
 from tfcore.model import MaskedHead, Transformer
 from tfcore.norms import layer_norm, rms_norm
 from tfcore.stack import Stack
+from tfcore.views.start.walkthrough.measure.walk import Walk, walk
 
 Code: TypeAlias = Callable[..., Any] | type
 
 
-def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
-    """The code of tfcore that a stage runs."""
-    config, encoder = walk.config, type(tokenizer)
-    attention = _attention(config, walk.layer)
+def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
+    """The functions and classes that a stage runs."""
+    config, encoder = walked.config, type(tokenizer)
+    attention = _attention(config, walked.layer)
     norm = rms_norm if config.norm == "rmsnorm" else layer_norm
     others: dict[str, tuple[Code, ...]] = {
         **dict.fromkeys(("characters", "tokens"), (encoder.encode,)),
@@ -38,7 +37,7 @@ def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
         "final-norm": (norm,),
         "mlm-head": (MaskedHead,),
         "logits": (Transformer.to_logits,),
-        **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
+        **dict.fromkeys(("probabilities", "top-5"), (walk,)),
     }
     return (attention | others)[stage]
 

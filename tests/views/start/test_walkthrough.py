@@ -6,14 +6,14 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.start.walk_costs import feed_forward_share, stage_cost
-from tfcore.analysis.start.walk_findings import activity, stage_finding
-from tfcore.analysis.start.walk_tensors import stage_tensors
-from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, first_head, walk, walk_stages
 from tfcore.attention import attention_weights, weighted_values
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views.start.walkthrough.measure.costs import feed_forward_share, stage_cost
+from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
+from tfcore.views.start.walkthrough.measure.walk import CANDIDATES, allowed, first_head, walk, walk_stages
+from tfcore.views.start.walkthrough.say.stages import activity, stage_finding
 
 N = 9
 TEXT_ALONE = ("characters", "tokens", "ids", "top-5")
@@ -177,9 +177,9 @@ def test_what_an_activation_leaves_is_counted_one_by_one():
     after = np.array([[0.0, 0.2, 3.0, 0.01], [1.0, -0.3, 0.09, -2.0]])
     usual = (sum(value**2 for value in after.flat) / after.size) ** 0.5
     found = activity(before, after)
-    assert found.positive == sum(value > 0 for value in before.flat) / 8
-    assert found.near_zero == sum(abs(value) < usual / 10 for value in after.flat) / 8 == 3 / 8
-    assert found.large == sum(abs(value) > usual for value in after.flat) / 8 == 2 / 8
+    assert found.values["positive"] == sum(value > 0 for value in before.flat) / 8
+    assert found.values["near_zero"] == sum(abs(value) < usual / 10 for value in after.flat) / 8 == 3 / 8
+    assert found.values["large"] == sum(abs(value) > usual for value in after.flat) / 8 == 2 / 8
 
 
 def test_candidates_are_the_best_and_their_probabilities_those_of_all_ids():

@@ -1,0 +1,1 @@
+"""Views of the chapter that the application starts with."""

@@ -1,0 +1,128 @@
+"""One text through one model, stage by stage: the tensors before and after each, and the prediction at the end."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+from tfcore.analysis.finding import state
+from tfcore.figures.guesses import guesses_figure
+from tfcore.measures.masked_tokens import mask_of
+from tfcore.measures.token_text import tick_labels
+from tfcore.views.kept import kept
+from tfcore.views.sources import Source, opened
+from tfcore.views.start.walkthrough import draw
+from tfcore.views.start.walkthrough.code import functions
+from tfcore.views.start.walkthrough.measure import tensors, walk
+from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
+from tfcore.views.start.walkthrough.say import prediction, stages
+from tfcore.views.start.walkthrough.say.words import words
+from tfcore.views.view import View, view
+
+TOKENS = 32  # the last of a text
+TOP = 5  # most likely tokens
+TERMS = ("Transformer", "residual stream", "logit")
+PAPERS = (
+    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
+    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
+)
+
+walked_of = kept(walk.walk_text, entries=24)
+first_head_of = kept(walk.first_head, entries=64)
+
+
+def fills_blanks(model: Source) -> bool:
+    """Whether a model guesses masked tokens: there is then an id that stands for one."""
+    network, tokenizer = opened(model)
+    return network.config.head == "mlm" and mask_of(tokenizer, network.config.vocab_size) is not None
+
+
+@view
+def stage(
+    model: Source,
+    text: str,
+    name: str,
+    layer: int,
+    head: int,
+    when: Literal["before", "after"] = "after",
+    hidden: int | None = None,
+) -> View:
+    """One stage on the way of a text through a model: its tensors, before or after it.
+
+    Args:
+        model: decoder or encoder, with its tokenizer.
+        text: whose last tokens are read.
+        name: of the stage.
+        layer, head: that are looked into.
+        hidden: position of a masked token, whose prediction is looked at; None looks at the token after the last.
+    """
+    walked = walked_of(model, text, TOKENS, layer, hidden)
+    found = tensors.stage_tensors(walked.walk, name, head)
+    pieces = found.after if when == "after" else found.before
+    # One range of colours for both pictures where the change of size matters.
+    limit = max(map(draw.limit_of, (found.before, found.after))) if found.compared else draw.limit_of(pieces)
+    picture = stages.stage_picture(when, name, pieces, limit)
+    done = stages.stage_finding(walked.walk, found, name, walked.tokens)
+    explained = words(walked.walk.config, name, layer)
+    return View(
+        key=when,
+        title=f"{explained.title}: {when}",
+        result=found,
+        chart=draw.pieces_figure(
+            pieces,
+            tick_labels(walked.tokens),
+            limit=limit,
+            height=draw.stage_height(len(walked.tokens)),
+            sign=found.sign,
+            candidates=tick_labels(walked.candidates),
+        ),
+        min_width=300,
+        described=state("stage", "{picture} {done}", picture=picture, done=done),
+        note=str(picture),
+        table=lambda: _numbers(pieces, walked.tokens, walked.candidates),
+        cursor=pieces[0].columns in ("key", "candidate"),
+        formula=explained.equation,
+        papers=PAPERS,
+        terms=TERMS,
+        code=functions(walked.walk, name, opened(model)[1]),
+    )
+
+
+def _numbers(pieces: Sequence[ShownTensor], tokens: Sequence[str], candidates: Sequence[str]) -> pd.DataFrame:
+    """The numbers of a picture, a row a token."""
+    columns: dict[str, Any] = {"token": list(tokens)}
+    for piece in pieces:
+        for i in range(piece.values.shape[1]):
+            name = candidates[i] if piece.columns == "candidate" else piece.first + i
+            columns[f"{piece.title} {i if piece.columns == 'candidate' else ''}{name}"] = piece.values[:, i]
+    return pd.DataFrame(columns)
+
+
+@view
+def answer(
+    model: Source, text: str, layer: int, hidden: int | None = None, name: str = "top-5", height: int = 400
+) -> View:
+    """The model's prediction at the end of the walk: the most likely tokens.
+
+    Args:
+        model, text, layer, hidden: see stage.
+        name: of the stage beside which it stands, whose code and formula come with it.
+        height: in pixels.
+    """
+    walked = walked_of(model, text, TOKENS, layer, hidden)
+    likely = prediction.likely_tokens(walked, TOP)
+    probabilities = walked.walk.probabilities[walked.walk.position, :TOP]
+    tokens = walked.candidates[:TOP]
+    return View(
+        key="next",
+        title="The prediction",
+        result=walked,
+        chart=guesses_figure(probabilities, tick_labels(tokens), height=height),
+        described=likely,
+        note=f"The prediction. {likely}",
+        table=lambda: pd.DataFrame({"token": tokens, "probability": probabilities}),
+        formula=words(walked.walk.config, name, layer).equation,
+        papers=PAPERS,
+        terms=TERMS,
+        code=functions(walked.walk, name, opened(model)[1]),
+    )

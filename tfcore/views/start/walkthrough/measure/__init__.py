@@ -1,0 +1,1 @@
+"""Measurements of a text on its way through a model."""

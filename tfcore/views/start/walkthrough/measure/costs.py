@@ -1,0 +1,111 @@
+"""The cost of each stage of a walk: parameters and operations, from the config."""
+
+from dataclasses import dataclass
+
+from tfcore.config import GATED, ModelConfig
+from tfcore.measures.parameter_count import feed_forward_weights, parameters
+
+_FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """The cost of one stage.
+
+    Args:
+        parameters: that the stage uses, all heads and experts included.
+        flops: floating-point operations on the whole text, all heads together.
+        product: they are those of matrix products, counted exactly (2 for a multiplication and its addition);
+            otherwise additions, divisions, exponentials and so on, which are left out in arXiv:2001.08361.
+    """
+
+    parameters: int = 0
+    flops: int = 0
+    product: bool = False
+
+
+def stage_cost(config: ModelConfig, stage: str, n: int) -> StageCost:
+    """The cost of one stage on a text of n tokens; nothing for a stage that only moves or names numbers."""
+    parts = {**_read(config, n), **_attention(config, n), **_feed_forward(config, n), **_predict(config, n)}
+    return parts.get(stage, StageCost())
+
+
+def feed_forward_share(config: ModelConfig, layer: int) -> float:
+    """The parameters of a block's feed-forward layer, or of its router and experts, over those of the block."""
+    counts = list(parameters(config).by_layer.values())[layer]
+    return sum(counts.get(part, 0) for part in _FEED_FORWARD) / sum(counts.values())
+
+
+def _matrix(n: int, rows: int, columns: int, bias: bool) -> StageCost:
+    return StageCost(rows * columns + columns * bias, 2 * n * rows * columns, True)
+
+
+def _norm(config: ModelConfig, n: int) -> StageCost:
+    """RMSNorm: square, sum, divide, scale. LayerNorm: sum and subtract besides, and the shift where there is one."""
+    layer = config.norm == "layernorm"
+    shift = layer and config.bias
+    return StageCost(config.d_model * (1 + shift), n * config.d_model * (4 + 2 * layer + shift))
+
+
+def _read(config: ModelConfig, n: int) -> dict[str, StageCost]:
+    d = config.d_model
+    table = config.max_seq_len * d if config.positions == "learned" else 0
+    return {
+        "embedding": StageCost(config.vocab_size * d),
+        "scaling": StageCost(0, n * d),
+        "segments": StageCost(config.n_segments * d, n * d),
+        "positions": StageCost(table, n * d),
+        "embedding-norm": _norm(config, n),
+    }
+
+
+def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
+    d, heads, kv_heads, d_head = config.d_model, config.n_heads, config.kv_heads, config.head_size
+    turned, pairs = n * (heads + kv_heads) * d_head, n * n * heads
+    buckets = config.relative_buckets * heads if config.positions == "relative" else 0
+    norms = _norm(config, n)
+    return {
+        "norm-1": norms,
+        "qkv": _matrix(n, d, (heads + 2 * kv_heads) * d_head, config.has_qkv_bias),
+        "qk-norm": StageCost(2 * d_head, 4 * turned),
+        "rotation": StageCost(0, 3 * turned),  # two products and a sum for each number
+        "scores": StageCost(0, 2 * pairs * d_head, True),
+        "scaled": StageCost(0, pairs),
+        "bias": StageCost(buckets, pairs),
+        "softmax": StageCost(0, 4 * pairs),  # subtract the largest, exponential, sum, divide
+        "values": StageCost(0, 2 * pairs * d_head, True),
+        "output": _matrix(n, heads * d_head, d, config.has_out_bias),
+        "norm-1-after": norms,
+        "add-1": StageCost(0, n * d),
+    }
+
+
+def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
+    d, width, gates = config.d_model, config.ff_size, 1 + (config.activation in GATED)
+    parts = {
+        "norm-2": _norm(config, n),
+        "up": _matrix(n, d, width * gates, config.bias),
+        "activation": StageCost(0, n * width * gates),  # the function, and the product with the other half
+        "down": _matrix(n, width, d, config.bias),
+        "norm-2-after": _norm(config, n),
+        "add-2": StageCost(0, n * d),
+    }
+    if config.experts is not None:
+        one = feed_forward_weights(config, config.expert_size)
+        shared = feed_forward_weights(config, config.experts.n_shared * config.expert_size)
+        parts["router"] = _matrix(n, d, config.experts.n_experts, False)
+        parts["experts"] = StageCost(
+            config.experts.n_experts * one + shared, 2 * n * (config.experts.top_k * one + shared), True
+        )
+    return parts
+
+
+def _predict(config: ModelConfig, n: int) -> dict[str, StageCost]:
+    d, vocab = config.d_model, config.vocab_size
+    norm = _norm(config, n)
+    return {
+        "final-norm": norm,
+        "mlm-head": StageCost(d * d + d + norm.parameters + vocab, 2 * n * d * d, True),
+        "logits": StageCost(vocab * d, 2 * n * vocab * d, True),
+        "probabilities": StageCost(0, 4 * n * vocab),
+    }

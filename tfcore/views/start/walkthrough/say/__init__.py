@@ -1,0 +1,1 @@
+"""Findings on each stage of a walk, and its words."""
