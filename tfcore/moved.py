@@ -75,8 +75,13 @@ MODULES = {
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
+    "tfcore.analysis.inside.flow_columns": "tfcore.views.inside.flow.measure.columns",
+    "tfcore.analysis.inside.flow_shares": "tfcore.views.inside.flow.measure.shares",
+    "tfcore.analysis.inside.head_measures": "tfcore.views.inside.flow.measure.heads",
     "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
+    "tfcore.analysis.inside.information_flow": "tfcore.views.inside.flow.measure.routes",
+    "tfcore.analysis.inside.passages": "tfcore.views.inside.flow.measure.passages",
     "tfcore.analysis.inside.phase_change": "tfcore.views.inside.induction.say.training",
     "tfcore.analysis.inside.probing.by_layer": "tfcore.views.inside.probing.measure.by_layer",
     "tfcore.analysis.inside.probing.kept": "tfcore.views.inside.probing.measure.shipped",
@@ -160,6 +165,7 @@ MODULES = {
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
+    "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
     "tfcore.figures.inside.phase_change": "tfcore.views.inside.induction.draw.training",
     "tfcore.figures.inside.probing": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
@@ -370,11 +376,14 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
+    "tfcore.analysis.inside.flow_shares": {"tfcore.measures.logit_attribution": "stream_direction"},
+    "tfcore.analysis.inside.head_measures": {"tfcore.views.inside.flow.say": "SMALL HeadMeasures compare"},
     "tfcore.analysis.inside.induction_findings": {
         "tfcore.views.inside.induction.say.circuit": (
             "NEARER BestInductionHead best_induction_head RankOfHead rank_of_head"
         )
     },
+    "tfcore.analysis.inside.information_flow": {"tfcore.views.inside.flow.say": "how_drawn Story whole_of story"},
     "tfcore.analysis.inside.interventions": {
         "tfcore.measures.text_loss": "next_losses",
         "tfcore.measures.interventions": (

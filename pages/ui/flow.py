@@ -1,6 +1,6 @@
 """The river of a text in any model, with all that can be done to it: on a page of its own, and on the front page."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -10,23 +10,23 @@ from pages.ui.components import dragging, river
 from pages.ui.head_links import HeadOfText
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, passages
-from tfcore.analysis.inside.flow_columns import Column
-from tfcore.analysis.inside.flow_shares import LayerShares, Recorded
-from tfcore.analysis.inside.head_measures import HeadEffects
-from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
-from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.generation.sampling import Sampling
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
+from tfcore.views.inside import flow as views
+from tfcore.views.inside.flow import TOKENS
+from tfcore.views.inside.flow.measure import columns as flow_columns
+from tfcore.views.inside.flow.measure.columns import Column
+from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
+from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
+from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, factors_of, sampled, written_factors
+from tfcore.views.inside.flow.say import explained_as, how_drawn, whole_of
+from tfcore.views.sources import Reading
 
-TOKENS = 40
 NEXT = 7  # next tokens at the mouth
 LEAST = 0.01  # of the state: routes below are pooled
 ALL_OPEN = 9  # layers of a model that are all drawn wide
@@ -59,19 +59,14 @@ class Drawn:
     ranked: list[int]
 
     @property
-    def layers(self) -> tuple[AttentionLayer, ...]:
-        """The attention layers of the model."""
-        return attention_layers(cache.model(self.model)[0].config)
+    def reading(self) -> Reading:
+        """The text, as views take it."""
+        return Reading(self.model, self.pasted)
 
     @property
-    def story(self) -> information_flow.Story:
-        """What the picture shows, in a sentence."""
-        network, tokenizer = cache.model(self.model)
-        first = self.guesses.ranked(1)
-        guess = tokenizer.tokens(first)[0] if first else None
-        probability = float(self.guesses.final.max()) if first else 0.0
-        factors = information_flow.factors_of(network, self.heads)
-        return information_flow.story(self.flow, self.passage.tokens, guess, probability, factors, self.toward)
+    def layers(self) -> tuple[AttentionLayer, ...]:
+        """The attention layers of the model."""
+        return attention_layers(views.network(self.reading).config)
 
     @property
     def toward(self) -> list[str]:
@@ -82,81 +77,23 @@ class Drawn:
     def can_trace(self) -> bool:
         """Whether a logit can be traced."""
         try:
-            check_model(cache.model(self.model)[0])
+            check_model(views.network(self.reading))
         except ValueError:
             return False
         return True
-
-
-def measure(
-    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Quantity | None
-) -> Iterator[HeadEffects]:
-    """The effects of all heads, more of them exact each time, estimates first."""
-    return head_measures.measure_heads(model, read_passage(model, tokenizer, text, TOKENS, choice), explained)
-
-
-def measure_all(
-    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Quantity | None
-) -> HeadEffects:
-    """The exact effects of all heads."""
-    passage = read_passage(model, tokenizer, text, TOKENS, choice)
-    *_, last = head_measures.measure_heads(model, passage, explained, estimate=False)
-    return last
-
-
-read_text = cache.of_model(max_entries=256)(passages.read_passage)
-measured = cache.of_model(max_entries=64)(measure_all)
-
-
-@cache.shared(max_entries=4)
-def recorded(model: str, pasted: str, choice: int | None, heads: str) -> Recorded:
-    """One pass over a text, whatever is read from it: 17 MB of 40 tokens of smollm2."""
-    network, plain = cache.model(model)[0], recorded(model, pasted, choice, "") if heads else None
-    factors = information_flow.factors_of(network, heads)
-    return flow_shares.record(network, read_text(model, pasted, TOKENS, choice), factors, plain)
-
-
-@cache.shared(max_entries=8)
-def shares(model: str, pasted: str, choice: int | None, heads: str) -> tuple[LayerShares, ...]:
-    """Of a text, whatever is followed of it: 4 MB of 40 tokens of smollm2."""
-    network, passage = cache.model(model)[0], read_text(model, pasted, TOKENS, choice)
-    plain = shares(model, pasted, choice, "") if heads else ()
-    factors = information_flow.factors_of(network, heads)
-    return flow_shares.layer_shares(network, passage, factors, recorded(model, pasted, choice, heads), plain)
-
-
-@cache.data(max_entries=256)
-def guessed(model: str, pasted: str, choice: int | None, heads: str) -> LayerGuesses:
-    """Next tokens after each layer."""
-    network, passage = cache.model(model)[0], read_text(model, pasted, TOKENS, choice)
-    plain = guessed(model, pasted, choice, "") if heads else None
-    factors = information_flow.factors_of(network, heads)
-    return information_flow.layer_guesses(network, passage, factors, recorded(model, pasted, choice, heads), plain)
-
-
-@cache.data(max_entries=256)
-def traced(
-    model: str, pasted: str, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()
-) -> Flow:
-    network = cache.model(model)[0]
-    passage, found = read_text(model, pasted, TOKENS, choice), shares(model, pasted, choice, heads)
-    if toward:
-        factors, run = information_flow.factors_of(network, heads), recorded(model, pasted, choice, heads)
-        found = flow_shares.logit_shares(network, passage, found, toward, factors, run)
-    return information_flow.follow(network.config, passage, found, threshold, toward)
 
 
 def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
     """The river of a text, traced; what is to be drawn before any other control that is said in the address.
 
     Args:
-        choice, threshold: see read_flow.
+        choice, threshold: see views.routes.
     """
-    config = cache.model(model)[0].config
+    reading = Reading(model, pasted)
+    config = views.network(reading).config
     heads = written_factors(river.read("heads", len(attention_layers(config)), config.n_heads))
-    given = model, pasted, choice
-    flow, passage = traced(*given, threshold, heads), read_text(model, pasted, TOKENS, choice)
-    plain, changed = guessed(*given, ""), guessed(*given, heads)
+    flow, passage = views.flow_of(reading, choice, threshold, heads, ()), views.passage_of(reading, choice)
+    plain, changed = views.guesses_of(reading, choice, ""), views.guesses_of(reading, choice, heads)
     return Drawn(model, pasted, choice, passage, heads, flow, changed, plain.ranked(NEXT))
 
 
@@ -166,7 +103,7 @@ def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:
     if wanted == STATE or explained is None or explained.kind == "text" or not drawn.can_trace:
         return drawn
     tokens = (explained.token, *([explained.against] if explained.kind == "difference" else []))
-    flow = traced(drawn.model, drawn.pasted, drawn.choice, drawn.flow.threshold, drawn.heads, tokens)
+    flow = views.flow_of(drawn.reading, drawn.choice, drawn.flow.threshold, drawn.heads, tokens)
     return replace(drawn, flow=flow)
 
 
@@ -175,7 +112,6 @@ def show(
     opened: Sequence[int],
     explained: Quantity | None,
     sampling: Sampling | None,
-    story: str,
     on_rank: Callable[[int], None],
     on_against: Callable[[int], None],
     on_token: Callable[[int], None] | None = None,
@@ -186,7 +122,6 @@ def show(
         opened: layers drawn wide; none: those whose attention carried most.
         explained: what heads are measured on.
         sampling: how the next token is drawn; None: none is.
-        story: what the picture shows, in a sentence.
         on_rank: told the place of the next token that was clicked, among those of the model as it is.
         on_against: told that of the token that was clicked to be compared with the one explained.
         on_token: told the place of the token of the text that was clicked.
@@ -197,7 +132,7 @@ def show(
     stage = st.container()
     found = head_effects(drawn, explained)
     following = drawn.guesses.ranked(NEXT)
-    chances = drawn.guesses.final if sampling is None else information_flow.sampled(drawn.guesses, sampling)
+    chances = drawn.guesses.final if sampling is None else sampled(drawn.guesses, sampling)
     columns = flow_columns.columns(drawn.flow, wide, LEAST)
     token = None if explained is None or explained.kind == "text" else explained.token
     against = explained.against if explained is not None and explained.kind == "difference" else None
@@ -210,7 +145,7 @@ def show(
                 columns=columns,
                 effects=found.values.tolist(),
                 exact=found.exact.tolist(),
-                measure=head_measures.explained(network, drawn.passage, tokenizer, explained),
+                measure=explained_as(network, drawn.passage, tokenizer, explained),
                 kinds=kinds(drawn.model),
                 guesses=[
                     None if token is None else (text.visible(piece_of(tokenizer, token)), probability)
@@ -220,17 +155,19 @@ def show(
                     (text.visible(piece), float(chances[i]))
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
-                drawing="" if sampling is None else information_flow.how_drawn(sampling),
+                drawing="" if sampling is None else how_drawn(sampling),
                 word=following.index(token) if token in following else None,
                 against=following.index(against) if against in following else None,
-                whole=information_flow.whole_of(drawn.toward),
+                whole=whole_of(drawn.toward),
                 traced=bool(drawn.flow.toward),
                 tracing=drawn.can_trace,
-                story=story,
+                story=str(
+                    views.story_of(drawn.reading, drawn.choice, drawn.flow.threshold, drawn.heads, drawn.flow.toward)
+                ),
                 linked=_is_linked(drawn.passage),
                 choosing=on_token is not None,
             ),
-            information_flow.factors_of(network, drawn.heads),
+            factors_of(network, drawn.heads),
             foldable=n_layers > ALL_OPEN,
             on_word=lambda place: _explain(drawn, following[place], on_rank),
             on_against=lambda place: _compare(drawn, token, following[place], on_against),
@@ -294,16 +231,15 @@ def kinds(model: str) -> list[list[str]]:
 
 def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
     """Of every head: measured where that is quick or done, else estimated, or nothing yet, and filled in meanwhile."""
-    network, tokenizer = cache.model(drawn.model)
+    network = views.network(drawn.reading)
     n_layers, n_heads = len(drawn.layers), network.config.n_heads
-    given = drawn.model, drawn.pasted, drawn.choice, explained
     if knock_outs.operations(network, n_layers * n_heads, len(drawn.passage.tokens)) <= FEW:
-        return measured(*given)
-    key = ("flow", *given)
-    job = live.begin(key, lambda: measure(network, tokenizer, drawn.pasted, drawn.choice, explained), wait=0.0)
+        return views.effects_of(drawn.reading, drawn.choice, explained)
+    key = ("flow", drawn.reading, drawn.choice, explained)
+    job = live.begin(key, lambda: measure_heads(network, drawn.passage, explained), wait=0.0)
     begun = bool(job.items)
     live.watch(key, lambda now: _bar(key, now, n_layers, begun), job, 2 * EVERY if begun else EVERY)
-    return job.items[-1] if job.items else head_measures.unmeasured(network)
+    return job.items[-1] if job.items else unmeasured(network)
 
 
 def _bar(key: Hashable, job: jobs.Job, layers: int, begun: bool) -> None:
@@ -341,7 +277,7 @@ def restore(drawn: Drawn) -> None:
 
 
 def _write(drawn: Drawn, sampling: Sampling) -> None:
-    token = information_flow.draw_token(drawn.guesses, sampling, seed=SEED + drawn.passage.total)
+    token = draw_token(drawn.guesses, sampling, seed=SEED + drawn.passage.total)
     controls.set_values(text=drawn.pasted + cache.model(drawn.model)[1].decode([token]))
 
 

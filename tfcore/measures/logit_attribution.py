@@ -205,3 +205,15 @@ def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> f
     if against == "nothing":
         return float(logits[token])
     return float(logits[token] - (logits.mean() if against == "mean" else logits[against]))
+
+
+def stream_direction(
+    model: Transformer, token: int | Sequence[int], against: int | None = None
+) -> Float[Tensor, "*token d_model"]:
+    """The direction along which the stream before the final norm is read for a logit, but for the norm's scale."""
+    norm = model.decoder.ln_final
+    u = logit_direction(model, token, "mean" if against is None else against)
+    if not isinstance(norm, Norm):
+        return u
+    u = u * norm.weight.double()
+    return u - u.mean(-1, keepdim=True) if norm.kind == "layernorm" else u

@@ -1,32 +1,29 @@
 """The river: a text through all layers of a model at once, traced back from the next token."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.flow import experiments
 from pages.inside.flow.facts import FACTS
-from pages.ui import cache, controls, fragments, keys, notices, page, text
+from pages.ui import controls, fragments, keys, notices, page, text
 from pages.ui import flow as river
-from pages.ui.components.figure import figure
-from pages.ui.flow import TOKENS, Drawn
+from pages.ui.flow import Drawn
+from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
-from pages.ui.program import made
 from pages.ui.reading import say_nothing_read, text_box
-from tfcore.analysis.inside import flow_shares, head_measures, information_flow
-from tfcore.analysis.inside.head_measures import HeadEffects
-from tfcore.analysis.inside.information_flow import Flow
-from tfcore.analysis.inside.passages import Passage
 from tfcore.config import Architecture, ModelConfig
-from tfcore.figures.shown import Shown
 from tfcore.measures.effect_metric import Kind, Quantity
+from tfcore.views.inside import flow as views
+from tfcore.views.inside.flow import TOKENS
+from tfcore.views.inside.flow.measure.heads import HeadEffects
+from tfcore.views.inside.flow.measure.passages import Passage
+from tfcore.views.sources import Reading
+from tfcore.views.view import View
 
 CHARACTERS = 1_500
 ROWS = 30  # of the table of routes
@@ -56,7 +53,6 @@ TRY_REAL: dict[str, dict[str, dict[str, Any]]] = {
     "minilm": {"what “it” takes in": {"heads": "", "open": "", "model": "minilm", "text": TIRED, "token": 10}},
 }
 
-
 HEADS = (
     "Each dot at a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
     "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
@@ -84,6 +80,12 @@ WHAT_TO_SEE: dict[Architecture, str] = {
         f"{HEADS}"
     ),
 }
+QUESTION = (
+    "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
+    "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
+    "head is missing, others may take its place. The size of the dot answers that question: it is the effect of "
+    "switching the head off, estimated at first where the model is large, and then measured.",
+)
 
 
 def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
@@ -106,7 +108,7 @@ def choose_explained(drawn: Drawn) -> Quantity | None:
         return None
     kinds: tuple[Kind, ...] = ("prediction", "difference", "text")
     name = None
-    if cache.model(drawn.model)[0].config.architecture == "decoder":
+    if views.network(drawn.reading).config.architecture == "decoder":
         name = metric.rival(drawn.model, drawn.pasted, TOKENS)
     else:
         kinds = kinds[:2]
@@ -119,23 +121,13 @@ def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> p
     and where the whole text is explained."""
     if explained is None or explained.kind == "text" or drawn.heads:
         return None
-    tokens = [explained.token, *([explained.against] if explained.kind == "difference" else [])]
-    direct = written(drawn.model, drawn.pasted, TOKENS, *tokens)
-    if direct is None:
+    found = views.compared(drawn.reading, drawn.flow, explained, effects)
+    if found is None:
         return None
-    carried = drawn.flow.carried
-    words = [text.visible(piece) for piece in cache.model(drawn.model)[1].tokens(tokens)]
-    is_exact = bool(effects.exact.all())
-    found = head_measures.compare(
-        words[0], carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
-    )
+    said, table = found
     if effects.values.any():
-        st.markdown(f"**Three measures.** {text.escape(found)}")
-    names = [drawn.flow.head(layer, head) for layer, head in np.ndindex(carried.shape)]
-    effect = f"effect when off ({explained.unit})"
-    columns = {"share of the state": carried, "share of the logit": direct, effect: effects.values}
-    table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
-    return table.sort_values(effect, ascending=False)
+        st.markdown(f"**Three measures.** {text.escape(said)}")
+    return table
 
 
 def explain_word(drawn: Drawn, explained: Quantity | None, place: int) -> None:
@@ -149,85 +141,14 @@ def compare_with(place: int) -> None:
     controls.set_values(by="difference", against=place)
 
 
-def explain(
-    drawn: Drawn, shown: Shown, threshold: float, explained: Quantity | None, measures: pd.DataFrame | None
-) -> None:
-    """What to see, the same as numbers, the equations, the code, the program, a question."""
-    architecture: Architecture = cache.model(drawn.model)[0].config.architecture
-    page.what_to_see(WHAT_TO_SEE[architecture])
-    if explained is not None and architecture == "decoder":
-        metric.elsewhere("the flow of information", _reading.read(drawn.model, drawn.pasted, TOKENS), explained)
-    numbers = st.expander("The same as numbers", page.OPEN, key=keys.own("expander", "numbers"), on_change="rerun")
-    if numbers.open:  # the river need not wait for it
-        with numbers:
-            show_numbers(drawn, shown, measures)
-    given, toward = (drawn.model, drawn.pasted, TOKENS, drawn.choice), drawn.flow.toward
-    page.question(
-        "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
-        "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
-        "head is missing, others may take its place. The size of the dot answers that question: it is the effect of "
-        "switching the head off, estimated at first where the model is large, and then measured.",
-    )
-    page.how_it_is_computed(
-        page.experiment(
-            experiments.routes,
-            *given,
-            made(information_flow.read_flow, *given, threshold, drawn.heads, *([toward] if toward else [])),
-            made(information_flow.read_guesses, *given, drawn.heads),
-            drawn.heads,
-        ),
-        formula=(
-            r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ "
-            r"\text{share}(z) = \frac{\max(0,\, "
-            r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
-            r"\rVert_1)} \\ "
-            r"\text{share of a logit}(z) = \frac{\max(0,\, \text{LN}(z) \cdot u)}{\sum_{z'} \max(0,\, "
-            r"\text{LN}(z') \cdot u)} \end{gathered}"
-        ),
-        code=(
-            flow_shares.layer_shares,
-            flow_shares.logit_shares,
-            information_flow.follow,
-            information_flow.layer_guesses,
-            head_measures.direct_by_head,
-        ),
-        papers=(
-            "Information flow routes: arXiv:2403.00824, section 2, with shares multiplied along a route, not "
-            "renormalised, and the residual stream always kept; those of a logit are close to ALTI-Logit: "
-            "arXiv:2305.12535; logit lens: arXiv:2303.08112, section 2; direct logit attribution: arXiv:2211.00593, "
-            "section 3.1; estimates of effects: arXiv:2310.10348."
-        ),
-    )
-
-
-def show_numbers(drawn: Drawn, shown: Shown, measures: pd.DataFrame | None) -> None:
+def show_numbers(p: Panel, shares: View, measures: pd.DataFrame | None) -> None:
     """The shares as a map, the widest routes and the three measures as tables."""
-    table = route_table(drawn.flow, drawn.passage.tokens)
-    figure(
-        shown.figure,
-        key="shares",
-        height=shown.figure.layout.height,
-        min_width=420,
-        alt=shown.alt,
-        caption=shown.caption,
-        table=lambda: table,
-    )
+    p.show(shares)
     routes, heads = st.columns(2, gap="medium")
-    routes.dataframe(table.head(ROWS), hide_index=True)
+    routes.dataframe(shares.numbers().head(ROWS), hide_index=True)
     if measures is not None:
         heads.dataframe(measures, hide_index=True, height=35 * ROWS)
 
-
-def route_table(flow: Flow, tokens: Sequence[str]) -> pd.DataFrame:
-    """The widest routes, one a row."""
-    rows = [
-        (flow.head(route.layer, route.head), tokens[route.key], tokens[route.query], round(route.share, 4))
-        for route in flow.routes
-    ]
-    return pd.DataFrame(rows, columns=["head", "from", "to", "share"])
-
-
-written = cache.of_model(max_entries=64)(head_measures.direct_by_head)
 
 page.begin(FACTS, always=models.always())
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
@@ -237,48 +158,60 @@ with box:
     pasted = text_box(model, "Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
 offer_real(model, pasted)
 real = {name: does for one, group in TRY_REAL.items() if one in models.fitting() for name, does in group.items()}
-page.try_this({**real, **TRY})
-usual = river.read_text(model, pasted, TOKENS)
-notices.tokens(usual.total, len(usual.ids), "text")
-if not pasted.strip() or not usual.ids:
-    say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
-    fragments.stop()
-opened = river.asked_layers(model)
-stage = st.container()
-row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-with row, page.more_settings():
-    threshold = controls.slider(
-        "Follow routes of at least (% of a sum)",
-        "threshold",
-        0.0,
-        5.0,
-        0.0,
-        0.5,
-        help="0 follows everything, and the streams of every layer add up to 1. Unlike in arXiv:2403.00824, shares are "
-        "multiplied along a route, what is cut off is not shared out again, and the stream itself is always followed",
-    )
-    choice = choose_token(usual)
-with row:
-    drawn = river.read(model, pasted, choice, threshold / 100)
-    explained = choose_explained(drawn)
-    sampling = None
-    if cache.model(model)[0].config.architecture == "decoder":
-        button = st.container(width="content")
-        sampling = river.choose_sampling()
-        with button:
-            river.write(drawn, sampling)
-    river.restore(drawn)
-state, drawn = drawn, river.toward(drawn, explained)
-shown = experiments.routes(*cache.model(model), pasted, TOKENS, choice, drawn.flow, drawn.guesses, drawn.heads)
-with stage:
-    effects = river.show(
-        drawn,
-        opened,
-        explained,
-        sampling,
-        shown.alt,
-        partial(explain_word, drawn, explained),
-        compare_with,
-        (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
-    )
-explain(drawn, shown, threshold / 100, explained, compare(state, explained, effects))
+with panel(None) as p:
+    p.examples({**real, **TRY})
+    reading = Reading(model, pasted)
+    architecture: Architecture = views.network(reading).config.architecture
+    usual = views.passage_of(reading, None)
+    notices.tokens(usual.total, len(usual.ids), "text")
+    if not pasted.strip() or not usual.ids:
+        say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
+        fragments.stop()
+    opened = river.asked_layers(model)
+    stage = st.container()
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with row, page.more_settings():
+        threshold = controls.slider(
+            "Follow routes of at least (% of a sum)",
+            "threshold",
+            0.0,
+            5.0,
+            0.0,
+            0.5,
+            help="0 follows everything, and the streams of every layer add up to 1. Unlike in arXiv:2403.00824, shares "
+            "are multiplied along a route, what is cut off is not shared out again, and the stream itself is always "
+            "followed",
+        )
+        choice = choose_token(usual)
+    with row:
+        drawn = river.read(model, pasted, choice, threshold / 100)
+        explained = choose_explained(drawn)
+        sampling = None
+        if architecture == "decoder":
+            button = st.container(width="content")
+            sampling = river.choose_sampling()
+            with button:
+                river.write(drawn, sampling)
+        river.restore(drawn)
+    state, drawn = drawn, river.toward(drawn, explained)
+    with stage:
+        effects = river.show(
+            drawn,
+            opened,
+            explained,
+            sampling,
+            partial(explain_word, drawn, explained),
+            compare_with,
+            (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
+        )
+    measures = compare(state, explained, effects)
+    page.what_to_see(WHAT_TO_SEE[architecture])  # beside the river, before its numbers
+    if explained is not None and architecture == "decoder":
+        metric.elsewhere("the flow of information", _reading.read(model, pasted, TOKENS), explained)
+    shares = views.routes(reading, choice, threshold / 100, drawn.heads, drawn.flow.toward)
+    p.views[shares.key] = shares  # computed as the river is, and drawn where it is opened: that need not wait for it
+    numbers = st.expander("The same as numbers", page.OPEN, key=keys.own("expander", "numbers"), on_change="rerun")
+    if numbers.open:
+        with numbers:
+            show_numbers(p, shares, measures)
+    p.question(*QUESTION)

@@ -9,6 +9,8 @@ from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.session import session
 from tfcore.generation.sampling import Sampling
 from tfcore.measures.effect_metric import Quantity
+from tfcore.views.inside import flow as views
+from tfcore.views.sources import Reading
 
 CHARACTERS = 2_000
 REAL = "smollm2"
@@ -38,7 +40,7 @@ def show() -> None:
     network, tokenizer = cache.model(model)
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
     writes = network.config.architecture == "decoder" and not models.silent(network.config, tokenizer)
-    usual = flow.read_text(model, pasted, flow.TOKENS) if writes else None
+    usual = views.passage_of(Reading(model, pasted), None) if writes else None
     notices.tokens(*((usual.total, len(usual.ids)) if usual else (0, 0)))
     if usual is None:
         place.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
@@ -85,5 +87,5 @@ def draw(model: str, pasted: str, sampling: Sampling) -> flow.Drawn:
     def measure(*ranks: int) -> None:
         controls.set_values(measured=" ".join(map(str, ranks)))
 
-    flow.show(drawn, opened, explained, sampling, str(drawn.story), measure, lambda place: measure(rank, place))
+    flow.show(drawn, opened, explained, sampling, measure, lambda place: measure(rank, place))
     return drawn

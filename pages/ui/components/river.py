@@ -14,11 +14,11 @@ import streamlit as st
 from pages.ui import embedding, keys, links
 from pages.ui.components import assets, dragging
 from pages.ui.components.player import target
-from tfcore.analysis.inside.flow_columns import Column
-from tfcore.analysis.inside.flow_shares import Factors
-from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
 from tfcore.figures.theme import HEAD_KINDS
 from tfcore.measures.quantities import counted
+from tfcore.views.inside.flow.measure.columns import Column
+from tfcore.views.inside.flow.measure.routes import Flow, read_factors, written_factors
+from tfcore.views.inside.flow.measure.shares import Factors
 
 KEY = "river"  # of the picture, for a frame of another site
 LONGEST = 2_000  # characters of all heads that are changed

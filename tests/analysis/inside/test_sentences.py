@@ -6,13 +6,13 @@ from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
 from tfcore.analysis.inside.attribution_patching import EstimateAgainstExact, EstimatedShares
 from tfcore.analysis.inside.features.grown import GrownQuality, SharedFeatures
 from tfcore.analysis.inside.features.rated_sample import PhrasesElsewhere, RatedSample
-from tfcore.analysis.inside.head_measures import HeadMeasures
 from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
 from tfcore.analysis.inside.in_context.heads import HeadsAgree
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.analysis.inside.knock_outs import FilledIn
 from tfcore.measures.dictionaries.quality import Quality
+from tfcore.views.inside.flow.say import HeadMeasures
 
 GOOD, FAIR = Quality(12.25, 0.75, 2.0, 2.5, 4.0, 3, 1_250), Quality(16.0, 0.875, 2.0, 2.25, 4.0, 1, 1_250)
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)

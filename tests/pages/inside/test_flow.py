@@ -12,11 +12,11 @@ from pages.ui.head_links import HeadOfText
 from tests.pages import visits
 from tests.pages.visits import press, run
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.inside.information_flow import layer_guesses, trace
-from tfcore.analysis.inside.passages import of_ids
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.knock_outs import all_effects, knock_out_each
+from tfcore.views.inside.flow.measure.passages import of_ids
+from tfcore.views.inside.flow.measure.routes import layer_guesses, trace
 
 opened = partial(visits.opened, "inside/flow/page.py")
 TEXT = "Sam was a little boy. One day, Sam said that"

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.flow_shares import stream_direction
 from tfcore.config import ModelConfig
+from tfcore.measures.logit_attribution import stream_direction
 from tfcore.measures.one_text import first_tokens, one_text
 from tfcore.measures.shared_layers import PlainRun, run_above
 from tfcore.measures.text_loss import has_ended

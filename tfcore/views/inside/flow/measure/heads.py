@@ -15,20 +15,17 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.passages import Passage, attention_layers
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import estimate_effects
-from tfcore.measures.effect_metric import Quantity, quantity_name
+from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import first_tokens
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
 
 Matrix = Float[ndarray, "layer head"]
-SMALL = 0.01  # nats or logits, below which no head is named for its effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +39,6 @@ class HeadEffects:
 
     values: Matrix
     exact: Bool[ndarray, " layer"]
-
-
-def explained(model: Transformer, passage: Passage, tokenizer: Tokenizer, quantity: Quantity | None) -> str:
-    """What is explained, in words: the quantity, or (None, of a model without a language head) how near the state is to
-    what it is."""
-    if quantity is None:
-        return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
-    name = quantity_name(quantity, tokenizer)
-    if model.config.architecture != "encoder":
-        return name
-    return name.replace("after the last token", f"at place {passage.target}")
 
 
 def unmeasured(model: Transformer) -> HeadEffects:
@@ -117,53 +103,6 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
         yield LayerEffects(k, np.array(effects, np.float32))
 
 
-@dataclass(frozen=True, slots=True)
-class HeadMeasures(Finding):
-    """The head that each measure puts first, as "2.5", with its value.
-
-    Args:
-        token: the next token.
-        carried: share of the state that the head brought from other tokens.
-        direct: share of the token's logit, above the mean of all logits, that it wrote itself; logits.
-        effect: fall of the token's log-probability without it, nats; of the difference, logits.
-        against: the token whose logit is taken off, where a difference of two is explained.
-        is_exact: whether all effects are measured; some are estimated otherwise.
-    """
-
-    token: str
-    carried: tuple[str, float]
-    direct: tuple[str, float]
-    effect: tuple[str, float]
-    is_exact: bool
-    against: str | None = None
-
-    @property
-    def names(self) -> int:
-        """How many different heads come first; none by what is carried where nothing is."""
-        return len({self.direct[0], self.effect[0], *([self.carried[0]] if self.carried[1] else [])})
-
-    @property
-    def sentence(self) -> str:
-        how = "measured" if self.is_exact else "partly estimated"
-        logit, what, unit = f"the logit of '{self.token}'", "its log-probability", "nats"
-        if self.against is not None:
-            logit += f" above that of '{self.against}'"
-            what, unit = "that difference", "logits"
-        carried = f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}"
-        if not self.carried[1]:
-            carried = "No head carries anything from another token"
-        first = f"{carried}; head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
-        if self.effect[1] < SMALL:
-            return f"{first}without any one of them {what} falls by less than {SMALL} {unit} ({how})."
-        first += f"without head {self.effect[0]} {what} falls most, by {self.effect[1]:.2f} {unit} ({how})."
-        if self.names == 1:
-            return f"{first} The {'three' if self.carried[1] else 'other two'} measures agree on the first head."
-        return (
-            f"{first} The measures name {'two' if self.names == 2 else 'three'} heads: what is carried need not be "
-            "used, and a head can matter through what later heads make of it."
-        )
-
-
 def direct_by_head(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, token: int, against: int | None = None
 ) -> Matrix | None:
@@ -175,15 +114,3 @@ def direct_by_head(
     return contributions(
         model, stream_parts(model, ids, len(ids) - 1), token, "mean" if against is None else against
     ).heads
-
-
-def compare(
-    token: str, carried: Matrix, direct: Matrix, effects: Matrix, *, is_exact: bool, against: str | None = None
-) -> HeadMeasures:
-    """Which head each measure puts first; matrices as of the functions above."""
-    return HeadMeasures(token, _largest(carried), _largest(direct), _largest(effects), is_exact, against)
-
-
-def _largest(values: Matrix) -> tuple[str, float]:
-    layer, head = np.unravel_index(int(np.nanargmax(values)), values.shape)
-    return f"{layer}.{head}", float(values[layer, head])

@@ -8,10 +8,16 @@ import torch
 
 from tests import small
 from tests.analysis.inside.test_logit_attribution import shaken
-from tfcore.analysis.inside import flow_shares
-from tfcore.analysis.inside import information_flow as flows
-from tfcore.analysis.inside.flow_shares import Factors, edits_of
-from tfcore.analysis.inside.information_flow import (
+from tfcore.generation.sampling import Sampling
+from tfcore.inspection.capture import known_names
+from tfcore.loading.checkpoints import load
+from tfcore.measures.logit_attribution import contributions, stream_direction, stream_parts
+from tfcore.model import Transformer
+from tfcore.views.inside.flow import flow_of, guesses_of
+from tfcore.views.inside.flow.measure import routes as flows
+from tfcore.views.inside.flow.measure import shares as flow_shares
+from tfcore.views.inside.flow.measure.passages import of_ids
+from tfcore.views.inside.flow.measure.routes import (
     LARGEST,
     Flow,
     LayerGuesses,
@@ -19,19 +25,13 @@ from tfcore.analysis.inside.information_flow import (
     factors_of,
     layer_guesses,
     read_factors,
-    read_flow,
-    read_guesses,
     sampled,
-    story,
     trace,
     written_factors,
 )
-from tfcore.analysis.inside.passages import of_ids
-from tfcore.generation.sampling import Sampling
-from tfcore.inspection.capture import known_names
-from tfcore.loading.checkpoints import load
-from tfcore.measures.logit_attribution import contributions, stream_parts
-from tfcore.model import Transformer
+from tfcore.views.inside.flow.measure.shares import Factors, edits_of
+from tfcore.views.inside.flow.say import how_drawn, story
+from tfcore.views.sources import Reading
 
 TEXT = small.ids(1, 9)[0].tolist()
 MODELS = {**small.WIRINGS, "grouped, windowed": {"n_kv_heads": 2, "window": 4}, "post-norm": {"norm_placement": "post"}}
@@ -159,7 +159,7 @@ def test_what_raises_a_logit_adds_up_to_it():
     model, target = small.model(), len(TEXT) - 1
     parts = stream_parts(model, TEXT, target)
     expected = contributions(model, parts, 3, 11)
-    toward = flow_shares.stream_direction(model, 3, 11) / parts.scale
+    toward = stream_direction(model, 3, 11) / parts.scale
     np.testing.assert_allclose(parts.heads @ toward, expected.heads, atol=1e-6)
     np.testing.assert_allclose(parts.feedforward @ toward, expected.feedforward, atol=1e-6)
 
@@ -259,7 +259,7 @@ def test_an_encoder_decoder_is_traced_through_both(norm):
 def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
     model = small.model(norm_placement="sandwich")
     before = trace(model, of_ids(TEXT, 8))
-    monkeypatch.setattr("tfcore.analysis.inside.flow_shares.AT_ONCE", 1)
+    monkeypatch.setattr("tfcore.views.inside.flow.measure.shares.AT_ONCE", 1)
     np.testing.assert_allclose(trace(model, of_ids(TEXT, 8)).stream, before.stream, atol=1e-6)
 
 
@@ -301,22 +301,22 @@ def test_what_is_known_of_the_layers_before_a_changed_head_is_kept(values):
 
 
 def test_head_2_5_of_stories_carries_the_pronoun():
-    model, tokenizer = load("stories")
+    reading, (model, tokenizer) = Reading("stories", PRONOUN), load("stories")
     he, she = (tokenizer.encode(f"Sam said that {word}")[-1] for word in ("he", "she"))
-    plain, off, turned = (read_guesses(model, tokenizer, PRONOUN, 40, None, heads) for heads in ("", "2.5*0", "2.5*-2"))
+    plain, off, turned = (guesses_of(reading, None, heads) for heads in ("", "2.5*0", "2.5*-2"))
     assert plain.final.argmax() == off.final.argmax() == he
     assert plain.final[he] == pytest.approx(0.69, abs=0.02)
     assert off.final[he] == pytest.approx(0.42, abs=0.02)
     assert turned.final.argmax() == she
-    traced = read_flow(model, tokenizer, PRONOUN, 40)
+    traced = flow_of(reading, None, 0.0, "", ())
     ids = tokenizer.encode(PRONOUN)
     expected = trace(model, of_ids(ids, len(ids) - 1))
     np.testing.assert_array_equal(traced.stream, expected.stream)
-    word = read_flow(model, tokenizer, PRONOUN, 40, toward=(he,))
+    word = flow_of(reading, None, 0.0, "", (he,))
     first = next(route for route in word.routes if route.key != route.query)
     assert (word.head(first.layer, first.head), tokenizer.tokens([ids[first.key]])) == ("2.5", [" boy"])
-    without = read_flow(model, tokenizer, PRONOUN, 5, None, 0.03, "2.5*0")
-    assert without.target == 4
+    without = flow_of(reading, None, 0.03, "2.5*0", ())
+    assert without.target == len(ids) - 1
     assert not [one for one in without.routes if (one.layer, one.head) == (2, 5)]
 
 
@@ -328,7 +328,7 @@ def test_the_next_token_is_drawn_by_temperature_top_p_and_seed():
     squares = own**2 / (own**2).sum()
     np.testing.assert_allclose(sampled(guesses, Sampling(temperature=0.5)), squares, atol=1e-6)
     np.testing.assert_allclose(sampled(guesses, Sampling(top_p=0.7)), [0, 2 / 3, 1 / 3, 0], atol=1e-6)
-    assert [flows.how_drawn(one) for one in (Sampling(), Sampling(temperature=0.5), Sampling(top_p=0.9))] == [
+    assert [how_drawn(one) for one in (Sampling(), Sampling(temperature=0.5), Sampling(top_p=0.9))] == [
         *("", "temperature 0.5", "temperature 1.0, top-p 0.90")
     ]
     assert draw_token(guesses, Sampling(temperature=0), 5) == 1

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.passages import START, Passage, attention_layers, of_ids, read_passage
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
+from tfcore.views.inside.flow.measure.passages import START, Passage, attention_layers, of_ids, read_passage
 
 DOG = "The dog was very ___ because he had lost ___ bone."
 TIRED = "The animal didn't cross the street because it was too tired."

@@ -7,15 +7,16 @@ import pytest
 import torch
 
 from tests.real import real
-from tfcore.analysis.inside import head_measures
-from tfcore.analysis.inside.flow_shares import layer_shares
-from tfcore.analysis.inside.information_flow import trace
-from tfcore.analysis.inside.passages import read_passage
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.knock_outs import all_effects
+from tfcore.views.inside.flow.measure import heads as head_measures
+from tfcore.views.inside.flow.measure.passages import read_passage
+from tfcore.views.inside.flow.measure.routes import trace
+from tfcore.views.inside.flow.measure.shares import layer_shares
+from tfcore.views.inside.flow.say import compare, explained_as
 
 PRONOUN = "Sam was a little boy. One day, Sam said that"
 
@@ -76,7 +77,7 @@ def test_the_head_whose_absence_costs_most_is_named():
             effects[layer, head] = float(best[token] - off.logits[0, -1].log_softmax(-1)[token])
     carried, direct = np.zeros((4, 6)), np.zeros((4, 6))
     carried[2, 5], direct[3, 0] = 0.2, 1.5
-    found = head_measures.compare("he", carried, direct, effects, is_exact=True)
+    found = compare("he", carried, direct, effects, is_exact=True)
     layer, head = divmod(int(effects.argmax()), 6)
     assert found.effect == (f"{layer}.{head}", effects.max())
     assert f"without head {layer}.{head} its log-probability falls most, by {effects.max():.2f} nats (measured)" in str(
@@ -98,22 +99,22 @@ def test_where_they_disagree_a_sentence_says_so(places, words):
     matrices = [np.zeros((2, 2)) for _ in places]
     for matrix, place in zip(matrices, places, strict=True):
         matrix[place] = 1.0
-    assert words in str(head_measures.compare("x", *matrices, is_exact=False))
-    assert "(partly estimated)" in str(head_measures.compare("x", *matrices, is_exact=False))
+    assert words in str(compare("x", *matrices, is_exact=False))
+    assert "(partly estimated)" in str(compare("x", *matrices, is_exact=False))
 
 
 def test_a_text_of_one_token_has_nothing_to_carry():
     ones = np.ones((2, 2))
-    said = str(head_measures.compare("re", 0 * ones, ones, ones, is_exact=True))
+    said = str(compare("re", 0 * ones, ones, ones, is_exact=True))
     assert said.startswith("No head carries anything from another token; head 0.0 writes most")
     assert said.endswith("The other two measures agree on the first head.")
 
 
 def test_where_no_head_matters_none_is_named():
     ones = np.ones((2, 2))
-    said = str(head_measures.compare("re", ones, ones, 0.0099 * ones, is_exact=True))
+    said = str(compare("re", ones, ones, 0.0099 * ones, is_exact=True))
     assert said.endswith("without any one of them its log-probability falls by less than 0.01 nats (measured).")
-    assert "without head 0.0" in str(head_measures.compare("re", ones, ones, 0.01 * ones, is_exact=True))
+    assert "without head 0.0" in str(compare("re", ones, ones, 0.01 * ones, is_exact=True))
 
 
 # ---- effects of all heads ----
@@ -166,7 +167,7 @@ def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
     )
     difference = now[token] - now[7] - (off[token] - off[7])
     assert last(model, passage, Quantity("difference", token, 7))[2, 1] == pytest.approx(float(difference), abs=1e-4)
-    said = head_measures.explained(model, passage, tokenizer, Quantity("prediction", token))
+    said = explained_as(model, passage, tokenizer, Quantity("prediction", token))
     assert said == "log-probability of '·sad' at place 5"
 
 
@@ -194,7 +195,7 @@ def test_a_state_is_compared_with_what_it_is():
     off = model(ids, edits=[Edit.zero("blocks.3.attn.z", heads=[0])]).hidden[0, 2]
     expected = 1 - float(torch.cosine_similarity(off, model(ids).hidden[0, 2], dim=0))
     assert last(model, passage, None)[3, 0] == pytest.approx(expected, abs=1e-5)
-    said = head_measures.explained(model, passage, tokenizer, None)
+    said = explained_as(model, passage, tokenizer, None)
     assert said == "the cosine of the state at '·dog' to what it is now"
 
 
@@ -206,6 +207,6 @@ def test_shares_of_a_difference():
     both = head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, 5, 9)
     np.testing.assert_allclose(both, one - other, atol=1e-6)
     ones = np.ones((4, 6))
-    said = str(head_measures.compare("he", ones, ones, ones, is_exact=True, against="she"))
+    said = str(compare("he", ones, ones, ones, is_exact=True, against="she"))
     assert "writes most of the logit of 'he' above that of 'she' itself, +1.00" in said
     assert "that difference falls most, by 1.00 logits (measured)" in said

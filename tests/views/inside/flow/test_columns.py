@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.flow_columns import Column, Ribbon, columns, strongest_layers
-from tfcore.analysis.inside.flow_shares import LayerShares, shares
-from tfcore.analysis.inside.information_flow import LEAST, SMALLEST, Flow, Route, follow, trace
-from tfcore.analysis.inside.passages import of_ids
+from tfcore.views.inside.flow.measure.columns import Column, Ribbon, columns, strongest_layers
+from tfcore.views.inside.flow.measure.passages import of_ids
+from tfcore.views.inside.flow.measure.routes import LEAST, SMALLEST, Flow, Route, follow, trace
+from tfcore.views.inside.flow.measure.shares import LayerShares, shares
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.information_flow import SMALLEST, Flow
+from tfcore.views.inside.flow.measure.routes import SMALLEST, Flow
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,15 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.information_flow import Flow
 from tfcore.figures import theme
+from tfcore.views.inside.flow.measure.routes import Flow
 
 
-def shares_height(n_tokens: int) -> int:
-    """Of the heatmap, in pixels."""
-    return 90 + 20 * n_tokens
-
-
-def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
+def shares_figure(flow: Flow, tokens: Sequence[str]) -> go.Figure:
     """The share of the explained state or logit in each token's stream, before each layer and after the last one.
 
     Args:
         tokens: labels of the rows.
-        height: in pixels.
     """
     whole = "what raises the logit" if flow.toward else "the state"
     stages = [*(f"before {layer}" for layer in flow.layers), "after"]
@@ -38,7 +32,7 @@ def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
         "colorbar": {"tickformat": ".0%", "thickness": 10},
     }
     layout = {
-        "height": height,
+        "height": 90 + 20 * len(tokens),
         "margin": {"l": 100, "r": 10, "t": 10, "b": 46},
         "xaxis": {"title": {"text": "layers passed"}, "fixedrange": True},
         "yaxis": {"autorange": "reversed", "fixedrange": True, "type": "category"},

@@ -11,8 +11,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.flow_shares import (
+from tfcore.config import ModelConfig
+from tfcore.generation.sampling import Sampling, draw
+from tfcore.model import Transformer
+from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
+from tfcore.views.inside.flow.measure.shares import (
     Factors,
     LayerShares,
     Recorded,
@@ -21,12 +24,6 @@ from tfcore.analysis.inside.flow_shares import (
     logit_shares,
     record,
 )
-from tfcore.analysis.inside.passages import Passage, attention_layers, read_passage
-from tfcore.config import ModelConfig
-from tfcore.generation.sampling import Sampling, draw
-from tfcore.measures.token_text import visible
-from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 
 LARGEST = 2.0  # factor of a head
 LEAST = 1e-5  # share of the state at a token that is still followed
@@ -218,35 +215,6 @@ def layer_guesses(
     return LayerGuesses(tuple(token for token, _ in each), tuple(p for _, p in each), own.cpu().numpy())
 
 
-def read_flow(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    limit: int,
-    choice: int | None = None,
-    threshold: float = 0.0,
-    heads: str = "",
-    toward: tuple[int, ...] = (),
-) -> Flow:
-    """The state at a token of a text, or a logit after it, traced back.
-
-    Args:
-        limit, choice: see read_passage.
-        threshold: see follow.
-        heads: what is multiplied, as in "2.5*0 1.3*-1".
-        toward: see Flow.
-    """
-    passage = read_passage(model, tokenizer, text, limit, choice)
-    return trace(model, passage, threshold, factors_of(model, heads), toward)
-
-
-def read_guesses(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None, heads: str = ""
-) -> LayerGuesses:
-    """What the model would predict there after each layer; arguments as of read_flow."""
-    return layer_guesses(model, read_passage(model, tokenizer, text, limit, choice), factors_of(model, heads))
-
-
 def factors_of(model: Transformer, heads: str) -> Factors:
     """The heads of a model that a text changes, as in "2.5*0 1.3*-1"."""
     factors, _ = read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)
@@ -257,16 +225,8 @@ def sampled(guesses: LayerGuesses, sampling: Sampling) -> Float[ndarray, " vocab
     """The probability with which each token is drawn next."""
     if sampling == Sampling():
         return guesses.final
-    logits = torch.from_numpy(guesses.final).clamp_min(torch.finfo(torch.float32).tiny).log()
+    logits = torch.tensor(guesses.final).clamp_min(torch.finfo(torch.float32).tiny).log()
     return sampling.distribution(logits).numpy()
-
-
-def how_drawn(sampling: Sampling) -> str:
-    """How the next token is drawn, in words; nothing where that is by the model's own probabilities."""
-    if sampling == Sampling():
-        return ""
-    top_p = f", top-p {sampling.top_p:.2f}" if sampling.top_p < 1 else ""
-    return f"temperature {sampling.temperature:.1f}{top_p}"
 
 
 def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
@@ -275,7 +235,7 @@ def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
     Args:
         seed: the same one draws the same token from the same probabilities.
     """
-    return draw(torch.from_numpy(sampled(guesses, sampling)).double(), torch.Generator().manual_seed(seed))
+    return draw(torch.tensor(sampled(guesses, sampling)).double(), torch.Generator().manual_seed(seed))
 
 
 def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int, int], float], bool]:
@@ -300,89 +260,3 @@ def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int
 def written_factors(factors: Factors) -> str:
     """Heads and factors as `read_factors` reads them."""
     return " ".join(f"{layer}.{head}*{by:g}" for (layer, head), by in sorted(factors.items()) if by != 1)
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class Story(Finding):
-    """In a sentence, where a prediction, or a state, came from.
-
-    Args:
-        token, probability: the top prediction; None where the model has no language head.
-        at: the token whose state it is.
-        widest: the widest route from another token: layer.head, that token, its share; None where there is none.
-        origins: the tokens whose embeddings most of the state is traced back to, with their shares.
-        followed: share that is traced back at all.
-        threshold: of the routes that are followed.
-        edited: the heads that are multiplied.
-        whole: what shares are of, as from `whole_of`.
-    """
-
-    token: str | None
-    probability: float
-    at: str
-    widest: tuple[str, str, float] | None
-    origins: tuple[tuple[str, float], ...]
-    followed: float
-    threshold: float
-    edited: str
-    whole: str = "the state"
-
-    @property
-    def sentence(self) -> str:
-        state = f"The state at '{visible(self.at)}'"
-        told = state if self.token is None else f"'{visible(self.token)}', {self.probability:.0%}"
-        told += f" with {self.edited}" if self.edited else ""
-        of_state = self.whole == "the state"
-        told += ": " if of_state else f". Widths are shares of {self.whole}: "
-        if self.widest is not None:
-            head, source, share = self.widest
-            of = " of the state" if of_state else ""
-            told += (
-                f"the widest ribbon of one head comes from '{visible(source)}' through head {head}, {share:.1%}{of}. "
-            )
-        else:
-            above = f"{SMALLEST:.1%}" + (" and is above the threshold" if self.threshold else "")
-            told += f"no head brings from another token what is at least {above}. "
-        first = ", ".join(f"'{visible(token)}' {share:.0%}" for token, share in self.origins)
-        told += f"Traced back to the embeddings: {first}"
-        if not self.threshold:
-            return f"{told}."
-        lost = f"{1 - self.followed:.0%} is in routes below {self.threshold:.1%} of a sum, which are not followed"
-        return f"{told}; {lost}."
-
-
-def whole_of(toward: Sequence[str]) -> str:
-    """What the shares of a flow are of, in words; arguments as pieces of text, see Flow."""
-    if not toward:
-        return "the state"
-    above = f" above that of '{visible(toward[1])}'" if len(toward) > 1 else ""
-    return f"what raises the logit of '{visible(toward[0])}'{above}"
-
-
-def story(
-    flow: Flow,
-    tokens: Sequence[str],
-    guess: str | None,
-    probability: float,
-    factors: Factors,
-    toward: Sequence[str] = (),
-    most: int = 3,
-) -> Story:
-    """Of a traced state or logit: the widest route between two tokens, and the tokens it began at.
-
-    Args:
-        toward: those of the flow, as pieces of text.
-    """
-    between = [route for route in flow.routes if route.query != route.key]
-    widest = None
-    if between:
-        first = max(between, key=lambda route: route.share)
-        widest = (flow.head(first.layer, first.head), tokens[first.key], first.share)
-    order = flow.stream[0].argsort()[::-1][:most]
-    origins = tuple((tokens[i], float(flow.stream[0, i])) for i in order if flow.stream[0, i] > 0)
-    edited = ", ".join(f"head {flow.head(*place)} × {by:g}" for place, by in sorted(factors.items()))
-    at, whole = tokens[flow.target], whole_of(toward)
-    return Story(guess, probability, at, widest, origins, flow.followed, flow.threshold, edited, whole)

@@ -10,14 +10,13 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import check_model
-from tfcore.measures.logit_attribution import frozen_norm, logit_direction
+from tfcore.measures.logit_attribution import frozen_norm, stream_direction
 from tfcore.model import Transformer
-from tfcore.norms import Norm
+from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
 
 NEEDED = (
     *("attn.v", "attn.pattern", "attn_out", "mlp_out", "_post.scale"),
@@ -161,18 +160,6 @@ def logit_shares(
             forward[at] = row.feedforward
         changed.append(one._replace(heads=heads, kept=kept, feedforward=forward))
     return tuple(changed)
-
-
-def stream_direction(
-    model: Transformer, token: int | Sequence[int], against: int | None = None
-) -> Float[Tensor, "*token d_model"]:
-    """The direction along which the stream before the final norm is read for a logit, but for the norm's scale."""
-    norm = model.decoder.ln_final
-    u = logit_direction(model, token, "mean" if against is None else against)
-    if not isinstance(norm, Norm):
-        return u
-    u = u * norm.weight.double()
-    return u - u.mean(-1, keepdim=True) if norm.kind == "layernorm" else u
 
 
 def one_layer(

@@ -1,0 +1,185 @@
+"""The flow of information: a text through all layers of a model at once, traced back from the state at one token."""
+
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.token_text import tick_labels, visible
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.flow import say
+from tfcore.views.inside.flow.draw import shares_figure
+from tfcore.views.inside.flow.measure import heads as measure_heads
+from tfcore.views.inside.flow.measure import routes as measure_routes
+from tfcore.views.inside.flow.measure import shares
+from tfcore.views.inside.flow.measure.heads import HeadEffects, Matrix
+from tfcore.views.inside.flow.measure.passages import Passage, read_passage
+from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, factors_of
+from tfcore.views.inside.flow.measure.shares import LayerShares, Recorded
+from tfcore.views.kept import kept
+from tfcore.views.sources import Reading, opened
+from tfcore.views.view import View, view
+
+TOKENS = 40  # of a text
+
+FORMULA = (
+    r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ "
+    r"\text{share}(z) = \frac{\max(0,\, "
+    r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
+    r"\rVert_1)} \\ "
+    r"\text{share of a logit}(z) = \frac{\max(0,\, \text{LN}(z) \cdot u)}{\sum_{z'} \max(0,\, "
+    r"\text{LN}(z') \cdot u)} \end{gathered}"
+)
+PAPERS = (
+    "Information flow routes: arXiv:2403.00824, section 2, with shares multiplied along a route, not "
+    "renormalised, and the residual stream always kept; those of a logit are close to ALTI-Logit: "
+    "arXiv:2305.12535; logit lens: arXiv:2303.08112, section 2; direct logit attribution: arXiv:2211.00593, "
+    "section 3.1; estimates of effects: arXiv:2310.10348."
+)
+
+
+# ---- what was measured, kept; each takes a text, and the place of the token that is explained where there is a choice
+
+
+def network(reading: Reading) -> Transformer:
+    """The model of a reading."""
+    return cast("Transformer", opened(reading.model)[0])
+
+
+def _passage(reading: Reading, choice: int | None) -> Passage:
+    model, tokenizer = opened(reading.model)
+    return read_passage(model, tokenizer, reading.text, TOKENS, choice)
+
+
+def _recorded(reading: Reading, choice: int | None, heads: str) -> Recorded:
+    """One pass over a text, whatever is read from it: 17 MB of 40 tokens of smollm2."""
+    model, plain = network(reading), recorded_of(reading, choice, "") if heads else None
+    return shares.record(model, passage_of(reading, choice), factors_of(model, heads), plain)
+
+
+def _shares(reading: Reading, choice: int | None, heads: str) -> tuple[LayerShares, ...]:
+    """Shares in all sums, whatever is followed through them: 4 MB of 40 tokens of smollm2."""
+    model, plain = network(reading), shares_of(reading, choice, "") if heads else ()
+    run = recorded_of(reading, choice, heads)
+    return shares.layer_shares(model, passage_of(reading, choice), factors_of(model, heads), run, plain)
+
+
+def _guesses(reading: Reading, choice: int | None, heads: str) -> LayerGuesses:
+    model, plain = network(reading), guesses_of(reading, choice, "") if heads else None
+    run = recorded_of(reading, choice, heads)
+    return measure_routes.layer_guesses(model, passage_of(reading, choice), factors_of(model, heads), run, plain)
+
+
+def _flow(reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...]) -> Flow:
+    model, passage, found = network(reading), passage_of(reading, choice), shares_of(reading, choice, heads)
+    if toward:
+        run = recorded_of(reading, choice, heads)
+        found = shares.logit_shares(model, passage, found, toward, factors_of(model, heads), run)
+    return measure_routes.follow(model.config, passage, found, threshold, toward)
+
+
+def _effects(reading: Reading, choice: int | None, explained: Quantity | None) -> HeadEffects:
+    passage = passage_of(reading, choice)
+    *_, last = measure_heads.measure_heads(network(reading), passage, explained, estimate=False)
+    return last
+
+
+def _direct(model: Transformer, tokenizer: Tokenizer, text: str, token: int, against: int | None) -> Matrix | None:
+    return measure_heads.direct_by_head(model, tokenizer, text, TOKENS, token, against)
+
+
+passage_of = kept(_passage, entries=256)
+recorded_of = kept(_recorded, entries=4)
+shares_of = kept(_shares, entries=8)
+guesses_of = kept(_guesses, entries=256)
+flow_of = kept(_flow, entries=256)
+effects_of = kept(_effects, entries=64)
+direct_of = kept(_direct, entries=64)
+
+
+# ---- what is said and shown ----
+
+
+def story_of(
+    reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()
+) -> say.Story:
+    """A sentence on where the state at a token, or a logit, came from; arguments as of `routes`."""
+    model, tokenizer = opened(reading.model)
+    guesses = guesses_of(reading, choice, heads)
+    first = guesses.ranked(1)
+    return say.story(
+        flow_of(reading, choice, threshold, heads, toward),
+        passage_of(reading, choice).tokens,
+        tokenizer.tokens(first)[0] if first else None,
+        float(guesses.final.max()) if first else 0.0,
+        factors_of(model, heads),
+        tokenizer.tokens(toward),
+    )
+
+
+@view
+def routes(reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()) -> View:
+    """Where the state at a token, or a logit, came from: its shares in the streams of all tokens, layer by layer.
+
+    Args:
+        reading: the first TOKENS tokens of a text.
+        choice: the token that is explained, of an encoder or a translation; None: a masked one, or the last.
+        threshold: at each token, heads' contributions below this share are not followed.
+        heads: what is multiplied, as in "2.5*0 1.3*-1".
+        toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
+    """
+    flow, tokens = flow_of(reading, choice, threshold, heads, toward), passage_of(reading, choice).tokens
+    return View(
+        key="shares",
+        title="Shares by token and layer",
+        result=flow,
+        chart=shares_figure(flow, tick_labels(tokens, 10)),
+        min_width=420,
+        findings=(story_of(reading, choice, threshold, heads, toward),),
+        table=lambda: pd.DataFrame(
+            [
+                (flow.head(one.layer, one.head), tokens[one.key], tokens[one.query], round(one.share, 4))
+                for one in flow.routes
+            ],
+            columns=["head", "from", "to", "share"],
+        ),
+        formula=FORMULA,
+        papers=PAPERS,
+        code=(
+            shares.layer_shares,
+            shares.logit_shares,
+            measure_routes.follow,
+            measure_routes.layer_guesses,
+            measure_heads.direct_by_head,
+        ),
+    )
+
+
+def compared(
+    reading: Reading, flow: Flow, explained: Quantity, effects: HeadEffects
+) -> tuple[say.HeadMeasures, pd.DataFrame] | None:
+    """The head that comes first by share of the state, by share of the logit and by effect; and all heads by all three.
+    None where a model does not write into a sum that is read for a next token.
+
+    Args:
+        flow: of the state, through the model as it is.
+        explained: one token or the difference of two.
+        effects: on that.
+    """
+    against = explained.against if explained.kind == "difference" else None
+    direct = direct_of(reading.model, reading.text, explained.token, against)
+    if direct is None:
+        return None
+    tokens = [explained.token, *([] if against is None else [against])]
+    words = [visible(piece) for piece in opened(reading.model)[1].tokens(tokens)]
+    is_exact = bool(effects.exact.all())
+    found = say.compare(
+        words[0], flow.carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
+    )
+    effect = f"effect when off ({explained.unit})"
+    columns = {"share of the state": flow.carried, "share of the logit": direct, effect: effects.values}
+    names = [flow.head(layer, head) for layer, head in np.ndindex(direct.shape)]
+    table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
+    return found, table.sort_values(effect, ascending=False)
