@@ -41,9 +41,14 @@ MODULES = {
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
     "tfcore.analysis.foundations.position_effects": "tfcore.views.foundations.positions.measure.effects",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
+    "tfcore.analysis.foundations.recurrence.alignment_findings": "tfcore.views.foundations.recurrence.say",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
+    "tfcore.analysis.foundations.recurrence.comparison_findings": "tfcore.views.foundations.recurrence.say",
+    "tfcore.analysis.foundations.recurrence.gradient_findings": "tfcore.views.foundations.recurrence.say",
     "tfcore.analysis.foundations.recurrence.gradients": "tfcore.training.recurrent.gradients",
+    "tfcore.analysis.foundations.recurrence.network_findings": "tfcore.views.foundations.recurrence.say",
     "tfcore.analysis.foundations.recurrence.networks": "tfcore.training.recurrent.networks",
+    "tfcore.analysis.foundations.recurrence.pass_findings": "tfcore.views.foundations.recurrence.say",
     "tfcore.analysis.foundations.recurrence.passes": "tfcore.training.recurrent.passes",
     "tfcore.analysis.foundations.recurrence.real_model": "tfcore.training.recurrent.real_model",
     "tfcore.analysis.foundations.recurrence.recall": "tfcore.training.recurrent.recall",
@@ -148,6 +153,7 @@ MODULES = {
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.position_scores": "tfcore.views.foundations.positions.draw.scores",
     "tfcore.figures.foundations.positions": "tfcore.views.foundations.positions.draw.sinusoidal",
+    "tfcore.figures.foundations.recurrence": "tfcore.views.foundations.recurrence.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
@@ -286,15 +292,11 @@ NAMES = {
             "mean_distances shuffle_changes output_change shuffle_test losses_and_rises smallest_and_largest_rise"
         )
     },
-    "tfcore.analysis.foundations.recurrence.networks": {
-        "tfcore.analysis.foundations.recurrence.network_findings": "EqualSizes equal_sizes"
-    },
+    "tfcore.analysis.foundations.recurrence.networks": {"tfcore.views.foundations.recurrence.say": "equal_sizes"},
     "tfcore.analysis.foundations.recurrence.passes": {
-        "tfcore.analysis.foundations.recurrence.pass_findings": "ParallelGain parallel_gain"
+        "tfcore.views.foundations.recurrence.say": "ParallelGain parallel_gain"
     },
-    "tfcore.analysis.foundations.recurrence.real_model": {
-        "tfcore.analysis.foundations.recurrence.gradient_findings": "RealReach real_reach"
-    },
+    "tfcore.analysis.foundations.recurrence.real_model": {"tfcore.views.foundations.recurrence.say": "real_reach"},
     "tfcore.analysis.foundations.rope_and_alibi": {
         "tfcore.views.foundations.positions.say": ("rotary_pairs rotary_products head_bias head_reach slope_range")
     },

@@ -11,8 +11,6 @@ import torch
 
 from tfcore.analysis.experts.balance import N_EXPERTS
 from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
-from tfcore.analysis.foundations.recurrence.gradient_findings import _size
-from tfcore.analysis.foundations.recurrence.pass_findings import ParallelGain
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
@@ -33,6 +31,7 @@ from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity
 from tfcore.views.foundations.attention.measure.steps import softmax_at
 from tfcore.views.foundations.heads.say import RolloutOnFirst
+from tfcore.views.foundations.recurrence.say import ParallelGain, _size
 from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved

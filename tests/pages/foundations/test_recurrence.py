@@ -7,9 +7,9 @@ import pytest
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.foundations.recurrence import alignment_findings, comparison_findings
 from tfcore.training.recurrent import alignment, comparison, passes, side_by_side
 from tfcore.training.recurrent.passes import PassConfig, Passes
+from tfcore.views.foundations.recurrence import say
 
 opened = partial(visits.opened, "foundations/recurrence/page.py")
 
@@ -51,10 +51,10 @@ def test_attention_off_has_no_alignment():
 
 
 def test_findings_of_what_ships_are_on_the_page():
-    found = comparison_findings.held_out_accuracy(comparison.kept_comparison("copy"))
-    assert dict(found.accuracy)["transformer"] == 1
+    found = say.held_out_accuracy(comparison.kept_comparison("copy"))
+    assert found.values["accuracy"]["transformer"] == 1
     test = opened(look="Attention over an encoder")
-    assert str(alignment_findings.place_kept(alignment.kept_alignment_repeats("reverse"))) in words(test)
+    assert str(say.place_kept(alignment.kept_alignment_repeats("reverse"))) in words(test)
 
 
 def test_passes_here(patience):

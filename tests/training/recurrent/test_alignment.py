@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.foundations.recurrence import alignment_findings
 from tfcore.training.recurrent import alignment
 from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentLook, EncoderDecoder, Side
+from tfcore.views.foundations.recurrence import say
 
 
 def test_additive_attention_is_its_formula():
@@ -114,25 +114,27 @@ def made(read=(5, 6, 7), wrote=(7, 6, 0), **changes):
 
 
 def test_findings_are_read_off_a_look():
-    said = alignment_findings.right_by_length(made())
-    assert (said.trained, said.longest) == ((10, 0.1, 0.9), (20, 0.2, 0.8))
-    assert "of 10 letters 10% are right from one vector and 90% with attention" in str(said)
-    letters = alignment_findings.aligned_letters(made(), "reverse")
-    assert (letters.letters, letters.right, letters.near, letters.exact) == (3, 2, 2, 1)
-    copied = alignment_findings.aligned_letters(made(), "copy")
-    assert (copied.right, copied.near, copied.exact) == (1, 2, 1)
+    said = say.right_by_length(made())
+    assert str(said) == (
+        "After 9 steps, free-running: of 10 letters 10% are right from one vector and 90% with attention; of 20 "
+        "letters 20% are right from one vector and 80% with attention. The longest rows in training have 10 letters."
+    )
+    letters = say.aligned_letters(made(), "reverse")
+    assert letters.values == {"letters": 3, "right": 2, "near": 2, "exact": 1}
+    assert str(letters).startswith("Of 3 letters written 2 are right. 2 have their largest weight on the letter")
+    assert say.aligned_letters(made(), "copy").values == {"letters": 3, "right": 1, "near": 2, "exact": 1}
     followed = (made().followed, (1.0,) * 10 + (0.9,) * 10)
     some = tuple(made().attending.by_length for _ in followed)
     repeats = alignment.AlignmentRepeats((0, 1), (made().plain.by_length, some[0]), some, followed)
-    place = alignment_findings.place_kept(repeats)
+    place = say.place_kept(repeats)
     assert (place.trained, place.letters, place.first, place.rest) == (10, 20, (1.0, 1.0), (0.5, pytest.approx(0.9)))
     assert str(place).startswith("The alignment loses its place with 1 of 2 seeds. In rows of 20 letters")
     assert "for 100% of the first 10 written, and for 50% to 90% of those after (over 2 seeds)" in str(place)
-    limit = alignment_findings.LOST
+    limit = say.LOST
     assert [replace(place, first=(share,), rest=(0.0,)).lost for share in (limit, 2 * limit)] == [0, 1]
-    every = alignment_findings.place_kept(replace(repeats, followed=followed[:1]))
+    every = say.place_kept(replace(repeats, followed=followed[:1]))
     assert str(every).startswith("The alignment loses its place, with each of 1 seeds.")
-    assert alignment_findings.alignment_spread(repeats).sentence == (
+    assert say.alignment_spread(repeats).sentence == (
         "Over 2 seeds, of 10 letters 50% (10% to 90%) are right from one vector and 90% (90%) with attention, which is "
         "more with 1 of 2 seeds."
     )
@@ -142,18 +144,18 @@ def test_findings_are_read_off_a_look():
 def test_what_ships_shows_what_the_page_says(order):
     kept = alignment.kept_alignment(order)
     assert kept.step == AlignmentConfig().steps
-    said = alignment_findings.right_by_length(kept)
-    assert said.trained[2] > 0.9 > 0.6 > said.trained[1]  # attention helps most where one vector has to hold much
+    said = say.right_by_length(kept).values
+    assert said["attending"] > 0.9 > 0.6 > said["plain"]  # attention helps most where one vector has to hold much
     assert kept.plain.by_length[0] > 0.95
-    assert alignment_findings.aligned_letters(kept, order).near >= 8  # a diagonal
+    assert say.aligned_letters(kept, order).values["near"] >= 8  # a diagonal
     repeats = alignment.kept_alignment_repeats(order)
     assert repeats.seeds == (0, 1, 2)
     assert repeats.attending[0] == pytest.approx(kept.attending.by_length, abs=1e-4)  # the one that is shown
     assert repeats.followed[0] == pytest.approx(kept.followed, abs=1e-4)
-    spread = alignment_findings.alignment_spread(repeats)
-    assert spread.more == 3
-    assert min(spread.attending) > 0.85 > 0.5 > max(spread.plain)
-    place = alignment_findings.place_kept(repeats)
+    spread = say.alignment_spread(repeats).values
+    assert spread["more"] == 3
+    assert min(spread["attending"]) > 0.85 > 0.5 > max(spread["plain"])
+    place = say.place_kept(repeats)
     assert place.lost == {"copy": 1, "reverse": 3}[order]
     for row, first, rest in zip(repeats.followed, place.first, place.rest, strict=True):
         assert (first, rest) == (pytest.approx(np.mean(row[:10])), pytest.approx(np.mean(row[10:])))

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from tfcore.analysis.foundations.recurrence import comparison_findings
 from tfcore.training.recurrent import comparison
 from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.side_by_side import material
+from tfcore.views.foundations.recurrence import say
 
 
 def look(step, *accuracy):
@@ -29,20 +29,20 @@ FOUND = Comparison(
 
 
 def test_findings_are_read_off_the_looks():
-    now = comparison_findings.held_out_accuracy(FOUND)
+    now = say.held_out_accuracy(FOUND)
     assert str(now) == (
         "Right tokens on held-out rows after 20 steps: RNN 20.0% (loss 3.1), LSTM 90.0% (loss 2.1), Transformer 100.0% "
         "(loss 0.0012)."
     )
-    when = comparison_findings.learned(FOUND)
+    when = say.learned(FOUND)
     assert when.when == (("rnn", 0, 0.0), ("lstm", 10, 2.0), ("transformer", 10, 3.0))
     assert str(when) == (
         "80% right: the LSTM after 10 steps (2.0 s), the Transformer after 10 steps (3.0 s); not within 20 steps: the "
         "RNN."
     )
-    none = comparison_findings.learned(replace(FOUND, looks=FOUND.looks[:1]))
+    none = say.learned(replace(FOUND, looks=FOUND.looks[:1]))
     assert str(none) == "None has 80% right within 1 steps."
-    assert str(comparison_findings.accuracy_by_place(FOUND)) == (
+    assert str(say.accuracy_by_place(FOUND)) == (
         "Right for the first letter and for the last: RNN 10% and 20%, LSTM 30% and 40%, Transformer 50% and 100%."
     )
 
@@ -90,8 +90,8 @@ def test_repeats_begin_with_the_comparison_that_is_shown(task):
 
 def test_the_spread_over_seeds():
     repeats = comparison.Repeats((0, 1, 5), ((0.1, 0.9, 1.0), (0.3, 0.9, 0.2), (0.2, 0.9, 0.6)), ())
-    found = comparison_findings.seed_spread(repeats)
-    assert found.ranges == (("rnn", 0.1, 0.3), ("lstm", 0.9, 0.9), ("transformer", 0.2, 1.0))
+    found = say.seed_spread(repeats)
+    assert found.values["ranges"] == {"rnn": (0.1, 0.3), "lstm": (0.9, 0.9), "transformer": (0.2, 1.0)}
     assert str(found) == (
         "Over 3 seeds of weights and batches: RNN 10% to 30%, LSTM 90%, Transformer 20% to 100% right at the end."
     )
@@ -100,9 +100,10 @@ def test_the_spread_over_seeds():
 def test_recall_over_seeds_is_counted():
     places = (((0.9, 0.5), (1.0, 1.0), (0.9, 1.0)), ((0.5, 0.5), (1.0, 0.9), (0.1, 0.3)))
     repeats = comparison.Repeats((0, 4), ((0.7, 1.0, 0.8), (0.5, 0.95, 0.2)), places)
-    found = comparison_findings.recall_over_seeds(repeats)
-    assert (found.seeds, found.whole, found.nearer, found.learned, found.least) == (2, 1, 1, 1, 0.2)
-    kept = comparison_findings.recall_over_seeds(comparison.kept_repeats("recall"))
+    found = say.recall_over_seeds(repeats)
+    counted = [found.values[name] for name in ("seeds", "whole", "nearer", "learned", "least")]
+    assert counted == [2, 1, 1, 1, 0.2]
+    kept = say.recall_over_seeds(comparison.kept_repeats("recall"))
     assert str(kept) == (
         "At the end the LSTM has every letter right with 3 of 3 seeds. The RNN has more right at the shortest distance "
         "than at the longest with 3 of 3 seeds. The Transformer has 80% or more right with 2 of 3 seeds, and 12% with "

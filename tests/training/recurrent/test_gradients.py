@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.foundations.recurrence import gradient_findings, network_findings
 from tfcore.training.recurrent import gradients, networks, recall
 from tfcore.training.recurrent.gradients import Arriving, GradientConfig
 from tfcore.training.recurrent.networks import KINDS, NetworkConfig
+from tfcore.views.foundations.recurrence import say
 
 SMALL = NetworkConfig(vocab_size=recall.VOCABULARY, d_model=8, n_layers=1, n_heads=2, forget_bias=2.0, seed=3)
 SEQ = 9
@@ -111,13 +111,13 @@ def test_rows_ask_for_the_marked_letter():
 
 def test_networks_are_of_equal_size():
     for vocab_size in (28, 33, 97):
-        found = network_findings.equal_sizes(NetworkConfig(vocab_size=vocab_size))
-        assert found.spread < 0.02
+        found = say.equal_sizes(NetworkConfig(vocab_size=vocab_size))
+        assert found.values["spread"] < 0.02
         counted = [
             sum(p.numel() for p in networks.network(NetworkConfig(vocab_size=vocab_size), kind).parameters())
             for kind in KINDS
         ]
-        assert list(found.parameters) == counted
+        assert found.values["parameters"] == counted
     assert "differ by" in str(found)
 
 
@@ -136,26 +136,24 @@ def test_findings_are_read_off_the_curves():
         Arriving("lstm", falling * 4, falling * 4, cell=falling),
         Arriving("transformer", np.full(4, 0.3)),
     )
-    reach = gradient_findings.gradient_reach(found)
-    assert (reach.distance, reach.norms) == (3, (("rnn", 0.125), ("lstm", 0.5), ("transformer", 0.3)))
+    reach = say.gradient_reach(found)
+    assert reach.values["norms"] == {"rnn": 0.125, "lstm": 0.5, "transformer": 0.3}
     assert str(reach) == (
         "Of a gradient of norm 1 at the output, what arrives 3 tokens back has norm 0.125 in the RNN, 0.500 in the "
         "LSTM and 0.300 in the Transformer."
     )
-    products = gradient_findings.jacobian_products(found)
+    products = say.jacobian_products(found)
     assert products.rates == (("rnn", pytest.approx(0.5)), ("lstm", pytest.approx(0.5)))
     assert products.cell_share == 0.25
     assert products.difference == pytest.approx(1e-9, rel=1e-3)
     assert str(products).endswith("agree within 10⁻⁹ of the norm.")
     assert "0.90: below 1, so that every step must shrink the gradient" in str(products)
-    assert "above 1" in str(
-        gradient_findings.jacobian_products((Arriving("rnn", falling, falling, largest=1.2), *found[1:]))
-    )
+    assert "above 1" in str(say.jacobian_products((Arriving("rnn", falling, falling, largest=1.2), *found[1:])))
 
     assert "above 1" in str(replace(products, largest=1.0)), "no step has to shrink it"
     for lacking in ((replace(found[0], largest=None), found[1]), (found[0], replace(found[1], cell=None))):
         with pytest.raises(ValueError, match="are missing"):
-            gradient_findings.jacobian_products(lacking)
+            say.jacobian_products(lacking)
 
 
 def test_a_singular_value_below_one_bounds_every_step():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tfcore.analysis.foundations.recurrence import pass_findings
 from tfcore.training.recurrent import passes
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.passes import LENGTHS, Pass, PassConfig
+from tfcore.views.foundations.recurrence import say
 
 
 def test_every_network_is_timed_at_every_length(monkeypatch):
@@ -22,7 +22,7 @@ def test_every_network_is_timed_at_every_length(monkeypatch):
 def test_the_finding_takes_the_length_where_the_transformer_is_best():
     seconds = {16: (0.001, 0.002, 0.004), 32: (0.01, 0.008, 0.002), 64: (0.02, 0.016, 0.008)}
     points = [Pass(n, kind, s) for n, times in seconds.items() for kind, s in zip(KINDS, times, strict=True)]
-    found = pass_findings.parallel_gain(points)
+    found = say.parallel_gain(points)
     assert found.n == 32
     assert found.growth == (("rnn", 2.0), ("lstm", 2.0), ("transformer", 4.0))
     assert str(found) == (
@@ -31,11 +31,11 @@ def test_the_finding_takes_the_length_where_the_transformer_is_best():
         "the Transformer × 4.0."
     )
     slow = [Pass(n, kind, 1.0 if kind == "transformer" else 0.5) for n in (16, 32) for kind in KINDS]
-    assert "2.0 times slower" in str(pass_findings.parallel_gain(slow))
+    assert "2.0 times slower" in str(say.parallel_gain(slow))
     quick = [Pass(n, kind, 1.0 if kind == "transformer" else 1.5) for n in (16, 32) for kind in KINDS]
-    assert "1.5 times as quick" in str(pass_findings.parallel_gain(quick))
+    assert "1.5 times as quick" in str(say.parallel_gain(quick))
     for n in (2, 3):  # of one length all, at most
-        assert str(pass_findings.parallel_gain(points[:n])) == "Nothing to compare yet."
+        assert str(say.parallel_gain(points[:n])) == "Nothing to compare yet."
 
 
 def test_what_ships_is_whole():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.foundations.recurrence import gradient_findings
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training.recurrent import real_model
 from tfcore.training.recurrent.real_model import RealGradient
+from tfcore.views.foundations.recurrence import say
 
 
 def test_windows_have_the_token_that_follows(monkeypatch):
@@ -31,8 +31,8 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch):
 
 
 def test_medians_of_both_halves():
-    said = gradient_findings.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 3.0, 5.0, 5.0, 7.0])))
-    assert (said.distance, said.near, said.far) == (6, 2.0, 5.0)
+    said = say.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 3.0, 5.0, 5.0, 7.0])))
+    assert (said.values["near"], said.values["far"]) == (2.0, 5.0)
     assert str(said) == (
         "In a model, a trained Transformer of 3 layers, the median norm is 2.00 up to 3 tokens back and 5.00 from "
         "there to 6."
@@ -40,12 +40,12 @@ def test_medians_of_both_halves():
 
 
 def test_the_nearer_half_is_never_the_longer_one():
-    said = gradient_findings.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 8.0, 8.0, 4.0])))
-    assert (said.distance, said.near, said.far) == (5, 1.5, 8.0)
+    said = say.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 8.0, 8.0, 4.0])))
+    assert [said.values[name] for name in ("distance", "near", "far")] == [5, 1.5, 8.0]
 
 
 def test_what_ships_is_level():
     kept = real_model.kept_real_gradient()
     assert (kept.name, kept.layers, len(kept.measured)) == ("SmolLM2", 30, real_model.SEQ)
-    said = gradient_findings.real_reach(kept)
-    assert 0.1 < said.far / said.near < 10
+    said = say.real_reach(kept).values
+    assert 0.1 < said["far"] / said["near"] < 10

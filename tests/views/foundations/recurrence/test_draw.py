@@ -3,12 +3,12 @@
 import numpy as np
 
 from tfcore.figures import theme
-from tfcore.figures.foundations import recurrence
 from tfcore.training.recurrent import alignment
 from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, Repeats
 from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.passes import Pass, PassConfig, Passes
 from tfcore.training.recurrent.real_model import RealGradient
+from tfcore.views.foundations.recurrence import draw
 
 
 def test_gradients_have_their_products_over_them():
@@ -18,7 +18,7 @@ def test_gradients_have_their_products_over_them():
         Arriving("lstm", curve, curve, cell=curve / 2),
         Arriving("transformer", curve),
     )
-    figure = recurrence.gradient_figure(found, RealGradient("real", 30, 2, curve[:5] * 3), 420)
+    figure = draw.gradient_figure(found, RealGradient("real", 30, 2, curve[:5] * 3), 420)
     theme.check(figure)
     names = [trace.name for trace in figure.data]
     assert names == [
@@ -51,7 +51,7 @@ FOUND = Comparison(ComparisonConfig(steps=20), (look(1), look(10)), (1, 2))
 
 
 def test_the_course_is_drawn_against_steps_or_seconds():
-    steps, seconds = recurrence.course_figure(FOUND, "steps", 300), recurrence.course_figure(FOUND, "seconds", 300)
+    steps, seconds = draw.course_figure(FOUND, "steps", 300), draw.course_figure(FOUND, "seconds", 300)
     for figure in (steps, seconds):
         theme.check(figure)
     assert list(steps.data[4].x) == [1, 10]
@@ -62,7 +62,7 @@ def test_the_course_is_drawn_against_steps_or_seconds():
 
 
 def test_places_have_a_curve_for_each_network():
-    figure = recurrence.place_figure(FOUND, None, 300)
+    figure = draw.place_figure(FOUND, None, 300)
     theme.check(figure)
     assert figure.data[0].error_y.array is None
     assert [list(trace.y) for trace in figure.data] == [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
@@ -71,7 +71,7 @@ def test_places_have_a_curve_for_each_network():
 
 def test_bars_reach_from_the_lowest_to_the_highest_of_all_seeds():
     shown, other = FOUND.last.by_place, ((0.0, 0.2), (0.5, 0.3), (0.5, 1.0))
-    figure = recurrence.place_figure(FOUND, Repeats((0, 1), ((), ()), (shown, other)), 300)
+    figure = draw.place_figure(FOUND, Repeats((0, 1), ((), ()), (shown, other)), 300)
     theme.check(figure)
     ends = [(trace.y - trace.error_y.arrayminus, trace.y + trace.error_y.array) for trace in figure.data]
     assert np.allclose([low for low, _ in ends], np.minimum(shown, other))
@@ -79,9 +79,9 @@ def test_bars_reach_from_the_lowest_to_the_highest_of_all_seeds():
 
 
 def test_passes_may_be_few_or_none():
-    theme.check(recurrence.passes_figure(Passes(PassConfig(), (), "here"), 300))
+    theme.check(draw.passes_figure(Passes(PassConfig(), (), "here"), 300))
     points = (Pass(16, "rnn", 0.002), Pass(16, "lstm", 20.0), Pass(16, "transformer", 0.00001))
-    figure = recurrence.passes_figure(Passes(PassConfig(), points, "here"), 300)
+    figure = draw.passes_figure(Passes(PassConfig(), points, "here"), 300)
     theme.check(figure)
     assert [list(trace.y) for trace in figure.data] == [[2.0], [20_000.0], [0.01]]
     low, high = figure.layout.yaxis.range
@@ -95,9 +95,9 @@ def test_an_alignment_and_its_lengths():
     look = alignment.AlignmentLook(
         step=1, plain=side, attending=side, read=(0, 1), wrote=(1, 25), alignment=weights, followed=(1.0,)
     )
-    assert [len(recurrence.length_figure(look, on, 300).data) for on in (False, True)] == [1, 2]
-    theme.check(recurrence.length_figure(look, True, 300))
-    figure = recurrence.alignment_figure(look, 300)
+    assert [len(draw.length_figure(look, on, 300).data) for on in (False, True)] == [1, 2]
+    theme.check(draw.length_figure(look, True, 300))
+    figure = draw.alignment_figure(look, 300)
     theme.check(figure)
     assert np.allclose(figure.data[0].z, weights)
     assert list(figure.layout.xaxis.ticktext) == ["a", "b"]
