@@ -48,7 +48,7 @@ for kept in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import first_figures, first_pictures, hosts, log, memory, messages, previews, settings  # noqa: E402
+from pages.ui.server import first_figures, first_pictures, hosts, log, memory, messages, previews, seen, settings  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -166,7 +166,8 @@ def page(request: Request) -> Response:
     base = previews.base(request.headers.get("host", ""), scheme)
     url = request.url.path.rsplit("/", 1)[-1]
     first = "" if request.url.query else first_pictures.html(url, first_figures.address(url))
-    return HTMLResponse(previews.html(url, base, first), headers={"Cache-Control": "no-cache"})
+    said = seen.said(url, request.query_params.multi_items()) if request.url.query else ""
+    return HTMLResponse(previews.html(url, base, first, said), headers={"Cache-Control": "no-cache"})
 
 
 def picture(request: Request) -> Response:

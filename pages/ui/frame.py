@@ -23,6 +23,7 @@ import streamlit as st
 from pages.ui import fragments, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.scene import Told, scene
+from pages.ui.server import seen
 from tfcore.views import programs
 from tfcore.views.view import Scene, View
 
@@ -39,6 +40,7 @@ def show(
         hint: what a click does, in words that follow the caption: it does so here alone.
         same: see figure.
     """
+    seen.note(view)
     told, caption = None, f"{view.caption} {hint}".strip()
     if isinstance(view.chart, Scene):
         told = scene(view.chart, key=view.key, alt=view.alt, caption=caption)

@@ -26,7 +26,7 @@ PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
 # A line of text has the kind of a choice: a model is typed on one page and chosen on the others.
 Kind: TypeAlias = Literal["number", "choice", "choices", "switch", "text", "dragged"]
-_MARK = "v"  # the version of a link; no control has that name
+VERSION_KEY = "v"  # the version of a link; no control has that name
 
 
 # --- who decides: the address or the session -------------------------------------------------------------------------
@@ -195,14 +195,14 @@ def go(file: str, view: Mapping[str, str]) -> None:
 
 def is_old(last: str = "1") -> bool:
     """Whether the address is a link of a release with other defaults: of this version or an earlier one."""
-    version = asked(_MARK)
+    version = asked(VERSION_KEY)
     return version in KNOWN and KNOWN.index(version) <= KNOWN.index(last)
 
 
 def _marked(view: Mapping[str, str]) -> dict[str, str]:
-    said = {_MARK: VERSION}
+    said = {VERSION_KEY: VERSION}
     for key, value in view.items():
-        if key != _MARK:
+        if key != VERSION_KEY:
             said |= text_parameters(key, value) if MARK in value else {key: value}
     return said
 
@@ -221,7 +221,7 @@ def arrive(page: str) -> bool:
         return came_from is None
     said = parse_qsl(streamlit_internals.query_string(), keep_blank_values=True)
     if not is_return():
-        marks = [place for place, (key, _) in enumerate(said) if key == _MARK]
+        marks = [place for place, (key, _) in enumerate(said) if key == VERSION_KEY]
         said = said[marks[-1] :] if marks else []
     for key, value in dict(said).items():
         if key not in ("embed", "embed_options") and asked(key) != value:
@@ -248,6 +248,6 @@ def forget(key: str) -> None:
 
 def check_version() -> None:
     """Say so when the address was made by a version of the app that this one does not know; it still works."""
-    version = asked(_MARK)
+    version = asked(VERSION_KEY)
     if version not in (None, *KNOWN):
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")

@@ -29,7 +29,7 @@ def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
         st.title(facts.question, anchor=False)
         view_menu.show(always)
     st.markdown(facts.claim)
-    links.visit()  # before any notice: a new visit begins without the old ones
+    links.visit().always = dict(always or {})  # before any notice: a new visit begins without the old ones
     notices.reserve()
     links.check_version()
     links.rename_keys()

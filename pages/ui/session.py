@@ -25,6 +25,7 @@ class Visit:
 
     Args:
         page: its address.
+        always: defaults that are this server's alone, by key: an address leaves them out, a copied link says them.
         seen: keys of the controls drawn so far.
         meant: of controls that are choices: every label so far, and its option.
         held: what was read from an upload: it goes when the visit ends.
@@ -34,6 +35,7 @@ class Visit:
     """
 
     page: str | None = None
+    always: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     drawn: dict[str, Drawn] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
@@ -96,6 +97,9 @@ class Metric:
     help: str = ""
 
 
+PREVIEW = 200  # signs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """A picture with all that belongs to it.
@@ -158,6 +162,11 @@ class View:
     def caption(self) -> str:
         """All findings, and how to read the picture."""
         return " ".join(filter(None, [*map(str, self.findings), self.note]))
+
+    @property
+    def preview(self) -> str:
+        """A line of at most 200 signs for a preview of a link: the title and the main finding, whole words of it."""
+        return shorten(f"{self.title}: {(self.findings or (self.described,))[0]}", PREVIEW, placeholder=" ...")
 
     def __str__(self) -> str:
         """The findings, or where there are none what the picture shows, and the metrics, one a line."""

@@ -1,4 +1,5 @@
-"""Link previews: title, description and picture of each page, written into Streamlit's HTML.
+"""Link previews: title and picture of each page, and its description or, of a link to a view that was shown here
+before, what that said (seen.py), written into Streamlit's HTML.
 
 Those who ask for previews run no JavaScript, so all of it is put into Streamlit's own HTML before it is sent. There is
 no og:url: it would lead everybody to the page without the view that the link is of.
@@ -74,14 +75,16 @@ def base(host: str, scheme: str) -> str | None:
     return f"{scheme}://{host}" if scheme in ("http", "https") and _HOST.fullmatch(host) else None
 
 
-def tags(url: str, base: str | None) -> str:
+def tags(url: str, base: str | None, said: str = "") -> str:
     """The meta elements of a page.
 
     Args:
         url: address of the page, "" for the front page.
         base: what the picture's address begins with; no picture without.
+        said: what the view of the link said, in place of the page's description.
     """
     title, description = pages()[url]
+    description = said or description
     named = {"og:type": "website", "og:site_name": facts.NAME, "og:title": title, "og:description": description}
     name = url if url in pictures() else HOME
     shown = f"{title}: a figure of this page" if url == name else f"The front page of {facts.NAME}"
@@ -108,15 +111,17 @@ def _halves() -> tuple[str, str]:
     return before, after
 
 
-def html(url: str, base: str | None, first: str = "") -> str:
+def html(url: str, base: str | None, first: str = "", said: str = "") -> str:
     """The HTML of a page with its title and meta elements.
 
     Args:
         first: what its body begins with.
+        said: see tags.
     """
     title = pages()[url].title
     before, after = _halves()
     named = escape(title if title == facts.NAME else f"{title} - {facts.NAME}")
     head, body, rest = after.partition("<body>")
-    begins = f"{before}<script>{streamlit_internals.SERVER}</script>\n    <title>{named}</title>\n    {tags(url, base)}"
+    script, meta = f"<script>{streamlit_internals.SERVER}</script>", tags(url, base, said)
+    begins = f"{before}{script}\n    <title>{named}</title>\n    {meta}"
     return f"{begins}{head}{body}{first if body else ''}{rest}"
