@@ -109,6 +109,7 @@ MODULES = {
     "tfcore.analysis.precision": "tfcore.measures.precision",
     "tfcore.analysis.quantities": "tfcore.measures.quantities",
     "tfcore.analysis.reference.folklore": "tfcore.views.reference.folklore.measure",
+    "tfcore.analysis.reference.glossary": "tfcore.views.reference.glossary.measure",
     "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
     "tfcore.analysis.start.head_steps": "tfcore.views.start.walkthrough.measure.heads",
     "tfcore.analysis.start.walk_costs": "tfcore.views.start.walkthrough.measure.costs",

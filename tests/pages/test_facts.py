@@ -16,8 +16,8 @@ from pages.facts import CHAPTERS, Part, pages
 from pages.ui.server import previews
 from tests.architecture.sources import ROOT
 from tests.pages import visits
-from tfcore.analysis.reference.glossary import terms
 from tfcore.views.reference.folklore.measure import CLAIMS
+from tfcore.views.reference.glossary.measure import terms
 from tools import docs_pages
 
 SCRIPTS = sorted((ROOT / "pages").glob("*/*/page.py"))

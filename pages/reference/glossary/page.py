@@ -9,8 +9,7 @@ from pages import facts
 from pages.reference import views as _views
 from pages.reference.glossary.facts import FACTS
 from pages.ui import controls, links, page, places, text
-from tfcore.analysis.reference import glossary
-from tfcore.analysis.reference.glossary import ALL, Term
+from tfcore.views.reference.glossary.measure import ALL, Term, letters, matching, terms
 
 LONGEST, DEFAULT = 60, "attention"
 LIST, FEW = 640, 12  # pixels in which a list of more terms than that scrolls
@@ -53,13 +52,13 @@ left, right = st.columns([1, 3], gap="medium")
 with left:
     words = controls.text_line("Search", "find", "", LONGEST)
 with right:
-    letter = controls.segmented("Letter", "letter", [ALL, *glossary.letters()], ALL, {ALL: "All"})
-found = glossary.matching(letter, words)
+    letter = controls.segmented("Letter", "letter", [ALL, *letters()], ALL, {ALL: "All"})
+found = matching(letter, words)
 if found:
     names = [term.name for term in found]
     chosen = controls.select("Term", "term", names, DEFAULT if DEFAULT in names else names[0])
-    card(glossary.terms()[chosen])
-    st.caption(f"{len(found)} of {len(glossary.terms())} terms.")
+    card(terms()[chosen])
+    st.caption(f"{len(found)} of {len(terms())} terms.")
     with st.container(height=LIST if len(found) > FEW else "content"):
         for first, group in groupby(found, key=lambda term: term.letter):
             st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
@@ -73,4 +72,4 @@ page.question(
     "Query, key and value: which of them decides how much a token attends to another, and which what it gets?",
     "The query of the one and the key of the other decide the weight; the value is what is summed with it.",
 )
-page.how_it_is_computed(code=(glossary.matching,))
+page.how_it_is_computed(code=(matching,))

@@ -12,7 +12,7 @@ from pages.reference import views as _views
 from tests.nightly import often
 from tests.pages import visits
 from tests.pages.visits import press, run, said
-from tfcore.analysis.reference.glossary import terms
+from tfcore.views.reference.glossary.measure import terms
 
 opened = partial(visits.opened, "reference/glossary/page.py")
 FILES = {key: page.file for key, page in pages().items()}

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tfcore.analysis.reference import glossary
-from tfcore.analysis.reference.glossary import terms
 from tfcore.training.recipes.quantisation import INTEGERS
+from tfcore.views.reference.glossary import measure as glossary
+from tfcore.views.reference.glossary.measure import terms
 
 TERMS = list(terms().values())
 IN_USE = (  # what the pages' own words were replaced by
