@@ -111,6 +111,7 @@ MODULES = {
     "tfcore.analysis.reference.folklore": "tfcore.views.reference.folklore.measure",
     "tfcore.analysis.reference.glossary": "tfcore.views.reference.glossary.measure",
     "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
+    "tfcore.analysis.reference.questions": "tfcore.views.reference.check.measure",
     "tfcore.analysis.start.head_steps": "tfcore.views.start.walkthrough.measure.heads",
     "tfcore.analysis.start.walk_costs": "tfcore.views.start.walkthrough.measure.costs",
     "tfcore.analysis.start.walk_findings": "tfcore.views.start.walkthrough.say.stages",
@@ -178,6 +179,7 @@ MODULES = {
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
+    "tfcore.figures.reference.answers": "tfcore.views.reference.check.draw",
     "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
     "tfcore.figures.start.walkthrough": "tfcore.views.start.walkthrough.draw",
@@ -437,6 +439,9 @@ NAMES = {
     },
     "tfcore.analysis.reference.history": {
         "tfcore.views.reference.history.say": "entries_shown recent_share length_range with_year"
+    },
+    "tfcore.analysis.reference.questions": {
+        "tfcore.views.reference.check.say": "guessed_rounds answer_text drawn_of_100"
     },
     "tfcore.analysis.start.head_steps": {"tfcore.views.start.walkthrough.say.stages": "strongest_keys"},
     "tfcore.analysis.start.walk_costs": {"tfcore.views.start.walkthrough.say.words": "values_for_words"},

@@ -17,7 +17,6 @@ from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.inside.knock_outs import LargestEffect
 from tfcore.analysis.model.modernising import LossEffect
-from tfcore.analysis.reference.questions.problem import OffBy, answer_text
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.twins import _times
@@ -36,6 +35,7 @@ from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.reference.check.say import answer_text, off_by
 from tfcore.views.reference.folklore.measure.claim import compare
 from tfcore.views.start.walkthrough.say.costs import _percent
 from tfcore.views.training.information.measure.compression import unigram
@@ -103,7 +103,7 @@ def test_an_axis_has_the_largest_unit_of_which_there_are_one_and_a_half():
     ],
 )
 def test_how_far_an_answer_is_off(value, answer, words):
-    assert str(OffBy(value, answer)) == words
+    assert str(off_by(value, answer)) == words
 
 
 def test_equal_times_are_once_as_quick():

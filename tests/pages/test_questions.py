@@ -23,7 +23,7 @@ from pages.reference.check.round import (
 from pages.reference.check.typed import LARGEST, typed_number
 from pages.ui import places, tour
 from tests.architecture.sources import ROOT
-from tfcore.analysis.reference.questions.problem import answer_text
+from tfcore.views.reference.check.say import answer_text
 
 
 def named(value: object) -> str | None:

@@ -1,7 +1,7 @@
 """Questions on normalisation, residual connections, feed-forward layers, initial weights and dropout."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
-from tfcore.analysis.reference.questions import block as numbers
+from tfcore.views.reference.check.measure import block as numbers
 
 STANDS = Look(
     "normalisation", "Gradients by layer for pre-LN, post-LN, sandwich and none.", {"part": "Where it stands"}

@@ -7,9 +7,10 @@ from pages.reference.check.kinds import Number, Order, Question, Reading
 from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
 from pages.reference.check.typed import typed_number
 from pages.ui import controls, keys, links, notices, page, places
-from tfcore.analysis.reference.questions.problem import answer_text
+from pages.ui.frame import show
 from tfcore.measures.heads.kinds import score_heads
 from tfcore.measures.text_loss import likeliest
+from tfcore.views.reference.check.say import answer_text
 
 CODE = "a"  # of the answers, in the address and in the session
 HOW_TO_TYPE = (
@@ -64,7 +65,7 @@ def card(slots: tuple[Slot, ...], given: list[Answer], number: int) -> None:
         st.caption(place)
         st.markdown(one.ask)
         if read is not None:
-            live.show(read, "look and read")
+            show(read.view("look and read"))
         if answered:
             judged(slot.question, one, given[number - 1])
         else:
@@ -174,7 +175,7 @@ def sheet(slots: tuple[Slot, ...]) -> None:
         one, read = ready(slot)
         st.markdown(f"**{number}.** {one.ask}")
         if read is not None:
-            live.show(read, f"look and read {number}")
+            show(read.view(f"look and read {number}"))
         if one.options:
             letters = "abcdefghi"
             st.markdown("  \n".join(f"{letters[i]}) {option}" for i, option in enumerate(one.options)))

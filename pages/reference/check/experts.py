@@ -1,7 +1,7 @@
 """Questions on mixtures of experts."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
-from tfcore.analysis.reference.questions import experts as numbers
+from tfcore.views.reference.check.measure import experts as numbers
 
 ROUTES = Look("routing", "Which experts take each token, and with what weight.")
 BALANCE = Look("balance", "A router without a remedy, trained live.")

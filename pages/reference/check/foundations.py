@@ -1,7 +1,7 @@
 """Questions on tokens, attention, heads, positions and masks."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Reading, Wrong
-from tfcore.analysis.reference.questions import foundations as numbers
+from tfcore.views.reference.check.measure import foundations as numbers
 
 ROOT = Look(
     "attention",

@@ -1,7 +1,7 @@
 """Questions on how it came about, and on figures that are often quoted."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
-from tfcore.analysis.reference.questions import history as numbers
+from tfcore.views.reference.check.measure import history as numbers
 
 TIME = Look("history", "From 1943 to today, by family.")
 QUOTED = Look("folklore", "Figures often quoted, computed again.")

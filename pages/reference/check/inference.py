@@ -1,7 +1,7 @@
 """Questions on generation, the KV cache and long context."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Question, Reading, Wrong
-from tfcore.analysis.reference.questions import inference as numbers
+from tfcore.views.reference.check.measure import inference as numbers
 
 LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "Cache size"})
 FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})

@@ -1,7 +1,7 @@
 """Questions on induction heads, the residual stream and interventions."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Question, Reading, Wrong
-from tfcore.analysis.reference.questions import inside as numbers
+from tfcore.views.reference.check.measure import inside as numbers
 
 FIND = Look("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})
 TWO = Look(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from tfcore.analysis.reference.questions import Problem
+from tfcore.views.reference.check.measure import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,17 @@
 """Questions that are read from a live figure: the options and the right one come from a real model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from pages.reference.check.kinds import Reading
 from pages.reference.check.round import Asked, Slot
-from pages.ui import cache, text
-from pages.ui.components.figure import figure
-from pages.ui.reading import first_tokens
-from tfcore.analysis.reference.questions.problem import HeadsMeasured, NextTokens, Score, drawn_of_100
-from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.tiles import tiles
-from tfcore.measures.heads.maps import attention_maps
-from tfcore.measures.text_loss import next_tokens
+from pages.ui import text
+from tfcore.views.reference import check as views
+from tfcore.views.reference.check.say import Score, drawn_of_100, why_not
+from tfcore.views.view import View
 
 TEXTS = (
     "Once upon a time there was a little dog named Max. Max had a red ball.",
@@ -39,25 +34,18 @@ BEGINNINGS = (
 MODEL = "stories"
 LETTERS = "ABCDEF"  # of the heads
 KINDS: dict[str, Score] = {"previous": "previous token", "induction": "induction", "spread": "entropy"}
-SHORT = 24  # tokens of a map
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A question with its figure.
 
     Args:
         asked: as of any other question.
-        draw: the figure.
-        height: in pixels.
-        alt, caption: of the figure.
+        view: the figure, under a key.
     """
 
     asked: Asked
-    draw: Callable[[], Any]
-    height: int
-    alt: str
-    caption: str
+    view: Callable[[str], View]
 
 
 def read(slot: Slot) -> Read:
@@ -70,79 +58,42 @@ def read(slot: Slot) -> Read:
     )
 
 
-@cache.data(max_entries=24)
-def _maps(pasted: str, seed: int) -> Any:
-    """Patterns and scores of all heads of the default model on a text, or (empty) on repeated random tokens."""
-    model = cache.model(MODEL)[0]
-    if pasted:
-        ids = first_tokens(MODEL, pasted, SHORT).ids
-    else:
-        once = Random(seed).sample(range(model.config.vocab_size), SHORT // 2)
-        ids = once + once
-    return attention_maps(model, ids)
-
-
 def _heads(question: Reading, rng: Random) -> Read:
     """Six heads, of which one does clearly more of what is asked."""
     pasted = "" if question.figure == "induction" else rng.choice(TEXTS)
-    found = _maps(pasted, rng.randrange(20))
-    kind = KINDS[question.figure]
-    scores = found.heads.entropy if kind == "entropy" else found.heads.scores[kind]
+    seed, kind = rng.randrange(20), KINDS[question.figure]
+    scores = views.scores_of(views.maps_of(MODEL, pasted, seed), kind)
     clear = 0.85 if kind == "entropy" else 0.6
     places = sorted(np.ndindex(scores.shape), key=lambda place: -scores[place])
     best, others = places[0], [place for place in places[1:] if scores[place] < clear * scores[places[0]]]
     chosen = [best, *rng.sample(others, len(LETTERS) - 1)]
     rng.shuffle(chosen)
-    measured = HeadsMeasured(kind, {letter: float(scores[at]) for letter, at in zip(LETTERS, chosen, strict=True)})
-    whys = tuple(map(measured.why_not, LETTERS))
-    values = {"text": text.escape(pasted), "score": float(scores[best]), "n": SHORT // 2}
+    measured = {letter: float(scores[at]) for letter, at in zip(LETTERS, chosen, strict=True)}
+    values = {"text": text.escape(pasted), "score": float(scores[best]), "n": views.SHORT // 2}
     one = Asked(
         question.ask.format(**values),
         question.because.format(**values),
         question.look,
         tuple(f"head {letter}" for letter in LETTERS),
-        whys,
+        tuple(why_not(kind, measured, letter) for letter in LETTERS),
         (question.look,) * len(LETTERS),
         chosen.index(best),
     )
-    maps = np.stack([found.patterns[place] for place in chosen])
-    n = maps.shape[-1]
-    return Read(
-        one,
-        lambda: _six(maps),
-        430,
-        alt=str(measured),
-        caption=f"Six of the model's heads, each a map (query, key) = ({n}, {n}); the darker on light paper, the more "
-        f"weight.",
-    )
-
-
-def _six(maps: Any) -> Any:
-    titles = [f"<b>{letter}</b>" for letter in LETTERS]
-    return tiles(maps, titles, 3, hovers=[f"head {letter}" for letter in LETTERS], height=430)
-
-
-@cache.data(max_entries=24)
-def _guesses(pasted: str) -> NextTokens:
-    """The five likeliest next tokens of the default model."""
-    model, tokenizer = cache.model(MODEL)
-    found = next_tokens(model, first_tokens(MODEL, pasted, 64).ids, 5)
-    return NextTokens(tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist()))
+    return Read(one, lambda key: views.six_heads(MODEL, pasted, seed, chosen, kind, key))
 
 
 def _next(question: Reading, rng: Random) -> Read:
     """The five likeliest tokens; the question is how often one of the first two is drawn."""
     for pasted in rng.sample(BEGINNINGS, len(BEGINNINGS)):
-        found = _guesses(pasted)
-        if (entries := drawn_of_100(found.probabilities)) is not None:
+        _, probabilities = views.next_five_of(MODEL, pasted)
+        if (entries := drawn_of_100(probabilities)) is not None:
             break
     else:
         raise ValueError("none of the texts gives options that differ: choose other BEGINNINGS")
     right = entries[0]
     rng.shuffle(entries)
     options, whys = zip(*entries, strict=True)
-    labels = text.tick_labels(found.tokens)
-    values = {"text": text.escape(pasted), "score": sum(found.probabilities[:2])}
+    values = {"text": text.escape(pasted), "score": sum(probabilities[:2])}
     one = Asked(
         question.ask.format(**values),
         question.because.format(**values),
@@ -152,15 +103,4 @@ def _next(question: Reading, rng: Random) -> Read:
         (question.look,) * len(entries),
         entries.index(right),
     )
-    return Read(
-        one,
-        lambda: guesses_figure(np.array(found.probabilities), labels, height=220),
-        220,
-        alt=str(found),
-        caption="Probability of the next token after the text, (vocab,), its five largest.",
-    )
-
-
-def show(one: Read, key: str) -> None:
-    """Draw the figure."""
-    figure(one.draw(), key=key, alt=one.alt, height=one.height, min_width=330, caption=one.caption)
+    return Read(one, lambda key: views.likeliest_five(MODEL, pasted, key))

@@ -1,7 +1,7 @@
 """Questions on architectures and on what a model is made of."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
-from tfcore.analysis.reference.questions import model as numbers
+from tfcore.views.reference.check.measure import model as numbers
 
 SMALL = Look("parameters", "The count part by part, beside the formula.", {"model": "GPT-2 small"})
 MIXTURE = Look("parameters", "46.7 B in all, 12.9 B active per token.", {"model": "Mixtral 8x7B"})

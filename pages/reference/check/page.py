@@ -3,7 +3,6 @@
 import secrets
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from pages.reference.check import card as cards
@@ -11,10 +10,11 @@ from pages.reference.check.facts import FACTS
 from pages.reference.check.result import result
 from pages.reference.check.round import CHAPTERS, LEVELS, SEEDS, draw
 from pages.ui import controls, links, notices, page
-from pages.ui.components.figure import Event, figure
-from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import RoundProgress, guessed_right, guessed_rounds
-from tfcore.figures.reference.answers import State, round_map
+from pages.ui.components.figure import Event
+from pages.ui.frame import show
+from tfcore.views.reference import check as views
+from tfcore.views.reference.check import say
+from tfcore.views.reference.check.draw import State
 
 NAMES = {key: title for key, (title, _) in CHAPTERS.items()}
 TRY: dict[str, dict[str, Any]] = {
@@ -71,21 +71,15 @@ with asking:
     else:
         cards.card(slots, given, shown)
 with map_place:
-    done, right = len(states) - words.count("open"), words.count("right")
-    rows = len({slot.chapter for slot in slots})
-    progress = RoundProgress(number, len(slots), rows, done, right)
-    height = max(120, 40 * rows + 16)
-    figure(
-        round_map([NAMES[slot.chapter] for slot in slots], words, -1 if shown is None else shown - 1, height),
-        key="round",
-        alt=str(progress),
-        height=height,
-        caption=f"{progress.title}: {progress} A click opens a question. The link keeps this round and its answers; "
-        "whoever opens it without them gets the same questions.",
-        table=lambda: pd.DataFrame({"question": range(1, len(slots) + 1), "state": words}),
-        on_click=go_to,
+    chosen = [NAMES[slot.chapter] for slot in slots]
+    shown_map = views.round_map(number, chosen, words, None if shown is None else shown - 1)
+    show(
+        shown_map,
+        go_to,
+        "A click opens a question. The link keeps this round and its answers; whoever opens it without them gets the "
+        "same questions.",
     )
-    if done == len(slots):
+    if "open" not in words:
         result(slots, given, states)
 page.what_to_see(
     "A square for each question, a row for each chapter: filled with a tick is right, empty with a cross is not yet. "
@@ -95,6 +89,6 @@ page.what_to_see(
 )
 page.question(
     "Somebody has 4 of 10 right, all of them with four options to choose from. Might that be luck alone?",
-    f"{guessed_rounds()} Numbers to work out cannot be guessed.",
+    f"{say.guessed_rounds()} Numbers to work out cannot be guessed.",
 )
-page.how_it_is_computed(code=(Problem, guessed_right))
+page.how_it_is_computed(code=shown_map.code)

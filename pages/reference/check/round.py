@@ -16,8 +16,9 @@ from pages.reference.check import model as model
 from pages.reference.check import training as training
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Reading
 from pages.reference.check.typed import LARGEST
-from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import BYTES, OffBy
+from tfcore.views.reference.check.measure import Problem
+from tfcore.views.reference.check.measure.problem import BYTES
+from tfcore.views.reference.check.say import off_by
 
 CHAPTERS: dict[str, tuple[str, tuple[Question, ...]]] = {
     "foundations": ("Foundations", foundations.QUESTIONS),
@@ -175,7 +176,7 @@ def _graded_number(question: Number, one: Asked, problem: Problem, value: float)
             return Verdict(False, "That is the number of GiB (2^30 bytes); GB, 10^9 bytes, were asked.", one.look)
         if problem.is_right(value / 1e9):
             return Verdict(False, "That is the number of bytes; GB were asked.", one.look)
-    return Verdict(False, str(OffBy(value, problem.answer)), one.look)
+    return Verdict(False, str(off_by(value, problem.answer)), one.look)
 
 
 def _graded_order(one: Asked, answer: tuple[int, ...]) -> Verdict:

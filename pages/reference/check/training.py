@@ -1,7 +1,7 @@
 """Questions on information, losses, optimisers and scaling laws."""
 
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
-from tfcore.analysis.reference.questions import training as numbers
+from tfcore.views.reference.check.measure import training as numbers
 
 BARS = Look("information", "Drag the bars and read entropy, cross-entropy and KL.")
 LAB = Look("lab", "Train a model here and now, and change one setting.")

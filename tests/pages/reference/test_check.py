@@ -13,7 +13,7 @@ from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import address, press, run, said
-from tfcore.analysis.reference.questions.problem import answer_text
+from tfcore.views.reference.check.say import answer_text
 
 opened = partial(visits.opened, "reference/check/page.py")
 ROUND = 11

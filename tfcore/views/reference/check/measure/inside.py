@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import torch
 
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.measures.heads.kinds import targets
+from tfcore.views.reference.check.measure.problem import Problem
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 

@@ -7,11 +7,11 @@ import torch
 
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames
 from tfcore.analysis.foundations.signals import RATE
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
 from tfcore.positions import alibi_slopes, inverse_frequencies
 from tfcore.views.inference.long_context.measure.patterns import pairs_kept
+from tfcore.views.reference.check.measure.problem import Problem
 
 
 def softmax_weight(rng: Random) -> Problem:

@@ -6,11 +6,11 @@ from random import Random
 
 import torch
 
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.config import ModelConfig
 from tfcore.measures.block_parameters import layer_cost
 from tfcore.measures.parameter_count import parameters
 from tfcore.norms import layer_norm, norm_scale, rms_norm
+from tfcore.views.reference.check.measure.problem import Problem
 
 
 def _vector(rng: Random) -> torch.Tensor:

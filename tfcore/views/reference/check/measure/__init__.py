@@ -4,6 +4,6 @@ One file a chapter. An exercise returns a Problem; the words around it belong to
 a function that draws its values, answers with a function of tfcore, and names the mistakes worth recognising.
 """
 
-from tfcore.analysis.reference.questions.problem import Problem
+from tfcore.views.reference.check.measure.problem import Problem
 
 __all__ = ["Problem"]

@@ -7,11 +7,11 @@ import torch
 
 from tfcore import presets
 from tfcore.analysis.inference.speculation import expected_tokens
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.generation.sampling import temperature, top_p
 from tfcore.measures.flop_count import length_cost
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.precision import BITS, Precision
+from tfcore.views.reference.check.measure.problem import Problem
 
 GIB = 2**30
 SHAPES = ((24, 16, 64), (32, 32, 128), (40, 40, 128), (80, 64, 128), (96, 96, 128))  # layers, heads, d_head

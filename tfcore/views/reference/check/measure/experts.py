@@ -4,8 +4,8 @@ from random import Random
 
 import torch
 
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.routing import choose_experts, expert_capacity, expert_weights, load_balancing_loss
+from tfcore.views.reference.check.measure.problem import Problem
 
 
 def capacity(rng: Random) -> Problem:

@@ -13,23 +13,24 @@ import pytest
 
 from tests.comparison import differences
 from tfcore import presets
-from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import (
-    HeadsMeasured,
-    NextTokens,
-    OffBy,
-    RoundProgress,
+from tfcore.views.reference import check
+from tfcore.views.reference.check.measure.problem import Problem, guessed_right
+from tfcore.views.reference.check.say import (
     answer_text,
     drawn_of_100,
-    guessed_right,
     guessed_rounds,
+    heads_measured,
+    likeliest_five,
+    off_by,
+    score_words,
+    why_not,
 )
 
 CHAPTERS = ("foundations", "block", "model", "training", "inference", "experts", "inside", "history")
 EXERCISES = {
     f"{chapter}.{name}": function
     for chapter in CHAPTERS
-    for module in [importlib.import_module(f"tfcore.analysis.reference.questions.{chapter}")]
+    for module in [importlib.import_module(f"tfcore.views.reference.check.measure.{chapter}")]
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
 }
@@ -211,7 +212,7 @@ def test_luck():
 def test_a_guessed_round_is_counted_by_all_outcomes():
     odds = [math.comb(10, k) * 0.25**k * 0.75 ** (10 - k) for k in range(11)]
     found = guessed_rounds()
-    assert (found.some, found.many) == (pytest.approx(sum(odds[4:])), pytest.approx(sum(odds[7:])))
+    assert (found.values["some"], found.values["many"]) == (pytest.approx(sum(odds[4:])), pytest.approx(sum(odds[7:])))
     assert str(found) == (
         "It might: who guesses gets 4 or more right in 22% of all rounds, the sum of the binomial terms from 4 on. "
         "7 or more happen in 0.4%."
@@ -219,8 +220,14 @@ def test_a_guessed_round_is_counted_by_all_outcomes():
 
 
 def test_progress_in_words():
-    found = RoundProgress(12_345, 10, 4, 3, 2)
-    assert (found.title, str(found)) == ("Round 12,345", "10 questions of 4 chapters; 3 answered, 2 of them right.")
+    chapters, states = ["Block"] * 4 + ["Model"] * 3 + ["Training"] * 2 + ["Inside"], ["right", "wrong", "right"]
+    shown = check.round_map(12_345, chapters, states + ["open"] * 7, 3)
+    assert str(shown) == shown.alt == "10 questions of 4 chapters; 3 answered, 2 of them right."
+    assert shown.caption == f"Round 12,345: {shown.alt}"
+    assert shown.numbers()["state"].tolist()[:4] == ["right", "wrong", "right", "open"]
+    assert shown.chart.data[0].marker.line.width == (1, 1, 1, 3, 1, 1, 1, 1, 1, 1)
+    unseen = check.round_map(1, chapters, ["open"] * 10, None)
+    assert set(unseen.chart.data[0].marker.line.width) == {1}
 
 
 @pytest.mark.parametrize(
@@ -234,7 +241,7 @@ def test_progress_in_words():
     ],
 )
 def test_a_wrong_number_is_off_by_so_much(value, answer, words):
-    assert str(OffBy(value, answer)) == words
+    assert str(off_by(value, answer)) == words
 
 
 def test_answers_are_written_as_people_read_them():
@@ -245,20 +252,20 @@ def test_answers_are_written_as_people_read_them():
 
 
 def test_measured_heads_in_words():
-    found = HeadsMeasured("induction", {"A": 0.25, "B": 0.75})
-    assert str(found) == (
+    measured = {"A": 0.25, "B": 0.75}
+    assert str(heads_measured("induction", measured)) == (
         "Six attention maps. Measured: A: 0.25 of its weight on the token after the earlier occurrence; B: 0.75 of its "
         "weight on the token after the earlier occurrence."
     )
-    assert found.why_not("A") == (
+    assert why_not("induction", measured, "A") == (
         "Head A has 0.25 of its weight on the token after the earlier occurrence; another one has 0.75."
     )
-    assert HeadsMeasured("entropy", {"A": 2.5}).measure("A") == "2.50 bits of entropy"
-    assert HeadsMeasured("previous token", {"A": 0.5}).measure("A") == "0.50 of its weight on the previous token"
+    assert score_words("entropy", 2.5) == "2.50 bits of entropy"
+    assert score_words("previous token", 0.5) == "0.50 of its weight on the previous token"
 
 
 def test_options_of_a_draw_are_sums_by_hand():
-    assert str(NextTokens((" a", "b"), (0.5, 0.25))) == "The five likeliest next tokens: ·a 50.0%, b 25.0%."
+    assert str(likeliest_five((" a", "b"), (0.5, 0.25))) == "The five likeliest next tokens: ·a 50.0%, b 25.0%."
     entries = drawn_of_100((0.5, 0.2, 0.1, 0.05, 0.05))
     assert entries is not None
     assert [option for option, _ in entries] == [f"about {n} times" for n in (70, 50, 90, 10)]
@@ -267,9 +274,7 @@ def test_options_of_a_draw_are_sums_by_hand():
     assert drawn_of_100((0.5, 0.03, 0.2, 0.1, 0.05)) is None
 
 
-DRAWN = Path(__file__).with_name(
-    "exercises.json"
-)  # written anew by `python -m tests.analysis.reference.test_questions`
+DRAWN = Path(__file__).with_name("exercises.json")  # written anew by `python -m tests.views.reference.test_check`
 
 
 def drawn() -> dict[str, Any]:

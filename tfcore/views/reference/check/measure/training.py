@@ -6,7 +6,7 @@ from random import Random
 import torch
 from torch.distributions import Categorical, kl_divergence
 
-from tfcore.analysis.reference.questions.problem import Problem
+from tfcore.views.reference.check.measure.problem import Problem
 
 NATS = math.log(2)  # in a bit
 TOKENS_A_PARAMETER = 20  # about, at the compute optimum (arXiv:2203.15556, section 3)

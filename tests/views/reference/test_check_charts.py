@@ -1,7 +1,7 @@
 """The map of a round: a square for each question, in the row of its chapter."""
 
 from tfcore.figures import theme
-from tfcore.figures.reference.answers import round_map
+from tfcore.views.reference.check.draw import round_map
 
 
 def test_squares_stand_in_the_rows_of_their_chapters_and_carry_their_numbers():

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from random import Random
 
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS, gpt2_small
+from tfcore.views.reference.check.measure.problem import Problem
 
 SHAPES = ((6, 512, 8), (8, 512, 8), (12, 768, 12), (16, 1024, 16), (24, 1024, 16), (24, 2048, 16), (32, 4096, 32))
 

@@ -3,9 +3,9 @@
 from random import Random
 
 from tfcore import presets
-from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.quantities import round_count
+from tfcore.views.reference.check.measure.problem import Problem
 
 QUOTED = {  # preset: (name, millions that are often quoted, and where the count differs by one per cent and more)
     "gpt2_small": ("GPT-2 small", 117),
