@@ -86,6 +86,8 @@ MODULES = {
     "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
     "tfcore.analysis.inside.information_flow": "tfcore.views.inside.flow.measure.routes",
+    "tfcore.analysis.inside.logit_attribution": "tfcore.views.inside.stream.measure.parts",
+    "tfcore.analysis.inside.logit_lens": "tfcore.views.inside.stream.measure.lens",
     "tfcore.analysis.inside.passages": "tfcore.views.inside.flow.measure.passages",
     "tfcore.analysis.inside.phase_change": "tfcore.views.inside.induction.say.training",
     "tfcore.analysis.inside.probing.by_layer": "tfcore.views.inside.probing.measure.by_layer",
@@ -97,7 +99,9 @@ MODULES = {
     "tfcore.analysis.inside.probing.tagged_text": "tfcore.views.inside.probing.measure.tagged_text",
     "tfcore.analysis.inside.probing.two_classes": "tfcore.views.inside.probing.measure.two_classes",
     "tfcore.analysis.inside.quantities": "tfcore.measures.effect_metric",
+    "tfcore.analysis.inside.residual_stream": "tfcore.views.inside.stream.measure.skip",
     "tfcore.analysis.inside.shared_layers": "tfcore.measures.shared_layers",
+    "tfcore.analysis.inside.tuned_lens": "tfcore.views.inside.stream.say.lens",
     "tfcore.analysis.largest": "tfcore.measures.largest",
     "tfcore.analysis.model.costs": "tfcore.views.model.parameters.measure",
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
@@ -174,8 +178,10 @@ MODULES = {
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
     "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
+    "tfcore.figures.inside.logit_lens": "tfcore.views.inside.stream.draw.lens",
     "tfcore.figures.inside.phase_change": "tfcore.views.inside.induction.draw.training",
     "tfcore.figures.inside.probing": "tfcore.views.inside.probing.draw",
+    "tfcore.figures.inside.residual_stream": "tfcore.views.inside.stream.draw.parts",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
@@ -301,7 +307,7 @@ NAMES = {
     },
     "tfcore.analysis.foundations.recurrence.real_model": {"tfcore.views.foundations.recurrence.say": "real_reach"},
     "tfcore.analysis.foundations.rope_and_alibi": {
-        "tfcore.views.foundations.positions.say": ("rotary_pairs rotary_products head_bias head_reach slope_range")
+        "tfcore.views.foundations.positions.say": "rotary_pairs rotary_products head_bias head_reach slope_range"
     },
     "tfcore.analysis.foundations.score_findings": {
         "tfcore.views.foundations.heads.say": "ScoreSum score_sum StrongestWriters strongest_writers"
@@ -407,8 +413,15 @@ NAMES = {
             "Against WRITTEN Contributions logit_direction frozen_norm Parts written stream_parts parts_at "
             "block_parts bias_of contributions promoted_by measured"
         ),
+        "tfcore.views.inside.stream.say.parts": "LogitSum logit_sum largest_instalment largest_part",
     },
-    "tfcore.analysis.inside.logit_lens": {"tfcore.measures.lenses": "lens_logits stage_states"},
+    "tfcore.analysis.inside.logit_lens": {
+        "tfcore.measures.lenses": "lens_logits stage_states",
+        "tfcore.views.inside.stream.say.lens": (
+            "CorrectByStage correct_by_stage CorrectAtEnds correct_at_ends CorrectOnTheWay correct_on_the_way "
+            "EmbeddingPredictsInput embedding_predicts_input ProbabilityByStage probability_by_stage"
+        ),
+    },
     "tfcore.analysis.inside.phase_change": {
         "tfcore.measures.heads.induction_moments": (
             "SHOWN APART Moment places in_context_score moment best_key_composition"
@@ -420,7 +433,12 @@ NAMES = {
     "tfcore.analysis.inside.probing.steering": {"tfcore.views.inside.probing.say": "steered_next collapse"},
     "tfcore.analysis.inside.probing.two_classes": {"tfcore.views.inside.probing.say": "told_apart projected"},
     "tfcore.analysis.inside.quantities": {"tfcore.analysis.scale_end": "NAMED ScaleEnd scale_end"},
-    "tfcore.analysis.inside.residual_stream": {"tfcore.measures.lenses": "stages stage_names"},
+    "tfcore.analysis.inside.residual_stream": {
+        "tfcore.measures.lenses": "stages stage_names",
+        "tfcore.views.inside.stream.measure.shape": "Measure AXES StreamShape angles stream_shape",
+        "tfcore.views.inside.stream.say.shape": "StreamCurve stream_curve WrittenNorms written_norms largest_turn",
+        "tfcore.views.inside.stream.say.skip": "LossIncreases loss_increases",
+    },
     "tfcore.analysis.inside.tuned_lens": {
         "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
     },
@@ -541,6 +559,9 @@ NAMES = {
     "tfcore.figures.inside.interventions": {
         "tfcore.charts.before_after": "before_after percent",
         "tfcore.charts.part_by_token": "MOST_NUMBERS part_by_token",
+    },
+    "tfcore.figures.inside.residual_stream": {
+        "tfcore.views.inside.stream.draw.shape": "FAR_ABOVE LABELLED label_every curves writes_figure"
     },
     "tfcore.figures.model.parameters": {
         "tfcore.charts.components": "COLOURS BYTES",

@@ -11,6 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.shared_layers import PlainRun, plain_run
 from tfcore.measures.text_loss import Likeliest, every_next
+from tfcore.views import sources
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
 GUESSES = 7  # top predictions offered to choose from, as many as at the end of the river
@@ -48,6 +49,11 @@ class Reading:
     tokens: list[str]
     total: int
     bos: bool | None = None
+
+    @property
+    def text(self) -> sources.Reading:
+        """The text, as views take it."""
+        return sources.Reading(self.model, self.pasted, bos=self.bos)
 
     @property
     def first(self) -> FirstTokens:

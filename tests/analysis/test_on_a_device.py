@@ -16,7 +16,6 @@ from tests.pretend_device import NAME
 from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
 from tfcore.analysis.inside.features.feature_edits import held_feature
 from tfcore.analysis.inside.features.of_text import feature_activations
-from tfcore.analysis.inside.logit_lens import logit_lens
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
@@ -31,6 +30,7 @@ from tfcore.measures.one_text import next_logits
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 from tfcore.training.lora import add_lora_, merge_lora_
+from tfcore.views.inside.stream.measure.lens import logit_lens
 
 TEXT = "Max had a red ball. Max lost the"
 IDS = [[5, 80, 200, 13, 9, 44] * 3, [7, 81, 20, 130, 9, 41] * 3]

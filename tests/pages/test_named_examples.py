@@ -13,24 +13,26 @@ from pages.inside.features.grow import BEGIN, STREAM, GrowDictionaryConfig, grow
 from pages.inside.interventions import experiments as interventions
 from pages.inside.interventions import patch
 from pages.inside.reading import BOY
-from pages.inside.stream import experiments as stream
 from pages.inside.stream.choice import TEXT, TOKENS
 from pages.ui import cache
 from tests.nightly import nightly
 from tfcore.analysis.inference.beam_tree import search_text
-from tfcore.analysis.inside import patching, residual_stream
+from tfcore.analysis.inside import patching
 from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.measures import lenses
 from tfcore.measures.heads.induction_heads import copying, random_rows, twice
 from tfcore.measures.interventions import effect
-from tfcore.measures.logit_attribution import contributions
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.scaling_laws import LAWS, named_law
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import BETAS
+from tfcore.views.inside.stream.measure import skip
+from tfcore.views.inside.stream.measure.lens import lens_of
+from tfcore.views.sources import Reading
 from tfcore.views.training.scaling.measure import ladder_fit as scaling
 from tfcore.views.training.scaling.measure.ladder_fit import FEWEST
 from tfcore.views.training.scaling.measure.law_curves import law_curves
@@ -73,7 +75,7 @@ def test_one_induction_head_of_stories_can_be_missed_and_both_cannot(stories):
 
 
 def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
-    found, pieces = stream.every_guess(stories[0], stories[1], TEXT, TOKENS, lenses.stages(stories[0].config))
+    found, pieces = lens_of(Reading("stories", TEXT), lenses.stages(stories[0].config), None)
     first = {stage: guesses[-1][0] for stage, guesses in zip(found.stages, pieces, strict=True)}
     assert [first[f"blocks.{stage}"] for stage in ("0.resid_post", "1.resid_mid")] == [" red", " ball"]
     assert set(list(first.values())[3:]) == {" ball"}
@@ -83,14 +85,14 @@ def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
 def test_the_largest_share_is_not_the_largest_effect_of_skipping_it(stories):
     model, tokenizer = stories
     ids, (ball,) = first_tokens(model, tokenizer, TEXT, TOKENS).ids, tokenizer.encode(" ball")
-    shares = contributions(model, stream.parts_at(model, tokenizer, TEXT, TOKENS, len(ids) - 1), ball, "mean")
+    shares = contributions(model, stream_parts(model, ids, len(ids) - 1), ball, "mean")
     attention = np.asarray(shares.heads).sum(1)
     assert attention.argmax() == 3
     assert attention[3] > np.asarray(shares.feedforward).max()
     assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.03)
 
     def without(layer: int) -> float:
-        edits = residual_stream.skip_edits((f"blocks.{layer}.attn_out",))
+        edits = skip.skip_edits((f"blocks.{layer}.attn_out",))
         return float(effect(model, ids, edits, len(ids) - 1).after[ball])
 
     assert [round(100 * without(layer)) for layer in (3, 0)] == [57, 3]

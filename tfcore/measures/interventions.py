@@ -41,7 +41,7 @@ class Effect:
     @property
     def bits(self) -> float:
         """KL(before || after) in bits."""
-        return float(divergence(torch.from_numpy(self.before).log(), torch.from_numpy(self.after).log()))
+        return float(divergence(torch.tensor(self.before).log(), torch.tensor(self.after).log()))
 
 
 def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:

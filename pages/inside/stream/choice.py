@@ -12,9 +12,9 @@ from pages.ui import controls, links, text
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.logit_attribution import Against
 from tfcore.measures.text_loss import first_explained
+from tfcore.views.inside.stream.measure.text import TOKENS
 
 CHARACTERS = 2_000  # of the text
-TOKENS = 128  # of it
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 
 
@@ -25,7 +25,6 @@ class Choice:
     Args:
         quantity: the token, or two; `piece` is the text of the first.
         against: what its logit is measured against; `versus` says it in words.
-        following: id of the token that does follow; None where the text ends.
     """
 
     reading: Reading
@@ -34,7 +33,6 @@ class Choice:
     piece: str
     against: Against
     versus: str
-    following: int | None
 
     @property
     def token(self) -> int:
@@ -45,16 +43,6 @@ class Choice:
     def other(self) -> int | None:
         """Id of the one that its logit is compared with; None: there is none."""
         return self.quantity.against if self.quantity.kind == "difference" else None
-
-    @property
-    def label(self) -> str:
-        """The token, safe for plotly."""
-        return text.label(self.piece, 12)
-
-    @property
-    def key(self) -> tuple[str, str, bool | None, int]:
-        """What results depend on."""
-        return self.reading.model, self.reading.pasted, self.reading.bos, self.position
 
 
 def _first(reading: Reading) -> int:
@@ -95,4 +83,4 @@ def choose(reading: Reading, more: Any, *, has_reference: bool = False, tokens: 
         label="Choose the position",
         on_select=lambda i: controls.set_values(position=i),
     )
-    return Choice(reading, position, quantity, offered.piece(quantity.token), against, versus, offered.following)
+    return Choice(reading, position, quantity, offered.piece(quantity.token), against, versus)

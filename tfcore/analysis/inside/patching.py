@@ -12,7 +12,6 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.residual_stream import part_name
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
@@ -23,6 +22,7 @@ from tfcore.measures.shared_layers import BATCH, TOGETHER, PlainRun, plain_run, 
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.stream.measure.skip import part_name
 
 Kind = Literal["residual", "attention", "feed-forward"]
 PEAKS = 5  # rows whose largest share a sentence names

@@ -1,157 +1,67 @@
-"""The logit lens: what the model would predict if it stopped after each sublayer, read with its own final norm."""
+"""What is said of the logit lens and the tuned lens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from numpy import ndarray
-from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.measures.lenses import check_model, lens_logits, stage_names, stage_states, stages
-from tfcore.measures.one_text import one_text
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.measures.lenses import LensComparison, stage_names
 from tfcore.measures.quantities import counted
-from tfcore.measures.token_text import label, visible
-from tfcore.model import Transformer
+from tfcore.measures.token_text import visible
+from tfcore.views.inside.stream.measure.lens import EMBEDDED, Lens, TokenPath
 
-KEPT = 5  # top predictions kept at each stage and position
-EMBEDDED = "embed"  # the short name of the first stage
-LISTED = 9  # stages up to which a sentence gives the probability after each
+LISTED = 9  # stages up to which a sentence gives the number after each
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
-    """Top predictions read from the stream at some stages and every position of a text.
-
-    Args:
-        stages: names of the stream's states, see tfcore.inspection.capture.
-        best: ids of the most probable tokens, the most probable first.
-        probability: of each of them.
-        next_probability: probability of the token that follows in the text.
-        next_rank: how many tokens are more probable than that one; 0 where it is the top prediction.
-        tuned: whether they are read by a tuned lens.
-    """
-
-    stages: tuple[str, ...]
-    best: Int[ndarray, "stage seq guess"]
-    probability: Float[ndarray, "stage seq guess"]
-    next_probability: Float[ndarray, "stage next"]
-    next_rank: Int[ndarray, "stage next"]
-    tuned: bool = False
-
-    def correct_cells(self) -> Bool[ndarray, "stage seq"]:
-        """Where the top prediction is the token that follows; nowhere at the last position, which nothing follows."""
-        return np.pad(self.next_rank == 0, ((0, 0), (0, 1)))
+def lens_divergence(found: LensComparison) -> Statement:
+    """The mean KL divergence at each stage, by either lens, in nats; mean over the positions of a text."""
+    rows = list(zip(stage_names(found.stages), found.logit.mean(1), found.tuned.mean(1), strict=True))
+    every = -(-len(rows) // LISTED)
+    return state(
+        "lens divergence",
+        "Mean KL divergence from the model's own predictions, in nats, by the logit lens and by the tuned lens: "
+        "{stages}; over {positions:counted position}.",
+        stages=", ".join(f"{stage} {logit:.2f} and {tuned:.2f}" for stage, logit, tuned in rows[::-every][::-1]),
+        positions=found.logit.shape[1],
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPath:
-    """Some tokens at one position, stage by stage.
+class LeadsFrom(Finding):
+    """From which stage on the model's own prediction after one position leads, by either lens.
 
     Args:
-        stages: names of the stream's states.
-        probability: of each token.
-        logits: of each token, less the mean of all logits of the stage.
-        rank: how many tokens are more probable.
+        token: the prediction.
+        position: of the text.
+        logit, tuned: short names of the first stage from which it leads at every later stage, too.
     """
 
-    stages: tuple[str, ...]
-    probability: Float[ndarray, "stage token"]
-    logits: Float[ndarray, "stage token"]
-    rank: Int[ndarray, "stage token"]
+    token: str
+    position: int
+    logit: str
+    tuned: str
+
+    @property
+    def sentence(self) -> str:
+        start = f"The model's prediction after position {self.position}, '{visible(self.token)}', leads"
+        logit, tuned = ("the embedding" if stage == EMBEDDED else stage for stage in (self.logit, self.tuned))
+        if logit == tuned:
+            return f"{start} from {logit} on by either lens."
+        return f"{start} from {logit} on by the logit lens, from {tuned} on by the tuned lens."
 
 
-@torch.no_grad()
-def logit_lens(
-    model: Transformer, ids: Sequence[int], chosen: Sequence[str] | None = None, tuned: TunedLens | None = None
-) -> Lens:
-    """The logit lens at every position of a text, after the chosen stages; None means all.
+def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
+    """Of the model's top prediction after a position, whose text is `token`."""
+    names = stage_names(found.stages)
 
-    Args:
-        tuned: translates each state first, which makes it a tuned lens.
+    def first(best: Int[ndarray, "stage seq"]) -> str:
+        others = np.flatnonzero(best[:, position] != best[-1, position])
+        return names[int(others[-1]) + 1 if len(others) else 0]
 
-    Raises:
-        ValueError: a model without a final norm, or no decoder.
-    """
-    check_model(model)
-    names = stages(model.config) if chosen is None else tuple(chosen)
-    text = one_text(model, ids)
-    states = model.activations(text, names)
-    following = text[:, 1:].T  # (next, 1)
-    rows = []
-    for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
-        x = states[name].squeeze(0)
-        logits = lens_logits(model, x if tuned is None else tuned(name, x)).float()
-        probability = logits.softmax(1)
-        top = probability.topk(min(KEPT, model.config.vocab_size))
-        next_probability = probability[:-1].gather(1, following).squeeze(1)
-        next_rank = (logits[:-1] > logits[:-1].gather(1, following)).sum(1)
-        rows.append((top.indices, top.values, next_probability, next_rank))
-    best, values, next_values, ranks = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
-    return Lens(names, best, values, next_values, ranks, tuned is not None)
-
-
-def follow_tokens(
-    model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int], tuned: TunedLens | None = None
-) -> TokenPath:
-    """Probability, logit and rank of some tokens after every stage, at one position of a text; by a tuned lens where
-    one is given."""
-    return tokens_at(model, stage_states(model, ids, tuned), position, tokens)
-
-
-@torch.no_grad()
-def tokens_at(
-    model: Transformer, states: Float[Tensor, "stage seq d_model"], position: int, tokens: Sequence[int]
-) -> TokenPath:
-    """The same, from the states of a text that are there already."""
-    names = stages(model.config)
-    logits = lens_logits(model, states[:, position]).float()  # (stage, vocab)
-    chosen = logits[:, list(tokens)]
-    centred = chosen - logits.mean(1, keepdim=True)
-    probability = logits.softmax(1)[:, list(tokens)]
-    rows = zip(logits.cpu().numpy(), chosen.cpu().numpy(), strict=True)
-    rank = np.array([[np.count_nonzero(row > one) for one in own] for row, own in rows])  # a tenth of torch's time
-    return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank)
-
-
-def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
-    """At most so many of the names, as evenly apart as they can be, the first and the last among them."""
-    return tuple(names[i] for i in np.linspace(0, len(names) - 1, min(most, len(names))).round().astype(int))
-
-
-class Cells(NamedTuple):
-    """What is printed in each cell of the grid, and its hover text, each (position, stage)."""
-
-    words: list[list[str]]
-    hovers: list[list[str]]
-
-
-def lens_cells(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str]) -> Cells:
-    """The top prediction of each cell; on hover the five most probable tokens and the rank of the one that follows.
-
-    Args:
-        pieces: the predicted tokens as text, (stage, position, guess).
-        tokens: of the text.
-    """
-    places, shown = range(len(tokens)), range(len(found.stages))
-    words = [[label(pieces[s][i][0], 8) for s in shown] for i in places]
-    return Cells(words, [[_hover(found, pieces, tokens, s, i) for s in shown] for i in places])
-
-
-def _hover(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
-    guesses = zip(pieces[s][i], found.probability[s, i].tolist(), strict=True)
-    first = ", ".join(f"{label(token, 10)} {probability:.0%}" for token, probability in guesses)
-    if i + 1 == len(tokens):
-        return first
-    rank, probability = found.next_rank[s, i] + 1, found.next_probability[s, i]
-    return f"{first}<br>'{label(tokens[i + 1], 10)}' has rank {rank}, {probability:.1%}"
-
-
-# ---- findings ----
+    return LeadsFrom(token, position, first(found.logit_best), first(found.tuned_best))
 
 
 @dataclass(frozen=True, slots=True)

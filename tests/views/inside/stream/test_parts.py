@@ -7,18 +7,6 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.logit_attribution import (
-    LargestInstalment,
-    LargestPart,
-    instalments,
-    largest_instalment,
-    largest_instalments,
-    largest_part,
-    largest_place,
-    logit_sum,
-    most_promoted,
-    shares_by_part,
-)
 from tfcore.inspection.edits import Edit
 from tfcore.measures.logit_attribution import (
     Contributions,
@@ -32,6 +20,14 @@ from tfcore.measures.logit_attribution import (
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.inside.stream.measure.parts import (
+    instalments,
+    largest_instalments,
+    largest_place,
+    most_promoted,
+    shares_by_part,
+)
+from tfcore.views.inside.stream.say.parts import largest_instalment, largest_part, logit_sum, promotes
 
 TEXT = small.ids(1, 9)[0].tolist()
 KINDS = {
@@ -174,7 +170,6 @@ def test_the_sum_names_every_part_in_order():
 
 def test_the_largest_shares_are_those_of_a_loop():
     found = planted()
-    assert largest_instalment(found) == LargestInstalment("attention 1", 1.625, 1.25)
     every = instalments(found)
     assert largest_instalments(found, len(every)) == largest_instalments(found, len(every) - 1) == every
     assert len(largest_instalments(found, len(every) - 2)) == len(every) - 1
@@ -190,15 +185,17 @@ def test_the_largest_shares_are_those_of_a_loop():
         "The largest share is that of attention 1, +1.62. The scale of the final norm is held at its true value, 1.250."
     )
     assert str(largest_part(found)) == "Shares of 2 × 4 parts; the largest is head 0 of layer 1, +2.00 logits."
-    assert largest_part(planted(feedforward=np.array([0.0, 4.0]))) == LargestPart(2, 4, "feed-forward", 1, 4.0)
-    assert largest_part(planted(feedforward=np.zeros(2))).parts == 3
+    assert str(largest_part(planted(feedforward=np.array([0.0, 4.0])))) == (
+        "Shares of 2 × 4 parts; the largest is feed-forward of layer 1, +4.00 logits."
+    )
+    assert largest_part(planted(feedforward=np.zeros(2))).values["parts"] == 3
     rng = np.random.default_rng(0)
     for _ in range(5):
         found = planted(heads=rng.normal(size=(2, 3)), feedforward=rng.normal(size=2))
         every = [(share, f"head {h}", layer) for layer in range(2) for h, share in enumerate(found.heads[layer])]
         every += [(share, "feed-forward", layer) for layer, share in enumerate(found.feedforward)]
-        best = largest_part(found)
-        assert (best.share, best.part, best.layer) == max(every)
+        best = largest_part(found).values
+        assert (best["share"], best["part"], best["layer"]) == max(every)
 
 
 def test_what_a_part_promotes_most_is_sorted_by_hand():
@@ -211,5 +208,5 @@ def test_what_a_part_promotes_most_is_sorted_by_hand():
     assert found.shares == tuple(lift[i] for i in found.ids)
     assert found.tokens == tuple(tokenizer.tokens(list(found.ids)))
     first = ", ".join(f"{token} by {share:.2f}" for token, share in zip(found.tokens[:4], found.shares, strict=False))
-    assert str(found) == f"head 2 of layer 1 promotes {first}."
+    assert str(promotes(found)) == f"head 2 of layer 1 promotes {first}."
     assert most_promoted(model, tokenizer, parts, 0, None, 1, 1).part == "feed-forward of layer 0"

@@ -8,21 +8,23 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.inside.logit_lens import (
+from tfcore.measures.lenses import lens_logits, stage_states, stages, unembedding
+from tfcore.views.inside.stream.measure.lens import (
     Lens,
     TokenPath,
+    follow_tokens,
+    lens_cells,
+    logit_lens,
+    spread_out,
+    tokens_at,
+)
+from tfcore.views.inside.stream.say.lens import (
     correct_at_ends,
     correct_by_stage,
     correct_on_the_way,
     embedding_predicts_input,
-    follow_tokens,
-    lens_cells,
-    logit_lens,
     probability_by_stage,
-    spread_out,
-    tokens_at,
 )
-from tfcore.measures.lenses import lens_logits, stage_states, stages, unembedding
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -8,12 +8,12 @@ import torch
 
 from tests import small
 from tests.cards import STORIES, measured
-from tfcore.analysis.inside.logit_lens import correct_by_stage, follow_tokens, logit_lens
-from tfcore.analysis.inside.tuned_lens import LeadsFrom, LensDivergence, leads_from, lens_divergence
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import load
 from tfcore.loading.tuned_lenses import FOLDER, load_tuned_lens, with_tuned_lens
 from tfcore.measures.lenses import LensComparison, compare_lenses, divergence, mean_divergences, stage_names, stages
+from tfcore.views.inside.stream.measure.lens import follow_tokens, logit_lens
+from tfcore.views.inside.stream.say.lens import LeadsFrom, correct_by_stage, leads_from, lens_divergence
 
 TEXT = small.ids(1, 9)[0].tolist()
 
@@ -98,10 +98,12 @@ def test_divergences_of_texts_are_means_over_their_tokens(model):
     assert tokens == 13
     np.testing.assert_allclose(tuned, sum(one.tuned.sum(1) for one in both) / 13, rtol=1e-5)
     np.testing.assert_allclose(logit, sum(one.logit.sum(1) for one in both) / 13, rtol=1e-5)
-    said = lens_divergence(both[1])
-    assert said.positions == 4
-    np.testing.assert_allclose(said.tuned, both[1].tuned.mean(1), rtol=1e-6)
-    np.testing.assert_allclose(said.logit, both[1].logit.mean(1), rtol=1e-6)
+    said = lens_divergence(both[1]).values
+    assert said["positions"] == 4
+    assert said["stages"] == ", ".join(
+        f"{stage} {a:.2f} and {b:.2f}"
+        for stage, a, b in zip(stage_names(both[1].stages), both[1].logit.mean(1), both[1].tuned.mean(1), strict=True)
+    )
 
 
 NAMES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
@@ -126,10 +128,11 @@ def test_what_is_said_of_both_lenses():
 
 
 def test_of_many_stages_some_are_named_the_last_among_them():
-    names = tuple(f"s{i}" for i in range(61))
-    said = str(LensDivergence(names, (1.0,) * 61, (0.5,) * 61, 1))
+    names = ("blocks.0.resid_pre", *(f"blocks.{i}.resid_post" for i in range(60)))
+    ones, best = np.ones((61, 1)), np.zeros((61, 1), dtype=int)
+    said = str(lens_divergence(LensComparison(names, ones, ones / 2, best, best)))
     assert said.count(" and 0.50") == 9
-    assert "s60 1.00 and 0.50; over 1 position." in said
+    assert "block 59 1.00 and 0.50; over 1 position." in said
 
 
 @pytest.mark.parametrize("name", with_tuned_lens())

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.logit_lens import TokenPath
 from tfcore.charts import boards
 from tfcore.charts.before_after import before_after
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.figures import theme
-from tfcore.figures.inside import logit_lens
-from tfcore.figures.inside import residual_stream as figures
+from tfcore.views.inside.stream.draw import lens as logit_lens
+from tfcore.views.inside.stream.draw import parts as figures
+from tfcore.views.inside.stream.draw import shape
+from tfcore.views.inside.stream.measure.lens import TokenPath
 
 LABELS = ["a", "b", "a", "c"]
 
@@ -58,15 +59,15 @@ def test_a_path_has_a_line_for_each_token():
 
 def test_curves_keep_positions_apart():
     values = np.arange(12, dtype=np.float32).reshape(3, 4)
-    figure = figures.curves(values, ["s", "t", "u"], LABELS, 2, "length", height=300)
+    figure = shape.curves(values, ["s", "t", "u"], LABELS, 2, "length", height=300)
     theme.check(figure)
-    theme.check(figures.curves(values, ["s", "t", "u"], LABELS, 2, "cosine", height=300, limits=(0.0, 1.0)))
+    theme.check(shape.curves(values, ["s", "t", "u"], LABELS, 2, "cosine", height=300, limits=(0.0, 1.0)))
     each, median, chosen = figure.data
     assert list(each.y[:3]) == [0, 4, 8]
     assert np.isnan(each.y[3::4]).all()
     assert list(median.y) == [1.5, 5.5, 9.5]
     assert list(chosen.y) == [2, 6, 10]
-    theme.check(figures.writes_figure(np.ones(2), np.zeros(2), ["p", "q"], ["@attention", "@feedforward"], 300))
+    theme.check(shape.writes_figure(np.ones(2), np.zeros(2), ["p", "q"], ["@attention", "@feedforward"], 300))
 
 
 @pytest.mark.parametrize("column", [-1, 2])

@@ -5,16 +5,9 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.residual_stream import (
-    Skips,
-    all_skips,
-    loss_increases,
-    skip_each,
-    skip_edits,
-    skip_name,
-    skips,
-)
 from tfcore.measures.interventions import effect
+from tfcore.views.inside.stream.measure.skip import Skips, all_skips, skip_each, skip_edits, skip_name, skips
+from tfcore.views.inside.stream.say.skip import loss_increases
 
 TEXT = small.ids(1, 9)[0].tolist()
 

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.logit_lens import TokenPath
-from tfcore.analysis.inside.tuned_lens import LensDivergence
 from tfcore.figures import theme
+from tfcore.measures.lenses import LensComparison, stage_names
+from tfcore.views.inside.stream.measure.lens import TokenPath
 
 ROW = 25  # pixels, of one row of the grid
 AROUND = 76  # pixels above and below the rows
@@ -162,7 +162,7 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
     return theme.build(lines, layout)
 
 
-def divergence_figure(found: LensDivergence, height: int) -> go.Figure:
+def divergence_figure(found: LensComparison, height: int) -> go.Figure:
     """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
     logarithmic scale, where a divergence of 0, as at the last stage, has no point."""
     lines = [
@@ -171,7 +171,7 @@ def divergence_figure(found: LensDivergence, height: int) -> go.Figure:
             "mode": "lines+markers",
             "name": name,
             "x": list(range(len(found.stages))),
-            "y": [value if value > NO_DIVERGENCE else None for value in values],
+            "y": [value if value > NO_DIVERGENCE else None for value in values.mean(1).tolist()],
             "line": {"color": f"@cat{i}", "width": 2.4, "dash": dash},
             "marker": {"size": 7, "symbol": i},
             "hovertemplate": f"{name}: %{{y:.2f}} nats<extra></extra>",
@@ -182,7 +182,7 @@ def divergence_figure(found: LensDivergence, height: int) -> go.Figure:
     ]
     layout = theme.base_layout(
         height,
-        xaxis=stage_axis(found.stages),
+        xaxis=stage_axis(stage_names(found.stages)),
         yaxis={"title": "mean KL divergence, nats", "type": "log", "dtick": 1, "fixedrange": True},
         legend={"y": 1.06},
         margin={"t": 44},

@@ -7,16 +7,10 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.residual_stream import (
-    StreamShape,
-    WrittenExtremes,
-    largest_turn,
-    part_name,
-    stream_curve,
-    stream_shape,
-    written_norms,
-)
 from tfcore.measures.lenses import stage_names
+from tfcore.views.inside.stream.measure.shape import StreamShape, stream_shape
+from tfcore.views.inside.stream.measure.skip import part_name
+from tfcore.views.inside.stream.say.shape import largest_turn, stream_curve, written_norms
 
 TEXT = small.ids(1, 9)[0].tolist()
 
@@ -56,8 +50,8 @@ def test_where_the_stream_turns_most():
         i: np.mean([found.cosine[i, j] - found.cosine[i - 1, j] for j in range(len(TEXT))])
         for i in range(1, len(found.stages))
     }
-    assert turn.stage == stage_names(found.stages)[max(rises, key=lambda i: rises[i])]
-    assert turn.rise == pytest.approx(max(rises.values()))
+    assert turn.values["stage"] == stage_names(found.stages)[max(rises, key=lambda i: rises[i])]
+    assert turn.values["rise"] == pytest.approx(max(rises.values()))
 
 
 STAGES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
@@ -95,8 +89,7 @@ def test_the_course_of_one_position_in_words():
 def test_what_each_part_adds_in_words():
     norms, extremes = written_norms(planted(), 1)
     assert norms.norms == {"attn 0": 2.5, "FF 0": 8.25}
-    assert extremes == WrittenExtremes("FF 0", 8.25, "attn 0", -0.3)
-    assert written_norms(planted(), 0)[1] == WrittenExtremes("attn 0", 7.0, "FF 0", -0.6)
+    assert str(written_norms(planted(), 0)[1]) == "Largest norm: attn 0, 7.0. Lowest cosine: FF 0, -0.60."
     assert str(norms) == "Norm of what each part adds: attn 0 2.5, FF 0 8.2."
     assert str(extremes) == "Largest norm: FF 0, 8.2. Lowest cosine: attn 0, -0.30."
     turn = largest_turn(planted())

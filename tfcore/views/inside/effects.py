@@ -1,0 +1,46 @@
+"""What several subjects show of an edit: a view of the next token's probabilities before and after."""
+
+import pandas as pd
+
+from tfcore.analysis.inside.interventions import difference_change, prediction_change
+from tfcore.charts.before_after import before_after
+from tfcore.measures.interventions import Effect, compared_tokens
+from tfcore.measures.token_text import tick_labels
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.view import View
+
+NEW_TOKENS = 12  # of a continuation under an edit
+SHOWN = 6  # tokens most probable before, and as many after
+
+
+def next_token(
+    found: Effect,
+    tokenizer: Tokenizer,
+    read: str,
+    position: int,
+    names: tuple[str, str],
+    token: int,
+    against: int | None = None,
+) -> View:
+    """The probabilities of the next token before and after an edit.
+
+    Args:
+        read, position: the token after which is predicted.
+        names: of the two runs, as in ("whole model", "without block 2").
+        token: the one the numbers are about.
+        against: one whose logit is compared with that of `token`.
+    """
+    change = prediction_change(found, read, position, names[1], token, tokenizer)
+    lead = () if against is None else (difference_change(found, token, against, tokenizer),)
+    ids = compared_tokens(found, token, SHOWN)
+    ids += [against] if against is not None and against not in ids else []
+    pieces, before, after = tokenizer.tokens(ids), found.before[ids], found.after[ids]
+    height = 96 + 34 * len(ids)
+    return View(
+        key="prediction",
+        title="The next token",
+        result=found,
+        chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names, height),
+        findings=(change, *lead),
+        table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),
+    )

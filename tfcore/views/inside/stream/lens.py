@@ -1,0 +1,137 @@
+"""The logit lens: the stream after each part of a model, read as if it were the last; and the tuned lens."""
+
+import pandas as pd
+
+from tfcore.analysis.finding import state
+from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.measures.lenses import divergence, lens_logits, stage_names, tuned_lens_logits
+from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.inside.stream.draw.lens import CELL, divergence_figure, lens_grid, token_path_figure
+from tfcore.views.inside.stream.measure.lens import Lens, cells_of, compared_of, lens_of, logit_lens, path_of
+from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.say.lens import (
+    correct_at_ends,
+    correct_by_stage,
+    leads_from,
+    lens_divergence,
+    probability_by_stage,
+)
+from tfcore.views.sources import Reading, opened
+from tfcore.views.view import View, view
+
+ROWS = 32  # positions shown at a time
+
+
+@view
+def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position: int, first: int = 0) -> View:
+    """The logit or tuned lens: the top prediction after each stage, at some positions of a text.
+
+    Args:
+        stages: names of the stream's states, a column each.
+        tuned: name of the model whose tuned lens reads them; None for the logit lens.
+        position: that is marked.
+        first: position that is shown first.
+    """
+    found, pieces = lens_of(reading, stages, tuned)
+    printed, tokens = cells_of(reading, stages, tuned), read_of(reading).tokens
+    labels, shown = tick_labels(tokens, 10), slice(first, first + ROWS)
+    return View(
+        key="lens",
+        title="The lens at every position",
+        result=found,
+        chart=lens_grid(
+            printed.words[shown],
+            found.probability[:, shown, 0].T,
+            found.correct_cells()[:, shown].T,
+            printed.hovers[shown],
+            labels[shown],
+            [*labels[1:], ""][shown],
+            stage_names(found.stages),
+            position,
+            first,
+        ),
+        min_width=CELL * len(stages) + 130,
+        cursor=True,
+        described=correct_by_stage(found),
+        findings=(
+            state(
+                "lens",
+                "Left the token read, in the cells the top prediction (stronger colour: more probable), right the "
+                "token that follows; framed where they agree. {ends}",
+                ends=correct_at_ends(found),
+            ),
+        ),
+        table=lambda: _table(found, pieces, tokens),
+        formula=(
+            r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
+            r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell)"
+        ),
+        papers=(
+            "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not "
+            "write its intermediate predictions in the directions that its last norm and unembedding read. The tuned "
+            "lens: section 3 of the same."
+        ),
+        terms=("logit lens", "tuned lens", "KL divergence"),
+        code=(lens_logits, logit_lens, TunedLens, tuned_lens_logits, divergence),
+    )
+
+
+def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
+    rows = [
+        {
+            "position": i,
+            "token": token,
+            "stage": stage,
+            "prediction": pieces[s][i][0],
+            "probability": found.probability[s, i, 0],
+        }
+        for i, token in enumerate(tokens)
+        for s, stage in enumerate(found.stages)
+    ]
+    return pd.DataFrame(rows)
+
+
+@view
+def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tuned: str | None) -> View:
+    """The logit or tuned lens: the probability of some tokens, read from the stream after every stage. See lens.
+
+    Args:
+        tokens: ids, the first of which is spoken of.
+    """
+    path, names = path_of(reading, position, tokens, tuned), opened(reading.model)[1].tokens(tokens)
+    found = probability_by_stage(path, names[0])
+    return View(
+        key="climb",
+        title="One position",
+        result=path,
+        chart=token_path_figure(path, tick_labels(names, 12), stage_names(path.stages), height=320),
+        min_width=420,
+        described=found,
+        findings=(
+            state(
+                "climb",
+                "'{token}' and the other top predictions at the end. {course}",
+                token=label(names[0], 12),
+                course=found,
+            ),
+        ),
+        table=lambda: pd.DataFrame(path.probability, columns=names).assign(stage=path.stages),
+    )
+
+
+@view
+def both_lenses(reading: Reading, tuned: str, position: int) -> View:
+    """How far each lens is from the model's own predictions, stage by stage. See lens."""
+    found = compared_of(reading, tuned)
+    (token,) = opened(reading.model)[1].tokens(found.logit_best[-1, position : position + 1].tolist())
+    return View(
+        key="both",
+        title="Both lenses",
+        result=found,
+        chart=divergence_figure(found, height=280),
+        min_width=420,
+        findings=(lens_divergence(found), leads_from(found, position, token)),
+        table=lambda: pd.DataFrame(
+            {"stage": found.stages, "logit lens": found.logit.mean(1), "tuned lens": found.tuned.mean(1)}
+        ),
+    )

@@ -1,0 +1,116 @@
+"""Shares of a logit, put together by sublayer and by part, see tfcore.measures.logit_attribution."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.measures.logit_attribution import (
+    Against,
+    Contributions,
+    Parts,
+    contributions,
+    parts_at,
+    promoted_by,
+    written,
+)
+from tfcore.model import Output, Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.kept import kept
+from tfcore.views.sources import Reading, opened
+
+OTHERS = "all others"
+LARGEST = 12  # parts that a sum names
+UP = 8  # tokens that a part raises most
+DOWN = 3  # and lowers most
+
+
+def instalments(found: Contributions) -> list[tuple[str, float]]:
+    """The shares in the order of computation, all heads of a layer together, without parts that the model lacks."""
+    rows = [("embedding", found.embedding)]
+    rows += [("positions", found.position)] if found.position else []
+    for layer, heads in enumerate(found.heads):
+        rows.append((f"attention {layer}", float(heads.sum())))
+        if forward := float(found.feedforward[layer]):
+            rows.append((f"feed-forward {layer}", forward))
+    return rows + ([("biases", found.biases)] if found.biases else [])
+
+
+def largest_instalments(found: Contributions, most: int) -> list[tuple[str, float]]:
+    """The `most` largest by size, in the order of computation, and the sum of all others behind them."""
+    every = instalments(found)
+    if len(every) <= most + 1:
+        return every
+    kept = sorted(sorted(range(len(every)), key=lambda i: -abs(every[i][1]))[:most])
+    rest = sum(share for i, (_, share) in enumerate(every) if i not in kept)
+    return [*(every[i] for i in kept), (f"{OTHERS} ({len(every) - most})", rest)]
+
+
+def shares_by_part(found: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
+    """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
+    names = [f"head {head}" for head in range(found.heads.shape[1])]
+    if not (found.feedforward != 0).any():
+        return found.heads, names
+    return np.column_stack([found.heads, found.feedforward]), [*names, "feed-forward"]
+
+
+def largest_place(found: Contributions) -> tuple[int, str]:
+    """Layer and name of the part with the largest share."""
+    shares, names = shares_by_part(found)
+    layer, column = np.unravel_index(shares.argmax(), shares.shape)
+    return int(layer), names[column]
+
+
+class Promoted(NamedTuple):
+    """The tokens whose logits one part raises most and lowers most, in this order.
+
+    Args:
+        part: as in "head 0 of layer 3".
+        ids, tokens: the tokens.
+        shares: in their logits, less the mean over the vocabulary.
+    """
+
+    part: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    shares: tuple[float, ...]
+
+
+def most_promoted(
+    model: Transformer, tokenizer: Tokenizer, parts: Parts, layer: int, head: int | None, up: int, down: int
+) -> Promoted:
+    """The first `up` and the last `down` tokens by the share of one part; see `promoted_by`.
+
+    Args:
+        head: None for the feed-forward layer.
+    """
+    lift = promoted_by(model, parts, layer, head)
+    order = (-lift).argsort(kind="stable")
+    ids = [*order[:up].tolist(), *order[-down:].tolist()]
+    part = f"{'feed-forward' if head is None else f'head {head}'} of layer {layer}"
+    return Promoted(part, tuple(ids), tuple(tokenizer.tokens(ids)), tuple(lift[ids].tolist()))
+
+
+def _written(reading: Reading) -> Output:
+    return written(opened(reading.model)[0], read_of(reading).ids)
+
+
+def _parts(reading: Reading, position: int) -> Parts:
+    return parts_at(opened(reading.model)[0], written_of(reading), position)
+
+
+def _contributions(reading: Reading, position: int, token: int, against: Against) -> Contributions:
+    return contributions(opened(reading.model)[0], parts_of(reading, position), token, against)
+
+
+def _promoted(reading: Reading, position: int, layer: int, head: int | None) -> Promoted:
+    model, tokenizer = opened(reading.model)
+    return most_promoted(model, tokenizer, parts_of(reading, position), layer, head, UP, DOWN)
+
+
+written_of = kept(_written, entries=2)  # at all positions: 43 MB of 128 tokens of smollm2
+parts_of = kept(_parts, entries=32)
+contributions_of = kept(_contributions, entries=256)
+promoted_of = kept(_promoted, entries=256)

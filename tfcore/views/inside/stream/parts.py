@@ -1,0 +1,161 @@
+"""Direct logit attribution: each part's share in one token's logit."""
+
+import pandas as pd
+
+from tfcore.analysis.finding import state
+from tfcore.analysis.scale_end import scale_end
+from tfcore.charts.boards import board, board_height
+from tfcore.charts.promoted import promoted_figure
+from tfcore.measures.logit_attribution import (
+    Against,
+    Contributions,
+    contributions,
+    frozen_norm,
+    promoted_by,
+    stream_parts,
+)
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.inside.stream.draw.parts import part_role, running_sum
+from tfcore.views.inside.stream.measure.parts import (
+    LARGEST,
+    contributions_of,
+    instalments,
+    largest_instalments,
+    promoted_of,
+    shares_by_part,
+)
+from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.say.parts import largest_instalment, largest_part, logit_sum, promotes
+from tfcore.views.sources import Reading, opened
+from tfcore.views.view import View, view
+
+
+@view
+def summed(reading: Reading, position: int, token: int, against: Against = "mean", *, every: bool = False) -> View:
+    """The logit of a token as a sum of the shares of the model's parts, in the order of computation.
+
+    Args:
+        position: of the text, after which the token is predicted.
+        token: its id.
+        against: whose logit is taken off: a token's, the mean of all, or nothing.
+        every: all parts of a model that has many, not the largest alone.
+    """
+    found = contributions_of(reading, position, token, against)
+    many = len(instalments(found)) > LARGEST + 1
+    rows = instalments(found) if every else largest_instalments(found, LARGEST)
+    names, shares = zip(*rows, strict=True)
+    height = 130 + max(13, min(31, 780 // len(names))) * len(names)
+    return View(
+        key="sum",
+        title="The sum of all parts",
+        result=found,
+        chart=running_sum(names, shares, [part_role(name) for name in names], height),
+        described=logit_sum(found, piece_of(opened(reading.model)[1], token)),
+        findings=(
+            state(
+                "shares",
+                "Shares in the order of computation, all heads of a layer in one bar{rest}. {largest}",
+                rest="; the largest, and all others in one" if many and not every else "",
+                largest=largest_instalment(found),
+            ),
+        ),
+        table=lambda: _table(found),
+        formula=(
+            r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big), \qquad "
+            r"\mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
+            r"\big(W_U[t] - W_U[ref]\big)"
+        ),
+        papers=(
+            "Direct logit attribution, as in arXiv:2211.00593, section 3.1. With LayerNorm each part also loses its "
+            "mean; biases of the model, where it has any, are a part of their own. In the formula s is what the final "
+            "norm divides the whole x_L by, held fixed; γ are its weights."
+        ),
+        code=(contributions, frozen_norm, stream_parts, promoted_by),
+    )
+
+
+@view
+def parts(reading: Reading, position: int, token: int, against: Against, layer: int, part: str) -> View:
+    """Direct logit attribution: each part's share in the logit of one token, exactly (the final norm held fixed).
+
+    See summed.
+
+    Args:
+        layer, part: that is framed, as in "head 0" or "feed-forward".
+    """
+    found = contributions_of(reading, position, token, against)
+    shares, names = shares_by_part(found)
+    titles = [[f"{name} of layer {layer}" for name in names] for layer in range(len(shares))]
+    end = scale_end(shares, titles, least=1e-3)
+    return View(
+        key="board",
+        title="All parts",
+        result=found,
+        chart=board(
+            shares,
+            ["FF" if name == "feed-forward" else name.removeprefix("head ") for name in names],
+            "layer %{y}, part %{text}: %{z:.3f} logits",
+            limit=end.end,
+            selected=[(layer, names.index(part))],
+            height=board_height(len(shares), row=44),
+        ),
+        min_width=350,
+        described=largest_part(found),
+        findings=(
+            state(
+                "fields",
+                "One field per head{forward}: (layer, part) = {shape}. {largest}",
+                forward=" or feed-forward layer (FF)" if "feed-forward" in names else "",
+                shape=shares.shape,
+                largest=largest_part(found),
+            ),
+            *([end] if end.beyond else []),
+        ),
+        table=lambda: _table(found),
+    )
+
+
+def _table(found: Contributions) -> pd.DataFrame:
+    """Every part with its share."""
+    rows = [("embedding", found.embedding), ("positions", found.position), ("biases", found.biases)]
+    for layer, heads in enumerate(found.heads):
+        rows += [(f"head {layer}.{head}", share) for head, share in enumerate(heads.tolist())]
+        rows.append((f"feed-forward {layer}", float(found.feedforward[layer])))
+    return pd.DataFrame([*rows, ("logit of the model", found.logit)], columns=["part", "share"])
+
+
+@view
+def promoted(reading: Reading, position: int, layer: int, head: int | None) -> View:
+    """What one head or feed-forward layer writes at a position: the logits that it raises and lowers most.
+
+    Args:
+        head: None for the feed-forward layer.
+    """
+    ids, found = read_of(reading).ids, promoted_of(reading, position, layer, head)
+    following = ids[position + 1] if position + 1 < len(ids) else None
+    marked = found.ids.index(following) if following in found.ids else None
+    return View(
+        key="writes",
+        title="What one part writes",
+        result=found,
+        chart=promoted_figure(
+            tick_labels(found.tokens),
+            found.shares,
+            None if marked is None else label(found.tokens[marked], 12),
+            height=300,
+            axis="share in each token's logit",
+            up=part_role(found.part),
+        ),
+        described=promotes(found),
+        findings=(
+            state(
+                "written",
+                "What {part} writes here, projected on the vocabulary: the logits it raises most relative to the mean, "
+                "and those it lowers most.{marked}",
+                part=found.part,
+                marked="" if marked is None else " ◂ follows in the text.",
+            ),
+        ),
+        table=lambda: pd.DataFrame({"token": found.tokens, "share": found.shares}),
+    )

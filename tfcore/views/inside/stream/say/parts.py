@@ -1,0 +1,101 @@
+"""What is said of the shares of a logit."""
+
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.measures.logit_attribution import Contributions
+from tfcore.measures.token_text import visible
+from tfcore.views.inside.stream.measure.parts import (
+    LARGEST,
+    Promoted,
+    instalments,
+    largest_instalments,
+    largest_place,
+    shares_by_part,
+)
+
+NAMED = 4  # promoted tokens that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class LogitSum(Finding):
+    """A logit and the sum of the parts it is made of.
+
+    Args:
+        token: the token that the logit belongs to.
+        logit: of the model, less what it is measured against.
+        total: sum of all parts.
+        count: how many parts there are: every head, feed-forward layer, embedding and the biases.
+        shares: in the order of computation, all heads of a layer together; the largest, and the sum of all others.
+    """
+
+    token: str
+    logit: float
+    total: float
+    count: int
+    shares: tuple[tuple[str, float], ...]
+
+    @property
+    def logit_text(self) -> str:
+        """With four digits, to be compared with `total_text`."""
+        return f"{self.logit:.4f}"
+
+    @property
+    def total_text(self) -> str:
+        """With four digits."""
+        return f"{self.total:.4f}"
+
+    @property
+    def error_text(self) -> str:
+        """By how much the sum differs from the logit: rounding."""
+        return f"{abs(self.total - self.logit):.0e}"
+
+    @property
+    def sentence(self) -> str:
+        shares = ", ".join(f"{name} {share:+.2f}" for name, share in self.shares)
+        return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}."
+
+
+def logit_sum(found: Contributions, token: str) -> LogitSum:
+    """The logit of `token`, as the sum of its shares."""
+    count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
+    return LogitSum(token, found.logit, found.total, count, tuple(largest_instalments(found, LARGEST)))
+
+
+def largest_instalment(found: Contributions) -> Statement:
+    """The sublayer with the largest share, and the scale of the final norm."""
+    name, share = max(instalments(found), key=lambda row: row[1])
+    return state(
+        "largest instalment",
+        "The largest share is that of {name}, {share:+.2f}. The scale of the final norm is held at its true value, "
+        "{scale:.3f}.",
+        name=name,
+        share=share,
+        scale=found.scale,
+    )
+
+
+def largest_part(found: Contributions) -> Statement:
+    """The head or feed-forward layer with the largest share in a logit, of so many."""
+    shares, names = shares_by_part(found)
+    layer, part = largest_place(found)
+    return state(
+        "largest part",
+        "Shares of {layers} × {parts} parts; the largest is {part} of layer {layer}, {share:+.2f} logits.",
+        layers=len(shares),
+        parts=len(names),
+        part=part,
+        layer=layer,
+        share=float(shares.max()),
+    )
+
+
+def promotes(found: Promoted) -> Statement:
+    """The tokens that a part raises most."""
+    first = zip(found.tokens[:NAMED], found.shares, strict=False)
+    return state(
+        "promoted",
+        "{part} promotes {tokens}.",
+        part=found.part,
+        tokens=", ".join(f"{visible(token)} by {share:.2f}" for token, share in first),
+    )
