@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.experts.balance import N_EXPERTS
-from tfcore.analysis.experts.balance_findings import CROWDED, EVEN, RemedyEffect
 from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
@@ -26,6 +24,8 @@ from tfcore.measures.quantities import amount, compact, counted, few_digits, gig
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
 from tfcore.views.block.normalisation.say import GradientFall
+from tfcore.views.experts.balance.measure import N_EXPERTS
+from tfcore.views.experts.balance.say import CROWDED, EVEN, RemedyEffect
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity
 from tfcore.views.foundations.attention.measure.steps import softmax_at

@@ -23,9 +23,9 @@ from tests.e2e.serving import without_traceback
 from tests.pages.short import SHORT
 from tests.pages.waiting import SOON
 from tests.real import real
-from tfcore.analysis.experts import balance
 from tfcore.loading.real_models import MODELS
 from tfcore.views import kept
+from tfcore.views.experts.balance import measure as balance
 from tfcore.views.foundations.positions.measure import learned as learned_positions
 from tfcore.views.inference.long_context.measure import timing as attention_timing
 

@@ -1,19 +1,17 @@
 """The page on balance: trainings that were made are kept, so that remedies can be compared and none is made twice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
-import pandas as pd
 import streamlit as st
 
 from pages.ui.work import jobs
-from tfcore.analysis.experts.balance import BalanceConfig, BalanceLook
-from tfcore.analysis.experts.balance_findings import ending
+from tfcore.views.experts.balance import Runs, compared
+from tfcore.views.experts.balance.measure import BalanceConfig, BalanceLook
 
 KEPT = "_balance_kept"  # in the session: the trainings that this visitor saw to their end, newest last
 MOST = 40
 Key: TypeAlias = tuple[BalanceConfig, ...]
-Runs: TypeAlias = Mapping[BalanceConfig, Sequence[BalanceLook]]
 
 
 def keep(key: Key, job: jobs.Job) -> None:
@@ -33,27 +31,6 @@ def kept() -> dict[BalanceConfig, Sequence[BalanceLook]]:
     return found
 
 
-def table(runs: Runs) -> pd.DataFrame:
-    """One row for each training, from the last tenth of its steps."""
-    rows = []
-    for config, looks in runs.items():
-        end = ending(looks)
-        rows.append(
-            {
-                "remedy": config.name,
-                "largest": 100 * end.largest,
-                "idle": end.idle,
-                "entropy": end.entropy,
-                "no expert": 100 * end.lost,
-                "over 1.25": 100 * end.overflow,
-                "training loss": end.loss,
-                "held-out loss": end.held_out,
-                "in generation": end.written,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
 def show_table(configs: Key, looks: Runs) -> None:
     """The trainings on screen and all kept ones of the same positions, seed and length."""
     base = configs[0].without
@@ -62,7 +39,7 @@ def show_table(configs: Key, looks: Runs) -> None:
     st.markdown(f"**Compared** on the same seed and the same batches, {len(runs)} runs:")
     column, loss = st.column_config.NumberColumn, "Nats per character. "
     st.dataframe(
-        table(runs),
+        compared(runs),
         hide_index=True,
         placeholder="–",
         column_config={
@@ -77,21 +54,3 @@ def show_table(configs: Key, looks: Runs) -> None:
         },
     )
     st.caption("All but the last two columns are means over the last tenth of the steps.")
-
-
-def every_look(runs: Runs) -> pd.DataFrame:
-    """The numbers behind all curves, one row for each look."""
-    return pd.DataFrame(
-        {
-            "remedy": config.name,
-            "step": look.step,
-            "entropy / ln 8": look.entropy,
-            "without an expert": look.lost,
-            "beyond room for 1.25": look.overflow,
-            "training loss": look.loss,
-            "held-out loss": look.held_out,
-            **{f"load of expert {i + 1}": share for i, share in enumerate(look.load.tolist())},
-        }
-        for config, looks in runs.items()
-        for look in looks
-    )

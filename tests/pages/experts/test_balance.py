@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.experts.balance import kept
-from pages.experts.balance.words import WORDS
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.recorded import places
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook
+from tfcore.views.experts import balance as views
+from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook
 
 PAIR = (BalanceConfig(steps=40), BalanceConfig(remedy="loss", steps=40))
 
@@ -56,7 +55,7 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
 def test_runs_are_kept_and_the_one_without_a_remedy_is_not_made_again(monkeypatch):
     test = ended(opened(), PAIR)
     with monkeypatch.context() as patch:
-        patch.setattr("tfcore.analysis.experts.balance._forward", None)  # what is known is not trained again
+        patch.setattr("tfcore.views.experts.balance.measure._forward", None)  # what is known is not trained again
         test.segmented_control(key="draw").set_value("map")
         assert figures(run(test))["load_none"][1]["data"][0]["type"] == "heatmap"
     test.segmented_control(key="remedy").set_value("bias")
@@ -85,8 +84,8 @@ def test_all_five_at_once():
 @pytest.mark.parametrize("remedy", REMEDIES)
 def test_every_remedy_has_its_words_its_strength_and_stops(remedy):
     test = opened(remedy=REMEDY_NAMES[remedy], steps="500")
-    assert WORDS[remedy].source in said(test)
-    assert WORDS[remedy].code.__name__ in said(test)
+    assert views.METHODS[remedy].source in said(test)
+    assert views.METHODS[remedy].code.__name__ in said(test)
     press(test, "stop")
     assert test.button(key="anew:button").label == "Train again"
     assert f"load_{remedy}" in figures(test)
@@ -108,10 +107,10 @@ def test_the_table_and_the_curves_have_the_numbers_of_the_looks(monkeypatch):
     end = SimpleNamespace(
         largest=0.5, idle=3, entropy=0.7, lost=0.25, overflow=0.125, loss=2.0, held_out=2.5, written=3.0
     )
-    monkeypatch.setattr(kept, "ending", lambda _: end)
+    monkeypatch.setattr(views, "ending", lambda _: end)
     looks = [BalanceLook(step, np.array([0.75, 0.25]), np.zeros(2), 0.1, 0.2, 2.0, 2.5) for step in (1, 20)]
-    (row,) = kept.table({PAIR[0]: looks}).values.tolist()
+    (row,) = views.compared({PAIR[0]: looks}).values.tolist()
     assert row == ["no remedy", 50.0, 3, 0.7, 25.0, 12.5, 2.0, 2.5, 3.0]
-    curves = kept.every_look({PAIR[0]: looks})
+    curves = views.remedies(PAIR, PAIR[1], so_far=dict.fromkeys(PAIR, looks)).numbers()[:2]
     assert curves["step"].tolist() == [1, 20]
     assert curves.iloc[1, -2:].to_dict() == {"load of expert 1": 0.75, "load of expert 2": 0.25}

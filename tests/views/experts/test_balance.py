@@ -7,11 +7,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.experts import balance
-from tfcore.analysis.experts.balance import (
+from tfcore.model import Transformer
+from tfcore.routing import importance_loss
+from tfcore.training import pitfall_tasks
+from tfcore.views.experts.balance import measure as balance
+from tfcore.views.experts.balance.measure import (
+    IDLE,
     REMEDIES,
     BalanceConfig,
     BalanceLook,
+    ending,
     fact_floor,
     fact_stream,
     facts,
@@ -21,20 +26,7 @@ from tfcore.analysis.experts.balance import (
     train_run,
     train_together,
 )
-from tfcore.analysis.experts.balance_findings import (
-    IDLE,
-    NAMED,
-    InputCosines,
-    LastLoad,
-    RemedyEffect,
-    ending,
-    last_load,
-    remedy_effect,
-    run_ends,
-)
-from tfcore.model import Transformer
-from tfcore.routing import importance_loss
-from tfcore.training import pitfall_tasks
+from tfcore.views.experts.balance.say import NAMED, RemedyEffect, input_cosines, last_load, remedy_effect, run_ends
 
 SHORT = 6
 
@@ -208,18 +200,6 @@ def test_the_end_is_the_mean_of_the_last_tenth_of_the_steps():
     assert (end.held_out, end.written) == (run[-1].held_out, 0.7)
 
 
-def test_each_training_is_named_with_its_own_end():
-    rng, plain = np.random.default_rng(1), BalanceConfig()
-    runs = {plain: random_run(rng, range(5, 101, 5)), BalanceConfig(remedy="bias"): random_run(rng, range(5, 101, 5))}
-    found = run_ends(runs)
-    assert found.step == 100
-    assert dict(found.ends) == {
-        "no remedy": ending(runs[plain]),
-        "loss-free bias, u = 0.01": ending([*runs.values()][1]),
-    }
-    assert last_load(plain, runs[plain]).end == ending(runs[plain])
-
-
 def test_the_sentences_of_a_training_with_and_without_a_remedy():
     crowded, even = np.eye(8)[4], np.full(8, 1 / 8)
     plain, cured = BalanceConfig(), BalanceConfig(remedy="loss")
@@ -230,10 +210,10 @@ def test_the_sentences_of_a_training_with_and_without_a_remedy():
         ],
         cured: [BalanceLook(100, even, 0 * even, 0.2, 0.0, 1.0, 0.7, 1.1)],
     }
-    assert str(remedy_effect(runs, cured, "with it")) == (
-        "Expert 5 takes 100% of the characters without a remedy, and 7 of the others get next to nothing; with it the "
-        "busiest takes 12%: the load is even. 20% of its characters reach no expert. Held-out loss: 0.90 without, 0.70 "
-        "with, and 1.10 character by character, as in generation."
+    assert str(remedy_effect(runs, cured)) == (
+        "Expert 5 takes 100% of the characters without a remedy, and 7 of the others get next to nothing; with the "
+        "auxiliary loss the busiest takes 12%: the load is even. 20% of its characters reach no expert. Held-out "
+        "loss: 0.90 without, 0.70 with, and 1.10 character by character, as in generation."
     )
     assert str(last_load(cured, runs[cured])) == (
         "Load of 8 experts, auxiliary loss, α = 0.03: after 100 steps expert 1 takes 12% of the characters, 0 experts "
@@ -243,7 +223,7 @@ def test_the_sentences_of_a_training_with_and_without_a_remedy():
         "After 100 steps, no remedy: largest share 100%, entropy 0.00, held-out loss 0.90; auxiliary loss, α = 0.03: "
         "largest share 12%, entropy 1.00, held-out loss 0.70."
     )
-    assert str(InputCosines({"rope": 0.125, "sinusoidal": 0.96})) == (
+    assert str(input_cosines({"rope": 0.125, "sinusoidal": 0.96})) == (
         "The mean cosine of the inputs of an untrained router at two positions is 0.96, with RoPE 0.12."
     )
 
@@ -267,13 +247,15 @@ def test_verdicts(plain, cured, verdict):
 
 
 def test_what_is_exactly_at_a_limit_is_not_named():
-    def end(written, lost=NAMED, held_out=0.0):
-        load = np.array([IDLE, 0.9 * IDLE, *6 * [0.1635]])
-        return ending([BalanceLook(10, load, 0 * load, lost, 0.0, 1.0, held_out, written)])
+    load = np.array([IDLE, 0.9 * IDLE, *6 * [0.1635]])
+
+    def end(written, held_out=0.0):
+        return ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, held_out, written)])
 
     assert end(None).idle == 1
-    assert "no expert" not in str(LastLoad("it", end(None)))
-    assert "1% of the characters reach no expert" in str(LastLoad("it", end(None, 1.1 * NAMED)))
+    at, above = (BalanceLook(10, load, 0 * load, lost, 0.0, 1.0, 0.0) for lost in (NAMED, 1.1 * NAMED))
+    assert "no expert" not in str(last_load(BalanceConfig(), [at]))
+    assert "1% of the characters reach no expert" in str(last_load(BalanceConfig(), [above]))
     for written, named in ((0.01, False), (0.02, True), (-0.02, True)):
         assert ("in generation" in str(RemedyEffect(end(None), end(written), "with it"))) == named
     said = str(RemedyEffect(end(None), end(0.7, held_out=0.7), "with it"))

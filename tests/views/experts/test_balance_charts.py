@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.experts.balance import BalanceLook
 from tfcore.figures import theme
-from tfcore.figures.experts import balance as figures
+from tfcore.views.experts.balance import draw as figures
+from tfcore.views.experts.balance.measure import BalanceLook
 
 
 def look(step: int, share: float, refused: float = 0.0) -> BalanceLook:

@@ -47,6 +47,8 @@ CLIP = 1.0  # norm of the gradient
 EVERY = 5  # steps between two looks
 ROOM = 1.25  # the capacity factor by which overflow is counted where nothing is dropped
 ROUTER = "blocks.0.mlp.router."
+LAST = 0.1  # share of the steps until now that the numbers at the end are means over
+IDLE = 0.01  # share of the choices below which an expert counts as idle
 GIVEN = 2  # words of a sentence that are drawn; the others follow from them
 TABLE_SEED = 7
 
@@ -360,3 +362,51 @@ def router_input_cosine(config: BalanceConfig) -> float:
     unit = F.normalize(read, dim=1)  # (letter, d_model)
     pairs = len(unit) * (len(unit) - 1)
     return float((unit.sum(0).square().sum() - len(unit)) / pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The last tenth of the steps until now.
+
+    Args:
+        step: the last.
+        expert, largest: the busiest expert and its share of all choices.
+        idle: experts with less than a hundredth.
+        entropy: over ln(experts), 1 is even.
+        lost, overflow: share of the tokens that no expert computed; that a room of 1.25 times the mean cannot take.
+        loss, held_out: nats per character.
+        written: the same texts character by character; None before the end.
+    """
+
+    step: int
+    expert: int
+    largest: float
+    idle: int
+    entropy: float
+    lost: float
+    overflow: float
+    loss: float
+    held_out: float
+    written: float | None
+
+
+def ending(looks: Sequence[BalanceLook]) -> Ending:
+    """The last tenth of the looks until now."""
+    last = looks[-1]
+    few = [look for look in looks if look.step > (1 - LAST) * last.step]
+    load = np.mean([look.load for look in few], axis=0)
+    entropy, lost, overflow, loss = (
+        float(np.mean([getattr(look, name) for look in few])) for name in ("entropy", "lost", "overflow", "loss")
+    )
+    return Ending(
+        last.step,
+        int(load.argmax()),
+        float(load.max()),
+        int((load < IDLE).sum()),
+        entropy,
+        lost,
+        overflow,
+        loss,
+        last.held_out,
+        last.written,
+    )

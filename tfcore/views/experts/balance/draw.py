@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.experts.balance import BalanceLook
 from tfcore.figures import theme
+from tfcore.views.experts.balance.measure import BalanceLook
 
 TICKS = [0.1, 0.2, 0.5, 1, 2, 5]
 DARKEST = 50  # per cent of the letters from which on a field is as dark as can be: an even 12.5 must be seen
