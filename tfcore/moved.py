@@ -109,6 +109,7 @@ MODULES = {
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
     "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
     "tfcore.analysis.model.memory_use": "tfcore.measures.memory_use",
+    "tfcore.analysis.model.modernising": "tfcore.views.model.modern.measure",
     "tfcore.analysis.model.parameter_count": "tfcore.measures.parameter_count",
     "tfcore.analysis.model.translation": "tfcore.measures.translation",
     "tfcore.analysis.one_text": "tfcore.measures.one_text",
@@ -187,6 +188,7 @@ MODULES = {
     "tfcore.figures.inside.residual_stream": "tfcore.views.inside.stream.draw.parts",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
+    "tfcore.figures.model.modernising": "tfcore.views.model.modern.draw",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
     "tfcore.figures.reference.answers": "tfcore.views.reference.check.draw",
     "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
@@ -451,7 +453,12 @@ NAMES = {
         "tfcore.views.model.your_model.measure": "Need needs free_now",
         "tfcore.views.model.your_model.say": "ModelsThatFit models_that_fit",
     },
-    "tfcore.analysis.model.modernising": {"tfcore.training.modernisation": "SWITCHES first_of"},
+    "tfcore.analysis.model.modernising": {
+        "tfcore.training.modernisation": "SWITCHES first_of",
+        "tfcore.views.model.modern.say": (
+            "SwitchEffect switch_effect WORTH_NAMING SizeChanges size_changes LossChanges loss_changes trained_models"
+        ),
+    },
     "tfcore.analysis.model.parameter_count": {
         "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
     },

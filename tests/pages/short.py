@@ -19,14 +19,14 @@ SHORT: dict[str, object] = {
     "tfcore.training.pitfalls.LETTERS_SAID": 4,
     "tfcore.measures.deep_networks.D_MODEL": 8,
     "tfcore.views.block.normalisation.measure.training.RUN_STEPS": 4,
-    "tfcore.analysis.model.modernising.SPEED": {
+    "tfcore.views.model.modern.measure.SPEED": {
         "d_model": 16,
         "n_layers": 4,
         "n_heads": 4,
         "vocab_size": 20,
         "max_seq_len": 256,
     },
-    "tfcore.analysis.model.modernising.ROUNDS": 1,
+    "tfcore.views.model.modern.measure.ROUNDS": 1,
     "tfcore.training.finetuning.ROWS": 2,
     "tfcore.training.finetuning.SEQ": 8,
     "tfcore.training.finetuning.WRITTEN": 2,

@@ -1,9 +1,9 @@
 """The page on modern blocks: what each switch is, whence it comes, and the sizes that are counted."""
 
-from tfcore.analysis.model.modernising import tying
 from tfcore.presets import NAMES
 from tfcore.training.modernisation import first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION
+from tfcore.views.model.modern.measure import tying
 
 FIRST = {
     "small": MODERNISATION.model,

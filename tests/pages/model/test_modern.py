@@ -9,9 +9,9 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run, said
 from tests.pages.waiting import wait_for_jobs
-from tfcore.analysis.model import modernising
 from tfcore.training import ladder
 from tfcore.training.modernisation import SWITCHES
+from tfcore.views.model.modern import measure as modernising
 
 opened = partial(visits.opened, "model/modern/page.py")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import blank
@@ -17,6 +16,7 @@ from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
+from tfcore.training import ladder
 from tfcore.training.modernisation import SWITCHES, first_of
 
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
@@ -80,82 +80,6 @@ def versions(first: ModelConfig) -> list[Version]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchEffect(Finding):
-    """What one switch does to what can be counted.
-
-    Args:
-        step: its place in SWITCHES, `last` the last one's; 0 is where it begins.
-        before, after: the versions without it and with it; the same at step 0.
-        size: the model that is counted, in words.
-    """
-
-    step: int
-    last: int
-    before: Version
-    after: Version
-    size: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Switch {self.step} of {self.last}, {self.after.name}: {self.effect} Counted for {self.size}; timed here "
-            f"and now on models of width {SPEED['d_model']} with {SPEED['n_layers']} layers (prefill of {READ} "
-            f"tokens), the fastest of up to {ROUNDS} runs."
-        )
-
-    @property
-    def effect(self) -> str:
-        """The change of the parameters, and that of the KV cache at 16 bits."""
-        before, after = self.before, self.after
-        if not self.step:
-            return f"{after.parameters:,} parameters, {after.cached_bytes:,} bytes of KV cache per token at 16 bits."
-        more = after.parameters - before.parameters
-        size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
-        if after.cached == before.cached:
-            return f"{size}; the KV cache stays as it is."
-        return f"{size}; the KV cache shrinks from {before.cached_bytes:,} to {after.cached_bytes:,} bytes per token."
-
-
-def switch_effect(found: Sequence[Version], step: int, size: str) -> SwitchEffect:
-    """Compare a version with the one before it."""
-    return SwitchEffect(step, len(found) - 1, found[max(0, step - 1)], found[step], size)
-
-
-WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
-
-
-@dataclass(frozen=True, slots=True)
-class SizeChanges(Finding):
-    """Which switches change the size of a model.
-
-    Args:
-        parameters: switch -> change of the parameters, as a share, where it is WORTH_NAMING or more.
-        cached: switch -> the KV cache over that before, where it changes.
-    """
-
-    parameters: dict[str, float]
-    cached: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        changed = ", ".join(f"{name} ({change:+.0%})" for name, change in self.parameters.items())
-        cached = ", ".join(f"{name} (to {share:.0%})" for name, share in self.cached.items())
-        return (
-            f"Parameters, changed by {WORTH_NAMING:.0%} or more: {changed or 'none of them'}. KV cache, which long "
-            f"contexts fill: {cached or 'none of them'}."
-        )
-
-
-def size_changes(found: Sequence[Version]) -> SizeChanges:
-    """Compare each version with the one before it."""
-    changes = {b.name: b.parameters / a.parameters - 1 for a, b in pairwise(found)}
-    return SizeChanges(
-        {name: change for name, change in changes.items() if abs(change) >= WORTH_NAMING},
-        {b.name: b.cached / a.cached for a, b in pairwise(found) if b.cached != a.cached},
-    )
-
-
 def tying() -> dict[bool, list[str]]:
     """The published models of `tfcore.presets` whose embeddings are tied (True), and those whose are not (False)."""
     found: dict[bool, list[str]] = {True: [], False: []}
@@ -196,36 +120,6 @@ def loss_effects(losses: Mapping[str, Sequence[float]]) -> list[LossEffect]:
 
 
 @dataclass(frozen=True, slots=True)
-class LossChanges(Finding):
-    """Which switches changed the held-out loss by more than another seed does.
-
-    Args:
-        clear: switch -> change, nats per token.
-        others: how many switches did not.
-    """
-
-    clear: dict[str, float]
-    others: int
-
-    @property
-    def sentence(self) -> str:
-        if not self.clear:
-            return "No switch changes the loss by more than another seed does."
-        changed = ", ".join(f"{name} ({change:+.2f})" for name, change in self.clear.items())
-        return (
-            f"Loss, changed by more than another seed does: {changed} nats per token. What the others do "
-            f"({self.others}) cannot be told from chance in models this small."
-        )
-
-
-def loss_changes(losses: Mapping[str, Sequence[float]]) -> LossChanges:
-    """See `loss_effects`."""
-    effects = loss_effects(losses)
-    clear = {effect.name: effect.change for effect in effects if effect.clear}
-    return LossChanges(clear, len(effects) - len(clear))
-
-
-@dataclass(frozen=True, slots=True)
 class Trained:
     """The models of the ladder: what each switch came to, trained.
 
@@ -239,28 +133,6 @@ class Trained:
     width: int
     layers: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedModels(Finding):
-    """What the models whose losses are drawn went through."""
-
-    width: int
-    layers: int
-    tokens: int
-    seeds: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Losses: models of width {self.width} with {self.layers} layers after {self.tokens / 1e6:.1f} M tokens of "
-            f"stories, {self.seeds} seeds each (dots) and their mean."
-        )
-
-
-def trained_models(found: Trained) -> TrainedModels:
-    """The training, and how many seeds there are of each switch."""
-    return TrainedModels(found.width, found.layers, found.tokens, min(map(len, found.losses.values())))
 
 
 def read_trained(rows: Sequence[Mapping[str, Any]]) -> Trained | None:
@@ -314,3 +186,8 @@ def race(seed: int) -> Iterator[Speed]:
 def timed(seed: int) -> list[Speed]:
     """The race to its end."""
     return list(race(seed))
+
+
+def trained() -> Trained | None:
+    """The models of the ladder that ships; None where it does not."""
+    return read_trained(ladder.read_table(ladder.SHIPPED / "modernisation.csv"))

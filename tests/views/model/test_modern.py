@@ -7,26 +7,19 @@ import pytest
 
 from tests.nightly import nightly
 from tfcore import presets
-from tfcore.analysis.model import modernising
-from tfcore.analysis.model.modernising import (
-    LossChanges,
-    SizeChanges,
-    Trained,
-    TrainedModels,
-    Version,
-    loss_changes,
-    loss_effects,
-    race,
-    read_trained,
-    size_changes,
-    switch_effect,
-    trained_models,
-    tying,
-    versions,
-)
 from tfcore.model import Transformer
 from tfcore.training.modernisation import SWITCHES, first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION, rungs
+from tfcore.views.model.modern import measure as modernising
+from tfcore.views.model.modern.measure import Trained, Version, loss_effects, race, read_trained, tying, versions
+from tfcore.views.model.modern.say import (
+    LossChanges,
+    SizeChanges,
+    loss_changes,
+    size_changes,
+    switch_effect,
+    trained_models,
+)
 
 SMALL = first_of(32, 2, 4, 50, 16)
 
@@ -131,7 +124,6 @@ def test_a_table_of_trained_models():
     ]
     found = read_trained(rows)
     assert found == Trained({name: [3 - i / 8, 4 - i / 8] for i, name in enumerate(SWITCHES)}, 8, 2, 2_048_000)
-    assert trained_models(found) == TrainedModels(8, 2, 2_048_000, 2)
     assert str(trained_models(found)) == (
         "Losses: models of width 8 with 2 layers after 2.0 M tokens of stories, 2 seeds each (dots) and their mean."
     )

@@ -1,9 +1,9 @@
 """Panels beside each other: rows for switches, what is unknown left out."""
 
 from tests.small import config
-from tfcore.analysis.model.modernising import Speed, Trained, Version
 from tfcore.figures import theme
-from tfcore.figures.model.modernising import Panel, effects_figure, panels
+from tfcore.views.model.modern.draw import Panel, effects_figure, panels
+from tfcore.views.model.modern.measure import Speed, Trained, Version
 
 NAMES = ["a", "b", "c"]
 

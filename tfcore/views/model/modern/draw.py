@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.modernising import Speed, Trained, Version
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 from tfcore.measures.quantities import round_count
+from tfcore.views.model.modern.measure import Speed, Trained, Version
 
 GAP = 0.045  # between two panels, as a share of the width
 

@@ -1,0 +1,127 @@
+"""Findings on the switches from the block of 2017 to today's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Trained, Version, loss_effects
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchEffect(Finding):
+    """What one switch does to what can be counted.
+
+    Args:
+        step: its place in SWITCHES, `last` the last one's; 0 is where it begins.
+        before, after: the versions without it and with it; the same at step 0.
+        size: the model that is counted, in words.
+    """
+
+    step: int
+    last: int
+    before: Version
+    after: Version
+    size: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Switch {self.step} of {self.last}, {self.after.name}: {self.effect} Counted for {self.size}; timed here "
+            f"and now on models of width {SPEED['d_model']} with {SPEED['n_layers']} layers (prefill of {READ} "
+            f"tokens), the fastest of up to {ROUNDS} runs."
+        )
+
+    @property
+    def effect(self) -> str:
+        """The change of the parameters, and that of the KV cache at 16 bits."""
+        before, after = self.before, self.after
+        if not self.step:
+            return f"{after.parameters:,} parameters, {after.cached_bytes:,} bytes of KV cache per token at 16 bits."
+        more = after.parameters - before.parameters
+        size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
+        if after.cached == before.cached:
+            return f"{size}; the KV cache stays as it is."
+        return f"{size}; the KV cache shrinks from {before.cached_bytes:,} to {after.cached_bytes:,} bytes per token."
+
+
+def switch_effect(found: Sequence[Version], step: int, size: str) -> SwitchEffect:
+    """Compare a version with the one before it."""
+    return SwitchEffect(step, len(found) - 1, found[max(0, step - 1)], found[step], size)
+
+
+WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChanges(Finding):
+    """Which switches change the size of a model.
+
+    Args:
+        parameters: switch -> change of the parameters, as a share, where it is WORTH_NAMING or more.
+        cached: switch -> the KV cache over that before, where it changes.
+    """
+
+    parameters: dict[str, float]
+    cached: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        changed = ", ".join(f"{name} ({change:+.0%})" for name, change in self.parameters.items())
+        cached = ", ".join(f"{name} (to {share:.0%})" for name, share in self.cached.items())
+        return (
+            f"Parameters, changed by {WORTH_NAMING:.0%} or more: {changed or 'none of them'}. KV cache, which long "
+            f"contexts fill: {cached or 'none of them'}."
+        )
+
+
+def size_changes(found: Sequence[Version]) -> SizeChanges:
+    """Compare each version with the one before it."""
+    changes = {b.name: b.parameters / a.parameters - 1 for a, b in pairwise(found)}
+    return SizeChanges(
+        {name: change for name, change in changes.items() if abs(change) >= WORTH_NAMING},
+        {b.name: b.cached / a.cached for a, b in pairwise(found) if b.cached != a.cached},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LossChanges(Finding):
+    """Which switches changed the held-out loss by more than another seed does.
+
+    Args:
+        clear: switch -> change, nats per token.
+        others: how many switches did not.
+    """
+
+    clear: dict[str, float]
+    others: int
+
+    @property
+    def sentence(self) -> str:
+        if not self.clear:
+            return "No switch changes the loss by more than another seed does."
+        changed = ", ".join(f"{name} ({change:+.2f})" for name, change in self.clear.items())
+        return (
+            f"Loss, changed by more than another seed does: {changed} nats per token. What the others do "
+            f"({self.others}) cannot be told from chance in models this small."
+        )
+
+
+def loss_changes(losses: Mapping[str, Sequence[float]]) -> LossChanges:
+    """See `loss_effects`."""
+    effects = loss_effects(losses)
+    clear = {effect.name: effect.change for effect in effects if effect.clear}
+    return LossChanges(clear, len(effects) - len(clear))
+
+
+def trained_models(found: Trained) -> Statement:
+    """The training of the models whose losses are drawn, and how many seeds there are of each switch."""
+    return state(
+        "trained models",
+        "Losses: models of width {width} with {layers} layers after {tokens:.1f} M tokens of stories, {seeds} seeds "
+        "each (dots) and their mean.",
+        width=found.width,
+        layers=found.layers,
+        tokens=found.tokens / 1e6,
+        seeds=min(map(len, found.losses.values())),
+    )
