@@ -105,6 +105,7 @@ MODULES = {
     "tfcore.analysis.inside.shared_layers": "tfcore.measures.shared_layers",
     "tfcore.analysis.inside.tuned_lens": "tfcore.views.inside.stream.say.lens",
     "tfcore.analysis.largest": "tfcore.measures.largest",
+    "tfcore.analysis.model.architectures": "tfcore.views.model.architectures.measure",
     "tfcore.analysis.model.costs": "tfcore.views.model.parameters.measure",
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
     "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
@@ -188,6 +189,7 @@ MODULES = {
     "tfcore.figures.inside.residual_stream": "tfcore.views.inside.stream.draw.parts",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
+    "tfcore.figures.model.architectures": "tfcore.views.model.architectures.draw",
     "tfcore.figures.model.modernising": "tfcore.views.model.modern.draw",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
     "tfcore.figures.reference.answers": "tfcore.views.reference.check.draw",
@@ -446,6 +448,9 @@ NAMES = {
     },
     "tfcore.analysis.inside.tuned_lens": {
         "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
+    },
+    "tfcore.analysis.model.architectures": {
+        "tfcore.views.model.architectures.say": "NAMED allowed_pairs StrongestSource strongest_source largest_weights"
     },
     "tfcore.analysis.model.costs": {
         "tfcore.views.model.parameters": "compared",

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from pages.model.architectures import tasks as jobs
+from pages.model.architectures import tasks
 from pages.model.architectures.facts import FACTS
 from pages.ui import cache
 from tests.pages import visits
@@ -14,6 +14,7 @@ from tests.pages.visits import run
 from tfcore import shipped
 from tfcore.measures.one_text import one_text
 from tfcore.measures.translation import source_ids, translate, written
+from tfcore.views.model import architectures as views
 
 opened = partial(visits.opened, "model/architectures/page.py")
 SENTENCE = "I know him very well."
@@ -79,30 +80,30 @@ def test_known_models_are_counted():
 
 
 def test_the_words_and_the_mask_behave_as_the_page_says():
-    sentence, blanks = jobs.TEXTS["translate"], jobs.TEXTS["fill"]
-    words = [token.strip() for token in jobs.translated("translate", sentence, jobs.MOST, 1).target]
+    sentence, blanks = tasks.TEXTS["translate"], tasks.TEXTS["fill"]
+    words = [token.strip() for token in views.translated_of("translate", sentence, views.MOST, 1).target]
     assert words.index("rouge") == words.index("livre") + 1
     assert words.index("donna") == words.index("me") + 1
     other = blanks.replace("because he had lost his bone", "and ate all the food")
     assert other != blanks
-    best = [jobs.masked("fill", one, jobs.BLANK, 1).predictions[0].tokens for one in (blanks, other)]
+    best = [views.masked_of("fill", one, views.BLANK, 1).predictions[0].tokens for one in (blanks, other)]
     assert best[0] != best[1], "the encoder's prediction changes with what comes after"
     left, right = (
-        jobs.continued("stories", one.split(jobs.BLANK)[0].rstrip(), 0, jobs.NEW, 1, "next") for one in (blanks, other)
+        views.continued_of("stories", one.split(views.BLANK)[0].rstrip(), 0, views.NEW, 1) for one in (blanks, other)
     )
     assert left == right
 
 
 def test_a_click_on_a_small_map_chooses_its_layer_and_head(monkeypatch):
     chosen = {}
-    monkeypatch.setattr(jobs.controls, "set_values", chosen.update)
-    found = jobs.translated("translate", SENTENCE, jobs.MOST, 1)
+    monkeypatch.setattr(tasks.controls, "set_values", chosen.update)
+    found = views.translated_of("translate", SENTENCE, views.MOST, 1)
     patterns = found.writing.patterns
     layers, heads, n, across = patterns.shape
-    canvas, targets = jobs.experiments.every_head(found, 0, None).figure.data[:2]
+    canvas, targets = views.every_head("translate", SENTENCE, 0, None).chart.data[:2]
     assert len(targets["x"]) == layers * heads
     for place, x, y in zip(targets["customdata"], targets["x"], targets["y"], strict=True):
-        jobs.choose_head({"customdata": [int(part) for part in place]})
+        tasks.choose_head({"customdata": [int(part) for part in place]})
         layer, head = chosen["layer"], int(chosen["head"])
         top, left = round(y - n / 2), round(x - across / 2)
         np.testing.assert_array_equal(
@@ -113,6 +114,7 @@ def test_a_click_on_a_small_map_chooses_its_layer_and_head(monkeypatch):
 def test_of_two_blanks_the_second_is_predicted_from_all_before_it():
     text = "The ___ was very ___ today."
     test = opened(job="predict a masked token", blanks=text, blank="1")
-    what = f"The decoder's prediction, from the {jobs.masked('fill', text, jobs.BLANK, 1).places[1]} tokens before it"
-    alone = jobs.continued("stories", "The  was very", 0, jobs.NEW, jobs.TOP, what)
-    assert figures(test)["left-side"][0]["alt"] == jobs.experiments.continuation(alone).alt
+    before = views.masked_of("fill", text, views.BLANK, 1).places[1]
+    alone = views.left_side("stories", "The  was very", before)
+    assert figures(test)["left-side"][0]["alt"] == alone.alt
+    assert alone.alt.startswith(f"The decoder's prediction, from the {before} tokens before it: ")

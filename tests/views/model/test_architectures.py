@@ -5,23 +5,12 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.model.architectures import (
-    END,
-    LargestWeights,
-    Translated,
-    allowed_pairs,
-    continued,
-    largest_weights,
-    masked,
-    prediction,
-    seen,
-    strongest_source,
-    translated,
-)
 from tfcore.measures.masked_tokens import mask_id
 from tfcore.measures.text_loss import top
 from tfcore.measures.translation import Writing
 from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.views.model.architectures.measure import END, Translated, continued, masked, prediction, seen, translated
+from tfcore.views.model.architectures.say import allowed_pairs, largest_weights, predicted, strongest_source
 
 READ, WRITTEN = 4, 3
 
@@ -69,6 +58,10 @@ def reached(states, n):
     return found
 
 
+def pairs_of(architecture, read, written):
+    return allowed_pairs(seen(architecture, read, written), architecture, read, written)
+
+
 @pytest.mark.parametrize(("architecture", "pairs"), [("encoder", 49), ("decoder", 28), ("encoder-decoder", 34)])
 def test_allowed_pairs_are_counted_one_by_one(architecture, pairs):
     n = READ + WRITTEN
@@ -77,15 +70,15 @@ def test_allowed_pairs_are_counted_one_by_one(architecture, pairs):
         "decoder": lambda q, k: k <= q,
         "encoder-decoder": lambda q, k: k < READ if q < READ else k <= q,
     }[architecture]
-    found = allowed_pairs(architecture, READ, WRITTEN)
-    assert found.allowed == sum(may(q, k) for q in range(n) for k in range(n)) == pairs
+    found = pairs_of(architecture, READ, WRITTEN)
+    assert found.values["allowed"] == sum(may(q, k) for q in range(n) for k in range(n)) == pairs
 
 
 def test_the_sentence_of_allowed_pairs():
-    assert str(allowed_pairs("decoder", READ, WRITTEN)) == (
+    assert str(pairs_of("decoder", READ, WRITTEN)) == (
         "Attention mask, decoder only, 4 source and 3 target tokens: 28 of 49 pairs allowed."
     )
-    assert str(allowed_pairs("encoder-decoder", 2, 1)).startswith("Attention mask, encoder-decoder, 2 source and 1 ")
+    assert str(pairs_of("encoder-decoder", 2, 1)).startswith("Attention mask, encoder-decoder, 2 source and 1 ")
 
 
 def planted():
@@ -136,13 +129,11 @@ def test_a_source_of_one_token_and_its_end():
 
 
 def test_largest_weights_are_those_of_the_layers():
-    found = largest_weights(planted())
     rows = planted().writing.patterns
-    by_hand = [sum(max(row) for head in layer for row in head) / 9 for layer in rows]
-    assert found.largest == pytest.approx(by_hand)
-    assert str(LargestWeights(3, (3, 4), (0.25, 0.5))) == (
+    first, second = (sum(max(row) for head in layer for row in head) / 9 for layer in rows)
+    assert str(largest_weights(planted())) == (
         "The cross-attention of every head: 2 layers of 3 heads, (3, 4) each. Mean largest weight of a token, layer by "
-        "layer: 0.25, 0.50."
+        f"layer: {first:.2f}, {second:.2f}."
     )
 
 
@@ -153,10 +144,12 @@ def test_a_prediction_names_the_first_four_in_their_order():
     probabilities = np.zeros(280, dtype=np.float32)
     ids = [*TOKENIZER.encode("xyzq"), TOKENIZER.separator_id]
     probabilities[ids] = [0.1, 0.4, 0.05, 0.2, 0.25]
-    found = prediction("The next token", top(probabilities, 5), TOKENIZER)
+    found = prediction(top(probabilities, 5), TOKENIZER)
     assert found.tokens == ("y", END, "q", "x", "z")
-    assert str(found) == "The next token: “y” with 40.0%, then “<end>” with 25.0%, “q” with 20.0%, “x” with 10.0%."
-    assert str(prediction("It", top(probabilities, 1), TOKENIZER)) == "It: “y” with 40.0%."
+    assert str(predicted("The next token", found)) == (
+        "The next token: “y” with 40.0%, then “<end>” with 25.0%, “q” with 20.0%, “x” with 10.0%."
+    )
+    assert str(predicted("It", prediction(top(probabilities, 1), TOKENIZER))) == "It: “y” with 40.0%."
 
 
 def test_a_translation_comes_with_the_predictions_of_its_own_tokens():
@@ -165,7 +158,6 @@ def test_a_translation_comes_with_the_predictions_of_its_own_tokens():
     assert len(found.source) == 4, "three tokens and the end"
     assert found.source[-1] == found.target[-1] == END
     assert [one.tokens[0] for one in found.predictions[:-1]] == list(found.target[:-1]), "greedily"
-    assert found.predictions[0].what == "Token 0 of the translation, of 280 possible"
     for row, one in zip(found.writing.probabilities, found.predictions, strict=True):
         assert one.probabilities == tuple(sorted(row.tolist(), reverse=True)[:2])
 
@@ -176,7 +168,6 @@ def test_masked_tokens_are_where_the_signs_are():
     assert [found.tokens[place] for place in found.places] == ["___", "___"]
     assert found.tokens.count("___") == 2
     assert len(found.predictions) == 2
-    assert found.predictions[0].what == f"The encoder's prediction, from all {len(found.tokens)} tokens"
     ids = [
         TOKENIZER.separator_id,
         *(mask_id(TOKENIZER) if t == "___" else TOKENIZER.encode(t)[0] for t in found.tokens),
@@ -190,10 +181,10 @@ def test_masked_tokens_are_where_the_signs_are():
 def test_a_continuation_is_greedy_and_leaves_room():
     model = small.model(vocab_size=280, max_seq_len=12)
     text = "a dog saw a cat and a bird and a dog"  # 11 tokens
-    found = continued(model, TOKENIZER, text, 3, 4, 2, "Next")
+    found = continued(model, TOKENIZER, text, 3, 4, 2)
     assert len(found.tokens) == 3
     assert found.tokens[0] == found.prediction.tokens[0]
     ids = TOKENIZER.encode(text)[-8:]
     p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
     assert found.prediction.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
-    assert continued(model, TOKENIZER, "", 3, 4, 2, "Next").prediction is None
+    assert continued(model, TOKENIZER, "", 3, 4, 2).prediction is None

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tfcore.analysis.model.architectures import seen
 from tfcore.figures import theme
-from tfcore.figures.model import architectures as figures
+from tfcore.views.model.architectures import draw as figures
+from tfcore.views.model.architectures.measure import seen
 
 
 @pytest.mark.parametrize("kind", list(figures.STACKS))
