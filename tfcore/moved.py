@@ -107,6 +107,7 @@ MODULES = {
     "tfcore.analysis.largest": "tfcore.measures.largest",
     "tfcore.analysis.model.architectures": "tfcore.views.model.architectures.measure",
     "tfcore.analysis.model.costs": "tfcore.views.model.parameters.measure",
+    "tfcore.analysis.model.first_words": "tfcore.views.model.your_model.measure",
     "tfcore.analysis.model.flop_count": "tfcore.measures.flop_count",
     "tfcore.analysis.model.masked_tokens": "tfcore.measures.masked_tokens",
     "tfcore.analysis.model.memory_use": "tfcore.measures.memory_use",
@@ -192,6 +193,7 @@ MODULES = {
     "tfcore.figures.model.architectures": "tfcore.views.model.architectures.draw",
     "tfcore.figures.model.modernising": "tfcore.views.model.modern.draw",
     "tfcore.figures.model.parameters": "tfcore.views.model.parameters.draw",
+    "tfcore.figures.model.your_model": "tfcore.views.model.your_model.draw",
     "tfcore.figures.reference.answers": "tfcore.views.reference.check.draw",
     "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
@@ -458,6 +460,7 @@ NAMES = {
         "tfcore.views.model.your_model.measure": "Need needs free_now",
         "tfcore.views.model.your_model.say": "ModelsThatFit models_that_fit",
     },
+    "tfcore.analysis.model.first_words": {"tfcore.views.model.your_model.say": "first_token"},
     "tfcore.analysis.model.modernising": {
         "tfcore.training.modernisation": "SWITCHES first_of",
         "tfcore.views.model.modern.say": (

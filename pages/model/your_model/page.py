@@ -3,40 +3,26 @@
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.model.your_model import experiments as experiments
 from pages.model.your_model.facts import FACTS
-from pages.model.your_model.readings import show
-from pages.ui import cache, controls, fragments, keys, page, streamlit_internals, text
-from pages.ui.components.figure import figure
+from pages.model.your_model.readings import show_loaded
+from pages.ui import controls, fragments, keys, page, streamlit_internals, text
+from pages.ui.frame import Panel, panel
 from pages.ui.loading import model_settings, models, own_models, run_models
 from pages.ui.loading.model_settings import LONGEST, Settings
 from pages.ui.loading.own_models import Refused
-from pages.ui.program import made
 from pages.ui.work import jobs
 from tfcore import available
-from tfcore.analysis.model import first_words
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import gigabytes, whole
-from tfcore.views.model.your_model import measure as costs
+from tfcore.views.model import your_model as views
+from tfcore.views.model.your_model import measure
 
-HEIGHT = 390
 FIRST = 1.5  # seconds until the hub's answer is awaited beside the page
 EVERY = 0.5  # seconds between looks
-KNOWN = {
-    "BERT base": "bert_base",
-    "GPT-2 small": "gpt2_small",
-    "T5 base": "t5_base",
-    "GPT-2 XL": "gpt2_xl",
-    "Mistral 7B": "mistral_7b",
-    "LLaMA 3 8B": "llama3_8b",
-    "Mixtral 8x7B": "mixtral_8x7b",
-    "LLaMA 3 70B": "llama3_70b",
-}
 DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
 TRY: dict[str, dict[str, Any]] = {
     "the default model": {"model": "stories"},
@@ -48,8 +34,6 @@ TRY: dict[str, dict[str, Any]] = {
     "too large for most": {"model": "mistralai/Mixtral-8x7B-v0.1"},
     "a long context": {"tokens": 131_072},
 }
-
-needs = cache.data(max_entries=64)(experiments.every_need)
 
 
 def settings_of_here() -> Settings:
@@ -101,34 +85,18 @@ def wait_for(name: str) -> None:
 
 
 @fragments.fragment
-def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings, latest: page.Latest) -> None:
+def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: Settings) -> None:
     """Which models fit, the chosen one on top, for a length of text and a precision."""
     long, precise = st.columns(2, gap="medium")
     with long:
         tokens = controls.slider("Sequence length (tokens)", "tokens", 1_024, 131_072, 1_024, 1_024)
     with precise:
         dtype = controls.segmented("Data type", "dtype", list(DTYPES), "float32", DTYPES)
-    room = costs.free_now()
+    room = measure.free_now()
     room = None if room is None else room + own_models.STORE.used
     limit = settings.kept if settings.policy != "off" else None
-    label = text.shorten(name.rpartition("/")[2], 22)
-    configs = {label: config} if config is not None else {}
-    given = (configs, KNOWN, tokens, dtype)
-    rows, chosen = needs(*given), name if config is not None else ""
-    shown = experiments.fits(rows, chosen, room, limit)
-    figure(
-        shown.figure,
-        key="fits",
-        height=HEIGHT,
-        min_width=340,
-        alt=shown.alt,
-        caption=shown.caption,
-        table=lambda: pd.DataFrame(
-            [(r.name, r.parameters, r.weights, r.cache) for r in rows],
-            columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],
-        ),
-    )
-    latest.offer(experiments.fits, made(experiments.every_need, *given), chosen, made(costs.free_now), limit)
+    own = {text.shorten(name.rpartition("/")[2], 22): config} if config is not None else {}
+    p.show(views.fits(own, name if own else "", tokens, dtype, room, limit))
 
 
 def state_of(name: str, found: Any, settings: Settings) -> None:
@@ -160,65 +128,62 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
 
 
 page.begin(FACTS)
-page.try_this(TRY)
-left, right = st.columns([2, 3], gap="large")
-with left:
-    typed = controls.text_line(
-        "Model: a name on the hub, or ./folder",
-        "model",
-        models.DEFAULT,
-        LONGEST,
-        help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, "
-        "from safetensors and GGUF files (org/name/file.gguf) alone: no pickle is opened, no code of others runs",
+with panel(None) as p:
+    p.examples(TRY)
+    with p.picture:
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            typed = controls.text_line(
+                "Model: a name on the hub, or ./folder",
+                "model",
+                models.DEFAULT,
+                LONGEST,
+                help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, from safetensors "
+                "and GGUF files (org/name/file.gguf) alone: no pickle is opened, no code of others runs",
+            )
+            settings = settings_of_here()
+        name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
+        found: Any = None
+        if name is None and typed.strip().startswith("./"):
+            said = text.escape(typed.strip(), text.NAME)
+            left.warning(f"“{said}” is no name of a file or folder here: one can have {model_settings.CHARACTERS}.")
+        elif name is None:
+            problem = (
+                f"“{text.escape(typed.strip(), text.NAME)}” is no name of a model: write org/name as on the hub, such "
+                "as openai-community/gpt2, org/name/file.gguf for a GGUF file there, ./name for a folder, or one that "
+                f"is here: {', '.join(available())}."
+            )
+            left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
+        elif not models.loaded(name) and run_models.is_run(name):
+            found = Refused(run_models.GONE)
+        elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:
+            found = Refused(refusal)
+        elif not models.loaded(name):
+            found = looked_up(name)
+        config: ModelConfig | None = found.config if isinstance(found, checkpoints.Estimate) else None
+        if name is not None and models.loaded(name):
+            config = models.config(name)
+        with right:
+            show_fits(p, name or "", config, settings)
+        if name is not None and models.loaded(name):
+            models.remember(name if own_models.is_own(name) else None)
+            show_loaded(p, name)
+        elif name is not None and found is None:
+            wait_for(name)
+        elif name is not None:
+            state_of(name, found, settings)
+        st.caption(
+            f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one that was "
+            "last used longest ago goes first."
+        )
+    p.what_to_see(
+        "How much memory a model needs follows from its config.json: b bytes for each of P parameters, and for the "
+        "keys and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value "
+        "moves every line to the left by the same step. A long context costs most where there are many KV heads and "
+        "layers."
     )
-    settings = settings_of_here()
-name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
-found: Any = None
-if name is None and typed.strip().startswith("./"):
-    said = text.escape(typed.strip(), text.NAME)
-    left.warning(f"“{said}” is no name of a file or folder here: one can have {model_settings.CHARACTERS}.")
-elif name is None:
-    problem = f"“{text.escape(typed.strip(), text.NAME)}” is no name of a model: write org/name as on the hub, such as "
-    problem += "openai-community/gpt2, org/name/file.gguf for a GGUF file there, ./name for a folder, or one that is "
-    problem += f"here: {', '.join(available())}."
-    left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
-elif not models.loaded(name) and run_models.is_run(name):
-    found = Refused(run_models.GONE)
-elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:
-    found = Refused(refusal)
-elif not models.loaded(name):
-    found = looked_up(name)
-config: ModelConfig | None = found.config if isinstance(found, checkpoints.Estimate) else None
-if name is not None and models.loaded(name):
-    config = models.config(name)
-latest, programs = page.Latest(), []
-with right:
-    figure_of_fits(name or "", config, settings, latest)
-if name is not None and models.loaded(name):
-    models.remember(name if own_models.is_own(name) else None)
-    programs = show(name)
-elif name is not None and found is None:
-    wait_for(name)
-elif name is not None:
-    state_of(name, found, settings)
-page.what_to_see(
-    "How much memory a model needs follows from its config.json: b bytes for each of P parameters, and for the keys "
-    "and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value moves "
-    "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
-)
-st.caption(
-    f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one that was "
-    "last used longest ago goes first."
-)
-page.question(
-    "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",
-    "Because the next token may go to other experts. Few active parameters save computation for every token, not "
-    "memory: what is not in memory would have to be read from disk while a token waits.",
-)
-page.how_it_is_computed(
-    latest,
-    *programs,
-    formula=r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
-    code=(costs.needs, first_words.first_words, checkpoints.estimate),
-    papers="Bytes of weights: arXiv:1910.02054, section 3.1. Keys and values: arXiv:1911.02150, section 2.4.",
-)
+    p.question(
+        "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",
+        "Because the next token may go to other experts. Few active parameters save computation for every token, not "
+        "memory: what is not in memory would have to be read from disk while a token waits.",
+    )

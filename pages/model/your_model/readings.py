@@ -2,22 +2,19 @@
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.model.your_model import experiments as experiments
-from pages.ui import cache, links, page, text
-from pages.ui.components.figure import figure
+from pages.ui import cache, links, text
+from pages.ui.frame import Panel
 from pages.ui.loading import own_models, run_models
-from pages.ui.program import made
 from pages.ui.reading import text_box
 from tfcore import available
-from tfcore.analysis.model import first_words
-from tfcore.analysis.model.first_words import RoundTrip
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading.hub import is_hub_name
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.quantities import gigabytes, short, whole
+from tfcore.views.model import your_model as views
+from tfcore.views.model.your_model import say
 
 TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
 CHARACTERS = 500  # of a text
@@ -45,48 +42,10 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "inside/stream/page.py": ("logit attribution", ("decoder",), {}),
     "inside/interventions/page.py": ("ablation and patching", ("decoder",), {}),
 }
-FIELDS = {
-    "architecture": "architecture",
-    "d_model": "width d_model",
-    "encoder_layers": "layers of the encoder",
-    "decoder_layers": "layers of the decoder",
-    "n_heads": "heads",
-    "kv_heads": "KV heads",
-    "head_size": "width of a head",
-    "ff_size": "width of the feed-forward layer",
-    "activation": "activation function",
-    "positions": "positions",
-    "max_seq_len": "context (tokens)",
-    "vocab_size": "vocabulary",
-    "norm": "norm",
-    "norm_placement": "place of the norms",
-    "window": "window (tokens)",
-    "head": "head of the model",
-    "tie_embeddings": "tied embeddings",
-}
 SENTENCES = {"continuation": "Continuation:", "answer": "Output:", "blank": "Most likely at the masked position:"}
 
 
-said_first = cache.of_model(max_entries=32)(first_words.first_words)
-
-
-@cache.data(max_entries=32)
-def there_and_back(name: str, pasted: str) -> RoundTrip:
-    return first_words.round_trip(cache.model(name)[1], pasted)
-
-
-def facts(config: ModelConfig) -> pd.DataFrame:
-    """A config as rows, what it does not have left out."""
-    rows: list[tuple[str, Any]] = [(label, getattr(config, field)) for field, label in FIELDS.items()]
-    if config.experts is not None:
-        rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
-    kept = [(label, value) for label, value in rows if value is not None and value != 0]
-    words = {True: "yes", False: "no", "none": "nothing: hidden states"}
-    shown = [(k, whole(v) if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
-    return pd.DataFrame(shown, columns=["setting", "value"])
-
-
-def show(name: str) -> list[page.Experiment]:
+def show_loaded(p: Panel, name: str) -> None:
     """Everything about a model that is loaded."""
     model, tokenizer = cache.model(name)
     config, own = model.config, own_models.get(name)
@@ -107,48 +66,36 @@ def show(name: str) -> list[page.Experiment]:
     four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")
     with table:
-        rows = facts(config)
+        rows = views.settings(config)
         st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
     with speech:
-        programs = speak(name, tokenizer)
+        speak(p, name, tokenizer)
     where_to(name, config)
-    return programs
 
 
-def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
+def speak(p: Panel, name: str, tokenizer: Any) -> None:
     """The tokenizer's check and the model's first words on a text."""
     pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68)
     if not pasted:
         st.info("There is no text yet: type or paste some.")
-        return []
+        return
     if tokenizer is None:
         st.info("This model comes without a tokenizer: it was trained on numbers, so it cannot read a text here.")
-        return []
-    trip = there_and_back(name, pasted)
-    st.markdown(f"**Tokenizer check.** {trip}")
+        return
+    trip = views.round_trip_of(name, pasted)
+    st.markdown(f"**Tokenizer check.** {say.round_trip(trip)}")
     tokens = trip.tokens[:CHIPS]
     text.chips(tokens, key="pieces", hues=[i % 3 for i, _ in enumerate(tokens)], label="The text in tokens")
     if not trip.same:
         st.caption(f"Decoded: {text.escape(trip.back, text.MESSAGE)}")
-    found = said_first(name, pasted)
+    found = views.first_words_of(name, pasted)
     if found.way == "nothing":
         st.info("This model has no language model head: hidden states and attention are all it gives.")
-        return []
+        return
     if found.way == "blank":
         st.markdown(f"**It reads:** {text.escape(found.text, READ)}")
     st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', READ)}")
-    vocab = cache.model(name)[0].config.vocab_size
-    shown = experiments.first(found, vocab)
-    figure(
-        shown.figure,
-        key="guesses",
-        height=210,
-        table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
-        alt=shown.alt,
-        caption=shown.caption,
-    )
-    program = made(first_words.first_words, name, pasted)
-    return [page.experiment_of("The first words", experiments.first, program, vocab)]
+    p.show(views.first(name, pasted))
 
 
 def where_to(name: str, config: ModelConfig) -> None:

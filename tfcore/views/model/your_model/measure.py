@@ -1,14 +1,39 @@
-"""What models need of memory to write a text."""
+"""Models of one's own: what they need of memory to write a text, what their tokenizers do, and their first words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.device import device
+from tfcore.generation.generate import generate
 from tfcore.loading.weights import free_memory
+from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.memory_use import memory
+from tfcore.measures.one_text import next_logits, one_text, shortened
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import Dtype
+from tfcore.measures.text_loss import likeliest
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
+
+BEST = 5
+Way = Literal["continuation", "blank", "answer", "nothing"]
+# name: preset
+KNOWN = {
+    "BERT base": "bert_base",
+    "GPT-2 small": "gpt2_small",
+    "T5 base": "t5_base",
+    "GPT-2 XL": "gpt2_xl",
+    "Mistral 7B": "mistral_7b",
+    "LLaMA 3 8B": "llama3_8b",
+    "Mixtral 8x7B": "mixtral_8x7b",
+    "LLaMA 3 70B": "llama3_70b",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +83,104 @@ def needs(configs: Mapping[str, ModelConfig], tokens: int, dtype: Dtype) -> list
 def free_now() -> int | None:
     """Bytes that are free where models go now; None where the system does not tell."""
     return free_memory(device())
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A text through a tokenizer and back.
+
+    Args:
+        characters: of the text.
+        back: what came back.
+        ids, tokens: in between.
+        same: it is the text itself, to the letter.
+        nearly: it is, but for capitals and spaces.
+    """
+
+    characters: int
+    back: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    same: bool
+    nearly: bool
+
+
+def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
+    """Encode a text, decode the ids, and compare."""
+    ids, text = tokenizer.encode(text), unmarked(text)
+    back = tokenizer.decode(ids)
+    nearly = "".join(back.split()).casefold() == "".join(text.split()).casefold()
+    return RoundTrip(len(text), back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWords:
+    """What a model makes of a text.
+
+    Args:
+        way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers; or nothing,
+            of a model without a head.
+        text: that was read; for an encoder the last word of it is the blank.
+        written: the text it generated, greedily; of an encoder the best guess.
+        best, probabilities: the likeliest tokens at the place in question, and how likely.
+        place: of the blank, or of the last token that was read.
+    """
+
+    way: Way
+    text: str
+    written: str
+    best: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    place: int = 0
+
+
+@torch.no_grad()
+def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens: int = 24) -> FirstWords:
+    """Let a model do what it was trained to do, on a short text.
+
+    A decoder goes on greedily; an encoder fills the place of the text's last token but for those put around it; an
+    encoder-decoder writes its answer. A text that is too long is cut at its beginning, or for reading at its end.
+    """
+    config = model.config
+    ids = tokenizer.encode(text)
+    if config.head == "none" or not ids:
+        return FirstWords("nothing", text, "")
+    if config.architecture == "encoder":
+        return _blank(model, tokenizer, text, ids)
+    if config.architecture == "encoder-decoder":
+        ids = shortened(tokenizer, ids, config.max_seq_len)
+        scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits.flatten()
+        ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+        return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
+    ids = ids[-max(1, config.max_seq_len - new_tokens) :]
+    scores = next_logits(model, ids)
+    ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+    return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
+
+
+def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:
+    """Hide the last word's token behind the tokenizer's own mask, where it has one."""
+    around = len(tokenizer.encode("")) // 2  # as many before as after
+    ids = shortened(tokenizer, ids, model.config.max_seq_len)
+    place = len(ids) - 1 - around
+    hidden = mask_of(tokenizer, model.config.vocab_size)
+    if hidden is None:
+        return FirstWords("nothing", text, "")
+    (scores,) = model(one_text(model, [*ids[:place], hidden, *ids[place + 1 :]])).logits
+    best, probabilities = _likeliest(tokenizer, scores[place])
+    shown = tokenizer.decode([*ids[:place], hidden]) or text
+    return FirstWords("blank", shown, best[0], best, probabilities, place)
+
+
+def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    found = likeliest(scores, BEST)
+    return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist())
+
+
+@torch.no_grad()
+def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
+    """Whether a model answers a text with numbers."""
+    read = one_text(model, ids)
+    more = {"decoder_ids": read[:, :1]} if model.config.architecture == "encoder-decoder" else {}
+    output = model(read, **more)
+    return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
+from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.quantities import gigabytes
-from tfcore.views.model.your_model.measure import Need
+from tfcore.measures.token_text import visible
+from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,36 @@ def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: in
     end = min((bound for bound in (room, limit) if bound is not None), default=None)
     fitting = [end is None or row.fits(end) for row in rows]
     return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
+
+
+def round_trip(found: RoundTrip) -> Statement:
+    """Whether a text comes back from its tokens."""
+    if found.same:
+        verdict = "and decoding gives the same text"
+    elif found.nearly:
+        verdict = "and decoding gives the same text but for capitals and spaces"
+    else:
+        verdict = "but decoding gives another text: its vocabulary does not cover all of this"
+    return state(
+        "round trip",
+        "{characters:,} characters, {tokens:,} tokens, {verdict}.",
+        characters=found.characters,
+        tokens=len(found.ids),
+        verdict=verdict,
+    )
+
+
+def first_token(found: FirstWords, vocab: int) -> Statement:
+    """The likeliest token at the place in question, of a model with a head.
+
+    Args:
+        vocab: tokens that it is chosen from.
+    """
+    return state(
+        "first token",
+        "The likeliest tokens {where}: first '{token}' with {probability:.1%}, of {vocab:,}.",
+        where="at the masked position" if found.way == "blank" else "as the next token",
+        token=visible(found.best[0]),
+        probability=found.probabilities[0],
+        vocab=vocab,
+    )

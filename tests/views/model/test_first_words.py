@@ -5,16 +5,9 @@ import torch
 
 from tests import own_folders
 from tfcore import generate, load
-from tfcore.analysis.model.first_words import (
-    FirstToken,
-    FirstWords,
-    RoundTrip,
-    first_token,
-    first_words,
-    is_finite,
-    round_trip,
-)
 from tfcore.measures.masked_tokens import mask_of
+from tfcore.views.model.your_model import say
+from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, is_finite, round_trip
 
 TEXT = "The little dog had a ball."
 
@@ -87,18 +80,21 @@ def test_a_mask_of_its_own(models):
 
 def test_the_first_token_is_the_likeliest():
     found = FirstWords("blank", "a", "b", (" dog", "cat"), (0.123, 0.1), 3)
-    assert first_token(found, 50_257) == FirstToken(True, " dog", 0.123, 50_257)
-    assert str(first_token(found, 50_257)) == (
+    assert str(say.first_token(found, 50_257)) == (
         "The likeliest tokens at the masked position: first '·dog' with 12.3%, of 50,257."
     )
-    assert str(FirstToken(False, "x", 1.0, 8)) == "The likeliest tokens as the next token: first 'x' with 100.0%, of 8."
+    next_one = FirstWords("continuation", "a", "b", ("x",), (1.0,))
+    assert str(say.first_token(next_one, 8)) == "The likeliest tokens as the next token: first 'x' with 100.0%, of 8."
 
 
 def test_sentences_of_round_trips(models):
     tokenizer = models["gpt2"][1]
     found = round_trip(tokenizer, TEXT)
-    assert str(found) == f"26 characters, {len(tokenizer.encode(TEXT))} tokens, and decoding gives the same text."
-    assert str(RoundTrip(1_234, "a", (1,) * 1_500, (), False, True)) == (
+    assert (
+        str(say.round_trip(found))
+        == f"26 characters, {len(tokenizer.encode(TEXT))} tokens, and decoding gives the same text."
+    )
+    assert str(say.round_trip(RoundTrip(1_234, "a", (1,) * 1_500, (), False, True))) == (
         "1,234 characters, 1,500 tokens, and decoding gives the same text but for capitals and spaces."
     )
-    assert "another text: its vocabulary does not" in str(RoundTrip(1, "a", (1,), (), False, False))
+    assert "another text: its vocabulary does not" in str(say.round_trip(RoundTrip(1, "a", (1,), (), False, False)))

@@ -7,7 +7,7 @@ import pytest
 
 from tfcore.figures import theme
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.model.your_model import fits_figure
+from tfcore.views.model.your_model.draw import fits_figure
 from tfcore.views.model.your_model.measure import Need
 
 ROWS = [Need("mine", 10**6, 4 * 10**6, 10**6, 64), Need("large", 10**9, 4 * 10**9, 0, 512)]
