@@ -61,11 +61,15 @@ MODULES = {
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
     "tfcore.analysis.foundations.sinusoidal_positions": "tfcore.views.foundations.positions.measure.sinusoidal",
     "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
+    "tfcore.analysis.inference.beam_tree": "tfcore.views.inference.generation.measure.beam_tree",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
+    "tfcore.analysis.inference.conversation": "tfcore.views.inference.generation.measure.conversation",
+    "tfcore.analysis.inference.decoding": "tfcore.views.inference.generation.measure.decoding",
     "tfcore.analysis.inference.flash_attention": "tfcore.views.inference.long_context.measure.flash",
     "tfcore.analysis.inference.fragmentation": "tfcore.views.inference.kv_cache.say.paging",
     "tfcore.analysis.inference.length_cost": "tfcore.views.inference.long_context.measure.patterns",
     "tfcore.analysis.inference.memory_traffic": "tfcore.views.inference.long_context.measure.traffic",
+    "tfcore.analysis.inference.next_token": "tfcore.views.inference.generation.measure.next_token",
     "tfcore.analysis.inference.online_softmax": "tfcore.views.inference.long_context.measure.online_softmax",
     "tfcore.analysis.inference.paged_memory": "tfcore.views.inference.kv_cache.measure.paging",
     "tfcore.analysis.inference.quantisation.activations": "tfcore.views.inference.quantisation.measure.activations",
@@ -79,6 +83,7 @@ MODULES = {
     "tfcore.analysis.inference.quantisation.written": "tfcore.views.inference.quantisation.measure.written",
     "tfcore.analysis.inference.ring_attention": "tfcore.views.inference.long_context.measure.ring",
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
+    "tfcore.analysis.inference.speculation": "tfcore.views.inference.generation.measure.speculation",
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
@@ -169,10 +174,13 @@ MODULES = {
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
+    "tfcore.figures.inference.beam_tree": "tfcore.views.inference.generation.draw.beam_tree",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
     "tfcore.figures.inference.cache_steps": "tfcore.views.inference.kv_cache.draw.steps",
+    "tfcore.figures.inference.conversation": "tfcore.views.inference.generation.draw.conversation",
     "tfcore.figures.inference.flash_attention": "tfcore.views.inference.long_context.draw.flash",
     "tfcore.figures.inference.length_cost": "tfcore.views.inference.long_context.draw.cost",
+    "tfcore.figures.inference.next_token": "tfcore.views.inference.generation.draw.next_token",
     "tfcore.figures.inference.online_softmax": "tfcore.views.inference.long_context.draw.online_softmax",
     "tfcore.figures.inference.paged_memory": "tfcore.views.inference.kv_cache.draw.memory",
     "tfcore.figures.inference.quantised_cache": "tfcore.views.inference.quantisation.draw.cache",
@@ -180,6 +188,8 @@ MODULES = {
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
+    "tfcore.figures.inference.speculation": "tfcore.views.inference.generation.draw.speculation",
+    "tfcore.figures.inference.text_likelihood": "tfcore.views.inference.generation.draw.text_likelihood",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
@@ -338,6 +348,15 @@ NAMES = {
         "tfcore.measures.timing": "on_cpu milliseconds",
         "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES",
     },
+    "tfcore.analysis.inference.beam_tree": {
+        "tfcore.views.inference.generation.say": "SAME_SCORE BeamSummary beam_summary BeamScores beam_scores"
+    },
+    "tfcore.analysis.inference.conversation": {
+        "tfcore.views.inference.generation.say": "RoleCosts role_costs AnswerEnd answer_end"
+    },
+    "tfcore.analysis.inference.decoding": {
+        "tfcore.views.inference.generation.say": "TextScore TextScores text_score text_scores"
+    },
     "tfcore.analysis.inference.flash_attention": {
         "tfcore.views.inference.long_context.say.pieces": (
             "tile_place Rescaling rescaling TileScores tile_scores PlainNumber"
@@ -361,6 +380,9 @@ NAMES = {
             "Moved moved AgainstSram against_sram MovedSoFar moved_so_far"
         )
     },
+    "tfcore.analysis.inference.next_token": {
+        "tfcore.views.inference.generation.say": "FilterCuts filter_cuts Draw where_drawn ranks Entropies entropies"
+    },
     "tfcore.analysis.inference.online_softmax": {
         "tfcore.measures.head_vectors": "HeadVectors TextVectors text_vectors head_vectors",
         "tfcore.views.inference.long_context.say.pieces": "RowState RowProgress row_progress Difference",
@@ -377,6 +399,9 @@ NAMES = {
         "tfcore.views.inference.long_context.say.pieces": (
             "RingStep ring_step meetings StillToCome still_to_come load_balance"
         )
+    },
+    "tfcore.analysis.inference.speculation": {
+        "tfcore.views.inference.generation.say": "Acceptance acceptance_found draft_token"
     },
     "tfcore.analysis.inside.attribution_patching": {
         "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects"

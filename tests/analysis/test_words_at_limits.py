@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inference.beam_tree import SAME_SCORE, BeamScores
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
@@ -30,6 +29,7 @@ from tfcore.views.foundations.attention.measure.similarity import TokenSimilarit
 from tfcore.views.foundations.attention.measure.steps import softmax_at
 from tfcore.views.foundations.heads.say import RolloutOnFirst
 from tfcore.views.foundations.recurrence.say import ParallelGain, _size
+from tfcore.views.inference.generation.say import SAME_SCORE, BeamScores
 from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved

@@ -16,7 +16,6 @@ from pages.inside.reading import BOY
 from pages.inside.stream.choice import TEXT, TOKENS
 from pages.ui import cache
 from tests.nightly import nightly
-from tfcore.analysis.inference.beam_tree import search_text
 from tfcore.analysis.inside import patching
 from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
@@ -30,6 +29,7 @@ from tfcore.training.finetuning import kept_runs
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import BETAS
+from tfcore.views.inference.generation.measure.beam_tree import search_text
 from tfcore.views.inside.stream.measure import skip
 from tfcore.views.inside.stream.measure.lens import lens_of
 from tfcore.views.sources import Reading

@@ -2,20 +2,17 @@
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.inference.generation import experiments as experiments
 from pages.inference.generation.settings import SEEDS, filters, writer
 from pages.ui import cache, controls, keys, notices, page, text
-from pages.ui.components.figure import figure
+from pages.ui.frame import panel
 from pages.ui.loading import models
-from pages.ui.program import made
 from pages.ui.reading import spelt
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference import conversation
-from tfcore.analysis.inference.conversation import ROLES, ConversationPlan, Turn
-from tfcore.tokenizers import chat
+from tfcore.views.inference import generation as views
+from tfcore.views.inference.generation.measure import conversation as measure
+from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, ConversationPlan
 
 EVERY = 0.4  # seconds between two looks at the answer
 PATIENCE = 10.0  # seconds without a look, after which the job stops
@@ -40,8 +37,6 @@ TRY: dict[str, dict[str, Any]] = {
 }
 ICONS = {"user": ":material/person:", "assistant": ":material/smart_toy:"}
 
-costs = cache.of_model(max_entries=32)(experiments.conversation_costs)
-
 
 def show(model: str) -> None:
     """The section."""
@@ -52,61 +47,63 @@ def show(model: str) -> None:
             "Choose an instruct model, such as smollm2 where it is there, or a model of the hub called Instruct."
         )
         return
-    page.try_this(TRY)
-    left, right = st.columns([1, 3], gap="large")
-    with left:
-        system = controls.text_area("Instruction (system)", "system", "", CHARACTERS, height=68)
-        tokens = controls.slider("Max tokens of an answer", "answer", 10, 200, 60, 10)
-        with page.more_settings() as more:
-            sampling, chosen_seed, _ = filters(SURE, more)
-        network, tokenizer = writer(cache.model(model)[0]), cache.model(model)[1]
-    with right:
-        place = st.container()
-        said = _said()
-    if not said:
-        st.info("Nothing is said yet: write something to the model in the box.")
-        return
-    found = spelt(model, "\n".join((system, *said)))
-    if refused := found.text + found.always:  # no switch here: nobody may write another's turn
-        controls.say_read_as_text("said", refused)
-    plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
-    key = ("conversation", model, plan)
+    with panel(None) as p, p.picture:
+        p.examples(TRY)
+        left, right = st.columns([1, 3], gap="large")
+        with left:
+            system = controls.text_area("Instruction (system)", "system", "", CHARACTERS, height=68)
+            tokens = controls.slider("Max tokens of an answer", "answer", 10, 200, 60, 10)
+            with page.more_settings() as more:
+                sampling, chosen_seed, _ = filters(SURE, more)
+            network, tokenizer = writer(cache.model(model)[0]), cache.model(model)[1]
+        with right:
+            place = st.container()
+            said = _said()
+        if not said:
+            st.info("Nothing is said yet: write something to the model in the box.")
+            return
+        found = spelt(model, "\n".join((system, *said)))
+        if refused := found.text + found.always:  # no switch here: nobody may write another's turn
+            controls.say_read_as_text("said", refused)
+        plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
+        key = ("conversation", model, plan)
 
-    def draw(job: jobs.Job) -> None:
-        found = conversation.turns(tokenizer, special, job.items)
-        written = sum(len(turn.written) + (turn.ended is not None) for turn in found)
-        total = max(1, written if job.state == "done" else tokens * len(said))
-        again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
-        for number, words in enumerate(said):
-            with st.chat_message("user", avatar=ICONS["user"]):
-                st.markdown(text.escape(words))
-            if number < len(found):
-                with st.chat_message("assistant", avatar=ICONS["assistant"]):
-                    text.written(text.paragraphs(found[number].answer) or "…", f"answer {number}")
-        live.bar(key, job, written, total, again, work="answer", step="token", rate=True)
-        if job.state == "done" and found:
-            _tokens(model, found[-1])
+        def draw(job: jobs.Job) -> None:
+            found = measure.turns(tokenizer, special, job.items)
+            written = sum(len(turn.written) + (turn.ended is not None) for turn in found)
+            total = max(1, written if job.state == "done" else tokens * len(said))
+            again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
+            for number, words in enumerate(said):
+                with st.chat_message("user", avatar=ICONS["user"]):
+                    st.markdown(text.escape(words))
+                if number < len(found):
+                    with st.chat_message("assistant", avatar=ICONS["assistant"]):
+                        text.written(text.paragraphs(found[number].answer) or "…", f"answer {number}")
+            live.bar(key, job, written, total, again, work="answer", step="token", rate=True)
+            if job.state == "done" and found:
+                st.markdown("**As the model reads it**")
+                shown = views.conversation(model, special, plan, so_far=found[-1])
+                _tokens(model, shown.result.bits)
+                p.show(shown)
 
-    with place:
-        job = live.begin(key, lambda: conversation.converse(network, tokenizer, special, plan), PATIENCE)
-        live.watch(key, draw, job, EVERY)
-    page.what_to_see(
-        "A model that answers still only continues a text. The **chat template** writes the turns as one text with "
-        "special tokens between them, and ends it where the assistant is to speak; the model was trained on such texts "
-        "until it continued them with answers, and with the token that ends a turn. That token stops it here. Bars say "
-        "how improbable the model found each token: what you say, it could not know; what it says, it chose itself."
-    )
-    page.question(
-        "You type a special token such as <|im_end|> into your question. Why does the model not take it for the end "
-        "of your turn?",
-        "Because what you type is cut into tokens as ordinary text: it becomes several tokens that together look like "
-        "the special one, whose own id nobody can type here. If it were found in the text, you could write the "
-        "assistant's turn yourself, which is one kind of prompt injection.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.conversation, made(experiments.talked, model, special, plan)),
-        code=(chat.render, chat.conversation, conversation.converse),
-    )
+        with place:
+            job = live.begin(key, lambda: measure.converse(network, tokenizer, special, plan), PATIENCE)
+            live.watch(key, draw, job, EVERY)
+        # said at once: the picture comes when the answer is there
+        page.what_to_see(
+            "A model that answers still only continues a text. The **chat template** writes the turns as one text with "
+            "special tokens between them, and ends it where the assistant is to speak; the model was trained on such "
+            "texts until it continued them with answers, and with the token that ends a turn. That token stops it "
+            "here. Bars say how improbable the model found each token: what you say, it could not know; what it says, "
+            "it chose itself."
+        )
+        page.question(
+            "You type a special token such as <|im_end|> into your question. Why does the model not take it for the "
+            "end of your turn?",
+            "Because what you type is cut into tokens as ordinary text: it becomes several tokens that together look "
+            "like the special one, whose own id nobody can type here. If it were found in the text, you could write "
+            "the assistant's turn yourself, which is one kind of prompt injection.",
+        )
 
 
 def _said() -> tuple[str, ...]:
@@ -131,34 +128,15 @@ def _add() -> None:
         controls.set_values(said=BETWEEN.join(filter(None, [before.strip(), words])))
 
 
-def _tokens(model: str, turn: Turn) -> None:
+def _tokens(model: str, found: ConversationBits) -> None:
     """The conversation as the model reads it: its tokens by role, and what each cost."""
-    tokenizer = cache.model(model)[1]
-    result = costs(model, turn)
-    shown = experiments.conversation(result)
-    st.markdown("**As the model reads it**")
-    owners = [token.role for token in result.bits.tokens]
-    told = zip(owners[1:], result.bits.bits.tolist(), strict=True)
+    owners = [token.role for token in found.tokens]
+    told = zip(owners[1:], found.bits.tolist(), strict=True)
     text.chips(
-        tokenizer.tokens([token.id for token in result.bits.tokens]),
+        cache.model(model)[1].tokens([token.id for token in found.tokens]),
         key="conversation tokens",
         label="The conversation, token by token",
         hues=[HUES[role] for role in owners],
         faint=[role is None for role in owners],
         titles=["the first token", *(f"{ROLES[role]}: {bits:.1f} bits" for role, bits in told)],
-    )
-    figure(
-        shown.figure,
-        key="conversation",
-        height=300,
-        min_width=560,
-        alt=shown.alt,
-        caption=shown.caption,
-        table=lambda: pd.DataFrame(
-            {
-                "token": tokenizer.tokens([token.id for token in result.bits.tokens[1:]]),
-                "role": [ROLES[role] for role in owners[1:]],
-                "bits": result.bits.bits,
-            }
-        ),
     )

@@ -9,19 +9,16 @@ import streamlit as st
 from pages.ui import cache, controls, notices, page
 from pages.ui.loading import models
 from tfcore import shipped
-from tfcore.analysis.inference import decoding
 from tfcore.generation.half_precision import for_writing
 from tfcore.generation.sampling import Sampling
+from tfcore.views.inference import generation as views
 
 CHARACTERS = 2_000  # of a text
-TOKENS = 128  # of a text, at most: the last ones, because they are continued
 TEXT = "Lily was very happy. She went to the park and saw a big"
 REAL_TEXT = "Scientists announced on Tuesday that they had found a new species of"
 OFF: dict[str, Any] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "penalty": 1.0}
 FIRST: dict[str, Any] = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05, "penalty": 1.2}
 SEEDS = 99  # the largest seed
-
-read = cache.of_model(max_entries=64)(decoding.last_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def text_of(model: str) -> str:
 
 def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
-    ids, total = read(model, pasted, TOKENS)
+    ids, total = views.last_tokens_of(model, pasted, views.TOKENS)
     notices.tokens(total, len(ids), which="last")
     return Prompt(model, tuple(ids), pasted)
 

@@ -2,19 +2,16 @@
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined, writer
-from pages.ui import controls, page, text
-from pages.ui.components.figure import figure
-from pages.ui.program import made
+from pages.inference.generation.settings import OFF, SEEDS, Prompt, filters, joined, writer
+from pages.ui import controls, text
+from pages.ui.frame import panel
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference import decoding
-from tfcore.analysis.inference.decoding import NAMES, DecodingPlan, Strategy, Written
-from tfcore.generation import beam
-from tfcore.generation.generate import stream
+from tfcore.views.inference import generation as views
+from tfcore.views.inference.generation import say
+from tfcore.views.inference.generation.measure import decoding
+from tfcore.views.inference.generation.measure.decoding import NAMES, DecodingPlan, Strategy, Written
 
 EVERY = 0.5  # seconds between two looks at the job
 PATIENCE = 10.0  # seconds without a look, after which the job stops
@@ -35,75 +32,54 @@ TRY: dict[str, dict[str, Any]] = {
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    page.try_this(TRY)
-    left, right = st.columns([1, 3], gap="large")
-    with left:
-        sampling, chosen_seed, more = filters()
-        with more:
-            tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
-        network = writer(prompt.network)
-        beside = st.container()
-    plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
-    key = ("strategies", prompt.model, plan)
+    with panel(None) as p, p.picture:
+        p.examples(TRY)
+        left, right = st.columns([1, 3], gap="large")
+        with left:
+            sampling, chosen_seed, more = filters()
+            with more:
+                tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
+            network = writer(prompt.network)
+            beside = st.container()
+        given = prompt.model, prompt.pasted, sampling, chosen_seed, tokens, prompt.stop_ids
+        plan = DecodingPlan(
+            ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids
+        )
+        key = ("strategies", prompt.model, plan)
 
-    def draw(job: jobs.Job) -> None:
-        texts = decoding.by_strategy(job.items)
-        done = max(len(one) for one in texts.values())
-        again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
-        with beside:
-            live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
-        with right:
-            _texts(prompt, texts, tokens, job.active)
+        def draw(job: jobs.Job) -> None:
+            shown = views.strategies(*given, so_far=list(job.items))
+            done = max(len(one) for one in shown.result.values())
+            again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
+            with beside:
+                live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
+            with right:
+                _texts(prompt, shown.result, job.active)
+                p.show(shown)
 
-    live.watch(key, draw, live.begin(key, lambda: decoding.continue_beside(network, plan), PATIENCE), EVERY)
-    page.what_to_see(
-        "The stronger its colour, the more probable a token was. Greedy decoding and beam search find likely texts, "
-        "which tend to repeat as they get longer: compare the share of repeated trigrams. Pure sampling follows the "
-        "model's own distribution, its long tail of improbable tokens included. Filters cut the tail. Human text is "
-        "not the most likely text either (arXiv:1904.09751, figure 2)."
-    )
-    page.question(
-        "Beam search usually finds a text with a higher probability than greedy. Why is it rarely used for stories?",
-        "Because the most likely text is often dull and repetitive: compare the share of repeated trigrams, and read "
-        "them. Where there is one right output, as in translation, the likeliest text is what you want, and beam "
-        "search is used.",
-    )
-    page.how_it_is_computed(
-        page.experiment(
-            experiments.strategies,
-            made(
-                experiments.written_beside,
-                prompt.model,
-                prompt.pasted,
-                TOKENS,
-                sampling,
-                chosen_seed,
-                tokens,
-                prompt.stop_ids,
-            ),
-            tokens,
-        ),
-        formula=r"\overline{\log p} = \frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})",
-        code=(decoding.continue_beside, stream, beam.beam_steps, decoding.repeated),
-    )
+        live.watch(key, draw, live.begin(key, lambda: decoding.continue_beside(network, plan), PATIENCE), EVERY)
+        p.what_to_see(
+            "The stronger its colour, the more probable a token was. Greedy decoding and beam search find likely "
+            "texts, which tend to repeat as they get longer: compare the share of repeated trigrams. Pure sampling "
+            "follows the model's own distribution, its long tail of improbable tokens included. Filters cut the tail. "
+            "Human text is not the most likely text either (arXiv:1904.09751, figure 2)."
+        )
+        p.question(
+            "Beam search usually finds a text with a higher probability than greedy. Why is it rarely used for "
+            "stories?",
+            "Because the most likely text is often dull and repetitive: compare the share of repeated trigrams, and "
+            "read them. Where there is one right output, as in translation, the likeliest text is what you want, and "
+            "beam search is used.",
+        )
 
 
-def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is_active: bool) -> None:
-    """Each text, in chips and in words, and the curves."""
+def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], is_active: bool) -> None:
+    """Each text, in chips and in words."""
     rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
     for row in rows:
         for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
             with place:
                 _one(prompt, name, texts[name], is_active)
-    shown = experiments.strategies(texts, tokens)
-    figure(
-        shown.figure,
-        key="likelihood",
-        height=300,
-        alt=shown.alt,
-        caption=f"How likely the model finds each text up to each token. {shown.caption}",
-        table=lambda: _table(prompt, texts),
-    )
 
 
 def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
@@ -121,17 +97,4 @@ def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) 
         shade=[one.probability for one in found],
         titles=None if is_active else [one.title for one in found],
     )
-    st.caption(str(decoding.text_score(name, found)))
-
-
-def _table(prompt: Prompt, texts: dict[Strategy, list[Written]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            (name, i, piece, one.probability, one.rank, one.drawn_with)
-            for name, found in texts.items()
-            for i, (one, piece) in enumerate(
-                zip(found, prompt.tokenizer.tokens([one.token for one in found]), strict=True)
-            )
-        ],
-        columns=["strategy", "place", "token", "probability", "rank", "drawn with"],
-    )
+    st.caption(str(say.text_score(name, found)))

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from pages.inference.generation import experiments
-from pages.ui.loading import own_models
+from pages.ui.loading import models, own_models
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -14,6 +13,9 @@ from tests.pages.own_models import brought
 from tests.pages.visits import run
 from tests.pages.waiting import wait_for_jobs
 from tests.tokenizers.test_chat import TEMPLATE
+from tfcore.generation.sampling import Sampling
+from tfcore.views.inference import generation as views
+from tfcore.views.inference.generation.measure.conversation import ConversationPlan
 
 opened = partial(visits.opened, "inference/generation/page.py")
 TALK = {"show": "Conversation", "model": "./talker.gguf", "answer": "10"}
@@ -102,8 +104,10 @@ def test_nothing_said(talker):
     assert "Nothing is said yet" in opened(**TALK, said=" --- ").info[0].value
 
 
-def test_the_program_tells_the_last_turn(monkeypatch):
-    monkeypatch.setattr(experiments, "converse", lambda *_: ["a step"])
-    monkeypatch.setattr(experiments, "turns", lambda _, __, steps: ["the first", *steps, "the last"])
-    monkeypatch.setattr(experiments, "conversation_costs", lambda _, __, turn: turn)
-    assert experiments.talked(*[None] * 4) == "the last"
+def test_the_program_tells_the_last_turn(talker):
+    test = ended(opened(**TALK, said="A dog\n---\nA cat", seed="3"))
+    special = models.special("./talker.gguf")
+    sampling = Sampling(temperature=0.2, top_p=0.9)
+    plan = ConversationPlan(system="", said=("A dog", "A cat"), sampling=sampling, seed=3, tokens=10)
+    again = views.conversation((talker.model, talker.tokenizer), special, plan)
+    assert again.caption == figures(test)["conversation"][0]["caption"]

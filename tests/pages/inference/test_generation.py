@@ -15,11 +15,11 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
 from tests.pages.waiting import SOON, wait_for_jobs
-from tfcore.analysis.inference import decoding
-from tfcore.analysis.inference.beam_tree import sentence_ends
-from tfcore.analysis.inference.speculation import Guess, Pass
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
+from tfcore.views.inference.generation.measure import decoding
+from tfcore.views.inference.generation.measure.beam_tree import sentence_ends
+from tfcore.views.inference.generation.measure.speculation import Guess, Pass
 
 opened = partial(visits.opened, "inference/generation/page.py")
 TEXT = "Once upon a time there was a little dog"
@@ -28,7 +28,7 @@ ALL = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05, "repetition
 
 @pytest.fixture(autouse=True)
 def _one_turn(monkeypatch, patience):
-    monkeypatch.setattr("tfcore.analysis.inference.speculation.TURNS", 1)
+    monkeypatch.setattr("tfcore.views.inference.generation.measure.speculation.TURNS", 1)
 
 
 @pytest.fixture

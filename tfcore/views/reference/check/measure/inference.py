@@ -6,11 +6,11 @@ from random import Random
 import torch
 
 from tfcore import presets
-from tfcore.analysis.inference.speculation import expected_tokens
 from tfcore.generation.sampling import temperature, top_p
 from tfcore.measures.flop_count import length_cost
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.precision import BITS, Precision
+from tfcore.views.inference.generation.measure.speculation import expected_tokens
 from tfcore.views.reference.check.measure.problem import Problem
 
 GIB = 2**30

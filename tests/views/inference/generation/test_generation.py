@@ -10,13 +10,14 @@ import torch
 
 from tests.nightly import nightly
 from tests.small import model as small
-from tfcore.analysis.inference import beam_tree, decoding, next_token, speculation
 from tfcore.generation.beam import BeamStep, Candidate, beam_search
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling, distribution
 from tfcore.generation.speculative import speculative
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inference.generation import say
+from tfcore.views.inference.generation.measure import beam_tree, decoding, next_token, speculation
 
 IDS = [3, 1, 4, 1, 5]
 BYTES = ByteTokenizer()
@@ -200,40 +201,37 @@ def planted(settings, *, place, u):
 
 
 def test_what_the_filters_leave_is_counted():
-    found = next_token.filter_cuts(planted(True, place=1, u=0.55))
+    found = say.filter_cuts(planted(True, place=1, u=0.55))
     assert dict(found.left) == {"top-k": 3, "min-p": 3}
     assert (found.total, found.token) == (5, "b")
     assert (found.by_model, found.by_filters) == pytest.approx((0.3, 0.375))
     assert found.sentence == (
         "Of 5 tokens top-k leaves 3, min-p leaves 3; drawn: 'b', 0.300 by the model, 0.375 after all filters."
     )
-    off = next_token.filter_cuts(next_token.next_token(small(), BYTES, IDS, Sampling(temperature=0.5), 0, 0))
+    off = say.filter_cuts(next_token.next_token(small(), BYTES, IDS, Sampling(temperature=0.5), 0, 0))
     assert off.left == {}  # temperature cuts nothing away
     assert off.sentence.startswith("Of 61 tokens none is cut away; drawn: ")
 
 
 def test_the_draw_is_where_u_falls():
-    found = next_token.where_drawn(planted(True, place=1, u=0.6))
+    found = say.where_drawn(planted(True, place=1, u=0.6))
     assert (found.token, found.unfiltered, found.is_cut) == ("b", "b", False)
     assert (found.start, found.length) == pytest.approx((0.5, 0.375))
-    cut = next_token.where_drawn(planted(True, place=2, u=0.96))  # without filters the last 0.05 of the line
+    cut = say.where_drawn(planted(True, place=2, u=0.96))  # without filters the last 0.05 of the line
     assert (cut.token, cut.unfiltered, cut.is_cut) == ("c", "\n", True)
     assert cut.start == pytest.approx(0.875)
     assert cut.sentence == (
         "The draw: u = 0.9600 falls on 'c', which covers 0.1250 of the lower line from about 0.8750 on. Without "
         "filters the same u would fall on '⏎', which the filters cut."
     )
-    assert next_token.where_drawn(planted(True, place=2, u=0.9)).unfiltered == "d"
+    assert say.where_drawn(planted(True, place=2, u=0.9)).unfiltered == "d"
 
 
 def test_the_ends_of_the_distribution_and_its_entropy():
     step = planted(True, place=0, u=0.1)
-    found = next_token.ranks(step)
-    assert (found.total, found.left) == (5, 3)
-    assert (found.largest, found.smallest) == pytest.approx((0.4, 0.05))
-    assert found.sentence == "All 5 probabilities by rank, from 0.400 to 5.0e-02; after the filters 3 are left."
+    assert str(say.ranks(step)) == "All 5 probabilities by rank, from 0.400 to 5.0e-02; after the filters 3 are left."
     bits = [-sum(p * math.log2(p) for p in row if p > 0) for row in step.probabilities.tolist()]
-    spread = next_token.entropies(step)
+    spread = say.entropies(step)
     assert (spread.before, spread.after) == pytest.approx((bits[0], bits[-1]), abs=1e-5)
     assert spread.kept == pytest.approx(0.85)
     assert spread.sentence == (
@@ -253,7 +251,7 @@ def test_scores_of_texts():
         [("pure", decoding.Written(1, 0.5, 1)), None, *[("greedy", decoding.Written(7, 0.25, 2, 0.3))] * 5]
     )
     assert {name: len(found) for name, found in texts.items()} == {"greedy": 5, "beam": 0, "sampling": 0, "pure": 1}
-    found = decoding.text_scores(texts)
+    found = say.text_scores(texts)
     assert [(one.strategy, one.mean, one.repeated) for one in found.scores] == [
         ("greedy", pytest.approx(math.log(0.25)), pytest.approx(2 / 3)),  # 777 three times
         ("sampling, no filters", pytest.approx(math.log(0.5)), 0),
@@ -263,7 +261,7 @@ def test_scores_of_texts():
         "trigrams: greedy 67%; sampling, no filters 0%."
     )
     assert str(found.scores[0]) == "Mean log-probability -1.39 nats; repeated trigrams: 67%."
-    assert "nothing yet" in str(decoding.text_scores(decoding.by_strategy([])))
+    assert "nothing yet" in str(say.text_scores(decoding.by_strategy([])))
     assert texts["greedy"][0].title == "by the model 0.250, rank 2; drawn with 0.300"
 
 
@@ -274,19 +272,19 @@ def test_a_rank_counts_the_tokens_before():
 
 def test_a_search_is_counted():
     tree = beam_tree.beam_tree(small(), BYTES, IDS, beams=2, tokens=4, length_penalty=1.0)
-    found = beam_tree.beam_summary(tree)
+    found = say.beam_summary(tree)
     kept = 0
     for node in tree.nodes:
         kept += node.state in ("kept", "finished")
     assert (found.beams, found.steps, found.considered, found.kept) == (2, 4, len(tree.nodes), kept)
     assert len(tree.nodes) == 4 * 2 * 2, "of each step twice as many as there are beams"
     alone = replace(tree, nodes=[node for node in tree.nodes if node.state != "dropped"])
-    assert beam_tree.beam_summary(alone).kept == kept, "though half of all are"
+    assert say.beam_summary(alone).kept == kept, "though half of all are"
     assert found.best == max(one.score for one in tree.results)
     assert (found.greedy, found.left_at) == (tree.greedy.score, tree.left_at)
     assert tree.texts == tuple(BYTES.decode(list(one.ids)) for one in (*tree.results, tree.greedy))
     assert [node.token for node in tree.nodes] == [BYTES.tokens([node.ids[-1]])[0] for node in tree.nodes]
-    planted = beam_tree.BeamSummary(3, 8, 48, 24, -0.9, -1.25, 5)
+    planted = say.BeamSummary(3, 8, 48, 24, -0.9, -1.25, 5)
     assert planted.sentence == (
         "Beam search with 3 beams over 8 tokens: 48 texts considered, 24 kept; the best scores -0.900, greedy -1.250; "
         "greedy's text is dropped at token 5."
@@ -296,9 +294,9 @@ def test_a_search_is_counted():
 
 def test_the_best_score_is_compared_with_greedy():
     tree = beam_tree.beam_tree(small(), BYTES, IDS, beams=3, tokens=4, length_penalty=1.0)
-    found = beam_tree.beam_scores(tree)
+    found = say.beam_scores(tree)
     assert (found.finished, found.best, found.greedy) == (3, tree.results[0].score, tree.greedy.score)
-    better = beam_tree.BeamScores(3, -0.9, -1.25)
+    better = say.BeamScores(3, -0.9, -1.25)
     assert better.sentence == "Scores of 3 finished texts, the best -0.900, better than greedy's -1.250."
     assert replace(better, best=-1.5).relation == "worse than"
     assert replace(better, best=-1.25005).relation == "the same as"
@@ -324,7 +322,7 @@ PASSES = [
 
 
 def test_accepted_draft_tokens_are_counted():
-    found = speculation.acceptance_found(PASSES, 3)
+    found = say.acceptance_found(PASSES, 3)
     assert (found.accepted, found.verified, found.error) == (3, 4, 3e-7)
     assert found.alpha == pytest.approx((0.9 + 0.5 + 0.8 + 0.8) / 4)
     assert found.per_pass == 5 / 2
@@ -336,7 +334,7 @@ def test_accepted_draft_tokens_are_counted():
     assert found.accepted_words == ("3 of 4", "expected: α = 0.75")
     assert found.per_pass_words == ("2.50", "formula: 2.73")
     assert found.error_words == ("3e-07", "4 places, all tokens")
-    none = speculation.acceptance_found([speculation.Pass((), 5, (5,))], 0)
+    none = say.acceptance_found([speculation.Pass((), 5, (5,))], 0)
     assert (none.accepted, none.verified, none.alpha, none.error, none.expected) == (0, 0, 0, 0, 1)
 
 
@@ -345,7 +343,7 @@ def test_a_draft_token_says_what_decided():
     assert (rejected.accepted_with, rejected.note) == (0.25, "✗ 0.25")
     assert rejected.title == "q = 0.400, p = 0.100, accepted with probability 0.25: rejected"
     assert [guess.note for guess in PASSES[0].guesses] == ["✓ 1.00", "✗ 0.25", "–"]
-    assert speculation.draft_token(rejected, 4, " it").sentence == (
+    assert say.draft_token(rejected, 4, " it").sentence == (
         "Draft token 4, '·it': q = 0.400, p = 0.100, so it is accepted with probability 0.25; rejected. Green + blue = "
         "p, over all tokens to within 3e-07; green sums to 0.500."
     )
@@ -365,16 +363,17 @@ def test_the_speed_up_takes_the_quickest_of_each():
     curves = found.curves
     assert curves["speed"] == pytest.approx(list(expected.values()))
     assert curves["tokens"][2] == pytest.approx(1 + 0.75 + 0.75**2)
-    assert found.sentence == (
+    said = say.Gain(found)
+    assert said.sentence == (
         "With α = 0.75. Measured: 2.50 tokens per pass, speed-up 2.00. A draft token costs c = 0.25 of a target token, "
         f"verifying 4 tokens 2.00 passes (the formula says 1). By the formula draft length {found.best} would be best."
     )
-    assert found.words == ("2.00", f"formula: {expected[3]:.2f}")
-    assert "fastest of 2 runs" in found.help
-    assert "no draft length makes it faster" in replace(found, best=0).sentence
+    assert said.words == ("2.00", f"formula: {expected[3]:.2f}")
+    assert "fastest of 2 runs" in said.help
+    assert "no draft length makes it faster" in str(say.Gain(replace(found, best=0)))
     early = speculation.speed_up(PASSES, [], 3)
-    assert early.sentence == "With α = 0.75. Measured: 2.50 tokens per pass."
-    assert (early.words, early.help, list(early.curves)) == (("…", "timed next"), None, ["tokens"])
+    assert str(say.Gain(early)) == "With α = 0.75. Measured: 2.50 tokens per pass."
+    assert (say.Gain(early).words, say.Gain(early).help, list(early.curves)) == (("…", "timed next"), "", ["tokens"])
     quick = [speculation.Timing(1.0, 1.0, 1.0, 2.0, 1.0)]
     assert speculation.speed_up(PASSES, quick, 3).check == 1  # a pass over more tokens cannot cost less
 

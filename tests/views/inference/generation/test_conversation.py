@@ -9,21 +9,18 @@ import tfcore
 from tests.loading.gguf_files import byte_level, random_model, write
 from tests.nightly import nightly
 from tests.tokenizers.test_chat import TEMPLATE
-from tfcore.analysis.inference.conversation import (
-    AnswerEnd,
-    ConversationPlan,
-    RoleCosts,
-    answer_end,
-    conversation_bits,
-    converse,
-    role_costs,
-    turn_tokens,
-    turns,
-)
-from tfcore.analysis.inference.decoding import read_again
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import ChatError, Message
+from tfcore.views.inference.generation.measure.conversation import (
+    ConversationPlan,
+    conversation_bits,
+    converse,
+    turn_tokens,
+    turns,
+)
+from tfcore.views.inference.generation.measure.decoding import read_again
+from tfcore.views.inference.generation.say import AnswerEnd, RoleCosts, answer_end, role_costs
 
 GREEDY = Sampling(temperature=0)
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from tests.small import model as small
-from tfcore.analysis.inference import beam_tree as trees
-from tfcore.analysis.inference import next_token as tokens
-from tfcore.analysis.inference import speculation as guesses
-from tfcore.analysis.inference.decoding import Written, read_again
 from tfcore.figures import theme
-from tfcore.figures.inference import beam_tree, next_token, speculation, text_likelihood
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.sampling import Sampling
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inference.generation.draw import beam_tree, next_token, speculation, text_likelihood
+from tfcore.views.inference.generation.measure import beam_tree as trees
+from tfcore.views.inference.generation.measure import next_token as tokens
+from tfcore.views.inference.generation.measure import speculation as guesses
+from tfcore.views.inference.generation.measure.decoding import Written, read_again
 
 IDS = [3, 1, 4, 1, 5]
 BYTES = ByteTokenizer()

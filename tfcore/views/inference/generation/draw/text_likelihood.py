@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.decoding import LEAST, NAMES, Strategy, Written
 from tfcore.figures import theme
+from tfcore.views.inference.generation.measure.decoding import LEAST, NAMES, Strategy, Written
 
 COLOURS = {"greedy": "@cat0", "beam": "@cat3", "sampling": "@cat2", "pure": "@cat1"}
 LOWEST, HIGHEST = -4.0, 0.1  # ends of the axis

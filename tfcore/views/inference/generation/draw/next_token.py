@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.next_token import FILTERS, NextToken
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, ticks
 from tfcore.measures.token_text import label
+from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
 
 SHOWN = 20  # tokens with a bar of their own
 FIRST_RANKS, LATER_RANKS = 300, 200  # points of a curve over all ranks

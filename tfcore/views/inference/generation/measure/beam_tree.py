@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import NamedTuple
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.decoding import LEAST, last_tokens, read_again
 from tfcore.generation.beam import Beam, BeamStep, beam_steps
 from tfcore.generation.generate import generate
 from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-
-SAME_SCORE = 1e-4  # nats: scores of the same text from two passes differ by rounding
+from tfcore.views.inference.generation.measure.decoding import LEAST, last_tokens, read_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,70 +163,3 @@ def sentence_ends(tokenizer: Tokenizer) -> tuple[int, ...]:
     """Ids of the tokens that end a sentence: a full stop, a question mark, an exclamation mark, perhaps a quote."""
     ends = {mark + quote for mark in (b".", b"?", b"!") for quote in (b"", b'"')}
     return tuple(i for i in range(tokenizer.vocab_size) if tokenizer.token_bytes(i).strip() in ends)
-
-
-@dataclass(frozen=True, slots=True)
-class BeamSummary(Finding):
-    """A search in numbers.
-
-    Args:
-        beams, steps: its width, and the tokens of its longest text.
-        considered, kept: texts in the tree, and those of them that were kept or finished.
-        best, greedy: scores.
-        left_at: the step at which greedy's text was dropped; 0 if it never was.
-    """
-
-    beams: int
-    steps: int
-    considered: int
-    kept: int
-    best: float
-    greedy: float
-    left_at: int
-
-    @property
-    def sentence(self) -> str:
-        fate = f"dropped at token {self.left_at}" if self.left_at else "never dropped"
-        return (
-            f"Beam search with {self.beams} beams over {self.steps} tokens: {self.considered} texts considered, "
-            f"{self.kept} kept; the best scores {self.best:.3f}, greedy {self.greedy:.3f}; greedy's text is {fate}."
-        )
-
-
-def beam_summary(tree: BeamTree) -> BeamSummary:
-    """Count the nodes by their state; the results are sorted, the best first."""
-    kept = sum(node.state != "dropped" for node in tree.nodes)
-    scores = tree.results[0].score, tree.greedy.score
-    return BeamSummary(tree.beams, tree.steps, len(tree.nodes), kept, *scores, tree.left_at)
-
-
-@dataclass(frozen=True, slots=True)
-class BeamScores(Finding):
-    """The best score beside greedy's; scores nearer to 0 are better.
-
-    Args:
-        finished: texts.
-        best, greedy: scores.
-    """
-
-    finished: int
-    best: float
-    greedy: float
-
-    @property
-    def relation(self) -> str:
-        if abs(self.best - self.greedy) < SAME_SCORE:
-            return "the same as"
-        return "better than" if self.best > self.greedy else "worse than"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Scores of {self.finished} finished texts, the best {self.best:.3f}, {self.relation} greedy's "
-            f"{self.greedy:.3f}."
-        )
-
-
-def beam_scores(tree: BeamTree) -> BeamScores:
-    """The best score and greedy's."""
-    return BeamScores(len(tree.results), tree.results[0].score, tree.greedy.score)

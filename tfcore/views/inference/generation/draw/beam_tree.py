@@ -6,9 +6,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.beam_tree import BeamTree, Node
 from tfcore.figures import theme
 from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.inference.generation.measure.beam_tree import BeamTree, Node
 
 CHARACTERS = 9  # of a token that fit into its place
 TEXT = 60  # characters of a text in a hover

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.conversation import ROLES, ConversationBits, Role
 from tfcore.figures import theme
+from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Role
 
 COLOURS: dict[Role | None, str] = {None: "@muted", "system": "@cat6", "user": "@cat1", "assistant": "@cat0"}
 

@@ -11,18 +11,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import torch
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inference.decoding import Written, mean_log_probability, written_token
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
-from tfcore.measures.one_text import piece_of
-from tfcore.measures.quantities import counted
 from tfcore.measures.text_loss import surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.chat import ChatError, ChatToken, Message, conversation
 from tfcore.tokenizers.chat import Role as Role
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inference.generation.measure.decoding import Written, written_token
 
 ROLES: dict[Role | None, str] = {
     None: "the template",
@@ -152,65 +149,3 @@ def conversation_bits(model: Transformer, turn: Turn) -> ConversationBits:
 
 
 # ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class RoleCosts(Finding):
-    """The mean cost of a token by whose words it is part of.
-
-    Args:
-        counts: role -> how many tokens.
-        means: role -> bits a token.
-    """
-
-    counts: dict[Role | None, int]
-    means: dict[Role | None, float]
-
-    @property
-    def sentence(self) -> str:
-        said = [
-            f"{ROLES[role]}: {counted(self.counts[role], 'token')}, {mean:.1f} bits each"
-            for role, mean in self.means.items()
-        ]
-        dearest = max(self.means, key=lambda role: self.means[role])
-        return f"{'; '.join(said).capitalize()}. {ROLES[dearest].capitalize()} surprises the model most."
-
-
-def role_costs(found: ConversationBits) -> RoleCosts:
-    """The costs by role, the first token left out."""
-    owners = [token.role for token in found.tokens[1:]]
-    there = [role for role in ROLES if role in owners]
-    bits = {role: [b for b, owner in zip(found.bits.tolist(), owners, strict=True) if owner == role] for role in there}
-    return RoleCosts(
-        {role: len(of_role) for role, of_role in bits.items()},
-        {role: sum(of_role) / len(of_role) for role, of_role in bits.items()},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerEnd(Finding):
-    """How the last answer came to its end.
-
-    Args:
-        tokens: of the answer.
-        ended: the token that ended it, in words; empty where it was cut off.
-        probability: that the model gave to the answer's tokens, in the mean of their logarithms.
-    """
-
-    tokens: int
-    ended: str
-    probability: float
-
-    @property
-    def sentence(self) -> str:
-        count = counted(self.tokens, "token")
-        end = f"ended by {self.ended}" if self.ended else "cut off at the limit that was set"
-        if not self.tokens:
-            return f"The answer is empty, {end}."
-        return f"The last answer has {count}, each of probability {self.probability:.2f} in the mean, {end}."
-
-
-def answer_end(tokenizer: Tokenizer, turn: Turn) -> AnswerEnd:
-    """The end of a turn's answer."""
-    ended = "" if turn.ended is None else piece_of(tokenizer, turn.ended)
-    return AnswerEnd(len(turn.written), ended, float(np.exp(mean_log_probability(turn.written))))

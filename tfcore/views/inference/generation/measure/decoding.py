@@ -3,7 +3,7 @@
 Greedy decoding, beam search, sampling with filters and without; token by token, so that a page can show them grow.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple
 
@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.generation.beam import beam_steps
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
@@ -155,47 +154,3 @@ def by_strategy(items: Sequence[tuple[Strategy, Written] | None]) -> dict[Strate
         if item is not None:
             texts[item[0]].append(item[1])
     return texts
-
-
-@dataclass(frozen=True, slots=True)
-class TextScore(Finding):
-    """How likely the model finds a text, and how often it repeats itself.
-
-    Args:
-        strategy: its name.
-        mean: log-probability in nats per token.
-        repeated: share of its groups of three tokens that occurred before.
-    """
-
-    strategy: str
-    mean: float
-    repeated: float
-
-    @property
-    def sentence(self) -> str:
-        return f"Mean log-probability {self.mean:.2f} nats; repeated trigrams: {self.repeated:.0%}."
-
-
-@dataclass(frozen=True, slots=True)
-class TextScores(Finding):
-    """The scores of all texts that have a token."""
-
-    scores: tuple[TextScore, ...]
-
-    @property
-    def sentence(self) -> str:
-        if not self.scores:
-            return "Mean log-probability of the texts, in nats per token: nothing yet."
-        means = "; ".join(f"{one.strategy} {one.mean:.2f}" for one in self.scores)
-        again = "; ".join(f"{one.strategy} {one.repeated:.0%}" for one in self.scores)
-        return f"Mean log-probability of the texts, in nats per token: {means}. Repeated trigrams: {again}."
-
-
-def text_score(strategy: Strategy, tokens: Sequence[Written]) -> TextScore:
-    """The score of one text."""
-    return TextScore(NAMES[strategy], mean_log_probability(tokens), repeated([one.token for one in tokens]))
-
-
-def text_scores(texts: Mapping[Strategy, Sequence[Written]]) -> TextScores:
-    """The scores of the texts that are not empty, in their order."""
-    return TextScores(tuple(text_score(name, tokens) for name, tokens in texts.items() if tokens))

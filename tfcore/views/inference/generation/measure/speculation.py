@@ -12,12 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
+from tfcore.generation.draft_models import SingleTokenTable, early_exit
 from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import Checked, outcome, speculate, speculative
 from tfcore.measures.statistics import ratio
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 State = Literal["accepted", "rejected", "discarded"]
@@ -222,98 +221,7 @@ def best_guess(alpha: float, cost: float, most: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Acceptance(Finding):
-    """What became of the draft tokens, and what the formulas expect.
-
-    Args:
-        accepted, verified: draft tokens.
-        alpha: the acceptance rate that is expected at these places.
-        per_pass, expected: tokens written for each pass of the model, counted and by the formula.
-        error: the largest difference between the model's probability of a token and what the rule gives it.
-    """
-
-    accepted: int
-    verified: int
-    alpha: float
-    per_pass: float
-    expected: float
-    error: float
-
-    @property
-    def accepted_words(self) -> tuple[str, str]:
-        """The count, and the rate that is expected."""
-        return f"{self.accepted} of {self.verified}", f"expected: α = {self.alpha:.2f}"
-
-    @property
-    def per_pass_words(self) -> tuple[str, str]:
-        """Counted, and by the formula."""
-        return f"{self.per_pass:.2f}", f"formula: {self.expected:.2f}"
-
-    @property
-    def error_words(self) -> tuple[str, str]:
-        """The largest, and over how many places."""
-        return f"{self.error:.0e}", f"{self.verified} places, all tokens"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.accepted_words[0]} verified draft tokens were accepted; the formula expects {self.expected:.2f} "
-            f"tokens per pass. The rule gives the model's distribution to within {self.error:.0e}."
-        )
-
-
-def acceptance_found(passes: Sequence[Pass], guess: int) -> Acceptance:
-    """Count what became of the draft tokens of passes with up to `guess` of them."""
-    seen, alpha = verified(passes), acceptance(passes)
-    return Acceptance(
-        accepted=sum(one.state == "accepted" for one in seen),
-        verified=len(seen),
-        alpha=alpha,
-        per_pass=tokens_per_pass(passes),
-        expected=expected_tokens(alpha, guess),
-        error=max((one.error for one in seen), default=0.0),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class DraftToken(Finding):
-    """A draft token under the rule.
-
-    Args:
-        at: its number among the verified ones.
-        token: its text.
-        q, p: its probability by the draft and by the model.
-        accepted_with: min(1, p / q).
-        state: what became of it.
-        overlap: the acceptance rate at its place.
-        error: the largest difference over all tokens between p and what the rule gives.
-    """
-
-    at: int
-    token: str
-    q: float
-    p: float
-    accepted_with: float
-    state: State
-    overlap: float
-    error: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Draft token {self.at}, '{visible(self.token)}': q = {self.q:.3f}, p = {self.p:.3f}, so it is accepted "
-            f"with probability {self.accepted_with:.2f}; {self.state}. Green + blue = p, over all tokens to within "
-            f"{self.error:.0e}; green sums to {self.overlap:.3f}."
-        )
-
-
-def draft_token(guess: Guess, at: int, token: str) -> DraftToken:
-    """The numbers of a guess; `at` is its number among the verified ones, `token` its text."""
-    return DraftToken(at, token, guess.q, guess.p, guess.accepted_with, guess.state, guess.overlap, guess.error)
-
-
-@dataclass(frozen=True, slots=True)
-class SpeedUp(Finding):
+class SpeedUp:
     """What the draft brings, measured and by the formula.
 
     Args:
@@ -347,31 +255,6 @@ class SpeedUp(Finding):
             curves["speed"] = [expected_speed_up(self.alpha, n, self.cost) for n in lengths]
         return curves
 
-    @property
-    def words(self) -> tuple[str, str]:
-        """The speed-up measured, and by the formula."""
-        return (f"{self.ratio:.2f}", f"formula: {self.expected:.2f}") if self.runs else ("…", "timed next")
-
-    @property
-    def help(self) -> str | None:
-        if not self.runs:
-            return None
-        return (
-            f"The fastest of {self.runs} runs each, on this server. A draft token costs c = {self.cost:.2f} of a "
-            "target token."
-        )
-
-    @property
-    def sentence(self) -> str:
-        start = f"With α = {self.alpha:.2f}. Measured: {self.per_pass:.2f} tokens per pass"
-        if not self.runs:
-            return f"{start}."
-        advice = f"draft length {self.best} would be best" if self.best else "no draft length makes it faster"
-        return (
-            f"{start}, speed-up {self.ratio:.2f}. A draft token costs c = {self.cost:.2f} of a target token, verifying "
-            f"{self.guess + 1} tokens {self.check:.2f} passes (the formula says 1). By the formula {advice}."
-        )
-
 
 def speed_up(passes: Sequence[Pass], timings: Sequence[Timing], guess: int) -> SpeedUp:
     """Compare the quickest of all timings of each kind."""
@@ -392,3 +275,9 @@ def speed_up(passes: Sequence[Pass], timings: Sequence[Timing], guess: int) -> S
         check=check,
         best=best_guess(alpha, cost, LONGEST),
     )
+
+
+def draft_of(model: Transformer, blocks: int | None) -> Transformer | DraftModel:
+    """A draft made of the model: its first blocks, or where these are None a table of its distribution after each
+    single token."""
+    return SingleTokenTable(model) if blocks is None else early_exit(model, blocks)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.speculation import LONGEST, Guess, SpeedUp
 from tfcore.figures import theme
-from tfcore.figures.inference.next_token import highest
 from tfcore.figures.tokens import SLANT, label_room, ticks
+from tfcore.views.inference.generation.draw.next_token import highest
+from tfcore.views.inference.generation.measure.speculation import LONGEST, Guess, SpeedUp
 
 MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
 
