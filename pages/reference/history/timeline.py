@@ -92,7 +92,7 @@ def _click(event: Event) -> None:
 
 
 def _card(entry: Milestone) -> None:
-    """What an entry brought, its paper, its neighbours in the lineage, and where to see the idea."""
+    """An entry: what it brought, its paper, its neighbours in the lineage, and where to see the idea."""
     entries = milestones()
     with st.container(border=True):
         st.subheader(f"{entry.year} · {entry.name}", anchor=False)

@@ -59,7 +59,7 @@ class Here(NamedTuple):
         return views.answer(self.model, self.text, self.layer, self.hidden, self.name, height)
 
     def happened(self) -> Finding:
-        """What the stage of numbers did."""
+        """The effect of the stage of numbers."""
         walk = self.walked.walk
         return stage_finding(walk, stage_tensors(walk, self.name, self.head), self.name, self.walked.tokens)
 
@@ -111,7 +111,7 @@ def last_stage(p: Panel, here: Here) -> None:
 
 
 def note(found: Finding) -> None:
-    """What happened, in a sentence with its numbers."""
+    """A sentence on what happened, with its numbers."""
     st.markdown(f"**{text.escape(found)}**")
 
 

@@ -59,7 +59,7 @@ def _entries_table(shown: list[str]) -> pd.DataFrame:
 
 @view
 def lengths(kind: str, values: Mapping[str, float]) -> View:
-    """What else is a sequence: how many tokens it becomes, and what attention pays for them.
+    """Tokens of other data that is cut into a sequence, and what attention pays for them.
 
     Args:
         kind: of data; a key of SEQUENCES.

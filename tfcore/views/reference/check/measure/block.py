@@ -98,7 +98,7 @@ def writer_std(rng: Random) -> Problem:
 
 
 def dropped(rng: Random) -> Problem:
-    """What becomes of a kept activation in training: x / (1 - p) (arXiv:1706.03762, section 5.4, inverted dropout)."""
+    """A kept activation in training: x / (1 - p) (arXiv:1706.03762, section 5.4, inverted dropout)."""
     p, x = rng.choice((0.1, 0.2, 0.25, 0.4)), rng.randint(2, 9)
     kept = torch.nn.functional.dropout(torch.full((64,), float(x), dtype=torch.float64), p).max()
     return Problem(

@@ -113,7 +113,7 @@ def score_spread(rng: Random) -> Problem:
 
 
 def vanished_gradient(rng: Random) -> Problem:
-    """What is left of a gradient after a factor at each step back (arXiv:1211.5063, equation 7)."""
+    """The rest of a gradient after a factor at each step back (arXiv:1211.5063, equation 7)."""
     factor, steps = rng.choice((0.7, 0.8, 0.9)), rng.choice((10, 15, 20))
     return Problem(
         given={"factor": factor, "steps": steps},

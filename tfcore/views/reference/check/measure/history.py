@@ -38,7 +38,7 @@ SHAPE = {
 
 
 def quoted_count(rng: Random) -> Problem:
-    """What a model really has, where a rounder number is quoted."""
+    """The parameters of a model of which a rounder number is quoted."""
     preset = rng.choice(sorted(QUOTED))
     config = presets.PRESETS[preset]()
     name, quoted = QUOTED[preset]

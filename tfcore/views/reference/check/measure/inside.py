@@ -48,7 +48,7 @@ def widest_entropy(rng: Random) -> Problem:
 
 
 def share_of_a_logit(rng: Random) -> Problem:
-    """What the last layer must have written, as the contributions add up to the logit."""
+    """The contribution of the last layer, as all contributions add up to the logit."""
     parts = [rng.randint(-20, 40) / 10 for _ in range(3)]
     missing = rng.choice((-1, 1)) * rng.randint(11, 60) / 10
     logit = float(torch.tensor([*parts, missing], dtype=torch.float64).sum())

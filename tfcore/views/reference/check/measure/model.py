@@ -89,7 +89,7 @@ def grouped_attention(rng: Random) -> Problem:
 
 
 def weight_bytes(rng: Random) -> Problem:
-    """What the weights of a published model take in 16 bits."""
+    """The bytes of the weights of a published model in 16 bits."""
     name = rng.choice(("llama2_7b", "llama2_13b", "llama2_70b", "llama3_8b", "gpt3_175b", "gpt2_xl", "mistral_7b"))
     config = PRESETS[name]()
     total = parameters(config).total

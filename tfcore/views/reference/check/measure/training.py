@@ -32,7 +32,7 @@ def coin_entropy(rng: Random) -> Problem:
 
 
 def surprise(rng: Random) -> Problem:
-    """What a token costs that was given probability p: -log2 p bits."""
+    """The cost of a token that was given probability p: -log2 p bits."""
     p = rng.choice((0.9, 0.7, 0.4, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01))
     return Problem(
         given={"p": p},

@@ -147,7 +147,7 @@ def _looked_up(walk: Walk) -> StageTensors:
 
 
 def _before_norm(name: str, walk: Walk) -> str:
-    """What a norm reads: the stream, or the sum where it comes after (post-norm)."""
+    """The tensor that a norm reads: the stream, or the sum where it comes after (post-norm)."""
     if walk.config.norm_placement == "post":
         return {"ln1": "sum_1", "ln2": "sum_2"}[name]
     return {"ln1": "resid_pre", "ln2": "stream_2"}[name]

@@ -232,7 +232,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
 
 
 def _names(config: ModelConfig, layer: int) -> tuple[str, ...]:
-    """What to capture: one block, and the stream before and after all blocks; nothing that changes the computation."""
+    """The activations to capture: one block, and the stream before and after all; none changes the computation."""
     wanted = (f"blocks.{layer}.", "embed", "segment_embed", "pos_embed", "embed_norm", "ln_final")
     last = f"blocks.{config.n_layers - 1}.resid_post"
     left_out = (".result", ".scale")

@@ -21,7 +21,7 @@ class _Stage(NamedTuple):
 
 
 def stage_finding(walk: Walk, tensors: StageTensors, stage: str, tokens: Sequence[str]) -> Statement:
-    """What a stage of numbers did.
+    """The effect of a stage of numbers.
 
     Args:
         tensors: from `stage_tensors`.
