@@ -85,8 +85,14 @@ MODULES = {
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
     "tfcore.analysis.inference.speculation": "tfcore.views.inference.generation.measure.speculation",
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
+    "tfcore.analysis.inside.features.feature_edits": "tfcore.views.inside.features.measure.edits",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
+    "tfcore.analysis.inside.features.grown": "tfcore.views.inside.features.say",
+    "tfcore.analysis.inside.features.of_text": "tfcore.views.inside.features.measure.of_text",
+    "tfcore.analysis.inside.features.one_feature": "tfcore.views.inside.features.measure.one_feature",
     "tfcore.analysis.inside.features.quality": "tfcore.measures.dictionaries.quality",
+    "tfcore.analysis.inside.features.rated_sample": "tfcore.views.inside.features.measure.ratings",
+    "tfcore.analysis.inside.features.readability": "tfcore.views.inside.features.say",
     "tfcore.analysis.inside.flow_columns": "tfcore.views.inside.flow.measure.columns",
     "tfcore.analysis.inside.flow_shares": "tfcore.views.inside.flow.measure.shares",
     "tfcore.analysis.inside.head_measures": "tfcore.views.inside.flow.measure.heads",
@@ -192,6 +198,8 @@ MODULES = {
     "tfcore.figures.inference.text_likelihood": "tfcore.views.inference.generation.draw.text_likelihood",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
+    "tfcore.figures.inside.dictionary_training": "tfcore.views.inside.features.draw",
+    "tfcore.figures.inside.features": "tfcore.views.inside.features.draw",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
     "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
     "tfcore.figures.inside.logit_lens": "tfcore.views.inside.stream.draw.lens",
@@ -420,7 +428,14 @@ NAMES = {
             "NAMED SEED DictionaryMoment closest_features chance_cosine GrownFeatures grown_features"
         )
     },
-    "tfcore.analysis.inside.features.of_text": {"tfcore.loading.transcoders": "chosen_dictionary"},
+    "tfcore.analysis.inside.features.of_text": {
+        "tfcore.loading.transcoders": "chosen_dictionary",
+        "tfcore.views.inside.features.say": "strongest_feature",
+    },
+    "tfcore.analysis.inside.features.one_feature": {"tfcore.views.inside.features.say": "FeatureFires feature_fires"},
+    "tfcore.analysis.inside.features.rated_sample": {
+        "tfcore.views.inside.features.say": "rated_sample phrases_elsewhere"
+    },
     "tfcore.analysis.inside.flow_shares": {"tfcore.measures.logit_attribution": "stream_direction"},
     "tfcore.analysis.inside.head_measures": {"tfcore.views.inside.flow.say": "SMALL HeadMeasures compare"},
     "tfcore.analysis.inside.induction_findings": {

@@ -4,17 +4,13 @@ import pytest
 
 from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
 from tfcore.analysis.inside.attribution_patching import EstimateAgainstExact, EstimatedShares
-from tfcore.analysis.inside.features.grown import GrownQuality, SharedFeatures
-from tfcore.analysis.inside.features.rated_sample import PhrasesElsewhere, RatedSample
 from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
 from tfcore.analysis.inside.in_context.heads import HeadsAgree
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.analysis.inside.knock_outs import FilledIn
-from tfcore.measures.dictionaries.quality import Quality
 from tfcore.views.inside.flow.say import HeadMeasures
 
-GOOD, FAIR = Quality(12.25, 0.75, 2.0, 2.5, 4.0, 3, 1_250), Quality(16.0, 0.875, 2.0, 2.25, 4.0, 1, 1_250)
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
 SENTENCES = [
     (NoFeature(), "No feature is left in the picture: keep more of the influence."),
@@ -42,29 +38,6 @@ SENTENCES = [
         EstimateAgainstExact(None, None, 5, 7, 0.125, "logits", "head 1.2", -0.5, 1.5),
         "Of the 7 parts with an exact effect of at least 0.12 logits, 5 have an estimate of the same sign. Farthest "
         "off: head 1.2, estimate -0.50, exact +1.50.",
-    ),
-    (
-        GrownQuality(1_500, 2_048, GOOD, FAIR),
-        "Step 1500, on 1,250 held-out tokens: loss recovered 75.0% (shipped 87.5%), explained variance 75.0% "
-        "(shipped 87.5%), 12.2 features a token (shipped 16.0); 3 of 2,048 features fire at none of these tokens.",
-    ),
-    (
-        SharedFeatures(1_500, 2_048, 0.75, 0.375, 0.25, 1_024),
-        "Each feature beside the shipped one that writes most nearly the same: the median of the cosines is 0.75 at "
-        "step 1500 (0.38 at step 0, 0.25 for random directions). 1024 of 2,048 have 0.7 or more.",
-    ),
-    (
-        RatedSample("layer 0", (1, 3, 6), 27, 50),
-        "A language model read and rated 10 features of layer 0, drawn at random, and gave 2 points to 6, 1 to 3 "
-        "and 0 to 1 (2 where one phrase names what the places of all 5 strongest held-out texts have in common, 1 "
-        "where it names what most of them have in common, 0 where it names less). Of all five dictionaries, 27 of "
-        "50 have 2 points (54%, 95 % interval 40% to 67%).",
-    ),
-    (
-        PhrasesElsewhere(50, 21, 15, 12),
-        "These phrases are of the strongest places. 21 of 50 name a token: 15 of these 21 features are active on it "
-        "at half or more of all other held-out places, and for 12 it is the token on which they are active most "
-        "often.",
     ),
     (
         HeadMeasures("he", ("2.5", 0.25), ("3.1", -1.5), ("0.3", 2.25), False),

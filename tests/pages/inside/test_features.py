@@ -5,26 +5,27 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pages.inside.features import experiments, grow
 from pages.ui import cache
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.analysis.inside.features.of_text import feature_activations
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.interventions import effect
 from tfcore.measures.token_text import visible
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig
+from tfcore.views.inside import features as views
+from tfcore.views.inside.features.measure.of_text import feature_activations
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "inside/features/page.py")
 TEXT = "Lily had a dog. One day, they went to the park and saw a big"
 
 
 def values(dictionary):
-    return experiments.activations(*cache.model("stories"), "stories", TEXT, 64, dictionary)
+    return views.activations_of(Reading("stories", TEXT), dictionary)
 
 
 def words(test):
@@ -46,11 +47,11 @@ def test_a_layer_begins_with_the_strongest_feature_of_the_text(dictionary):
 
 def test_the_map_has_the_strongest_and_the_chosen_one():
     own = values(4)
-    rows = experiments.rows_of(own, 622, 12)
+    rows = views.rows_of(own, 622, 12)
     assert rows[-1] == 622
     assert set(rows[:-1]) == set(sorted(range(1536), key=lambda i: -own[:, i].max())[:12])
-    assert experiments.rows_of(own, rows[0], 12) == rows[:-1]
-    assert experiments.rows_of(own, 3, 12, [5, 3]) == [5, 3]
+    assert views.rows_of(own, rows[0], 12) == rows[:-1]
+    assert views.rows_of(own, 3, 12, [5, 3]) == [5, 3]
 
 
 def test_a_feature_in_the_address_by_its_number():
@@ -67,7 +68,7 @@ def test_search_lists_features_of_a_token():
 
 
 def test_forced_on_the_dog_comes_back():
-    found = experiments.held(*cache.model("stories"), "stories", TEXT, 64, 4, 622, 1.0, 4)
+    found = views.held_of(Reading("stories", TEXT), 4, 622, 1.0)
     model, tokenizer = cache.model("stories")
     dog = tokenizer.encode(" dog")[0]
     before = effect(model, tokenizer.encode(TEXT), (), 16).before[dog]
@@ -118,7 +119,7 @@ def test_the_table_names_what_fires_beside_its_closest(monkeypatch):
     for name, value in {"ROWS": 2, "BATCHES": 2, "HELD_OUT": 2, "NAMED_ON": 4}.items():
         monkeypatch.setattr(growing_dictionaries, name, value)
     last = list(growing_dictionaries.grow_dictionary(GrowDictionaryConfig(steps=2, n_features=64, top_k=4)))[-1]
-    table = grow.feature_table(last, 4)
+    table = views.feature_table(last, 4)
     assert list(table["feature"]) == sorted(table["feature"], key=lambda i: -last.moment.cosine[i])
     assert set(table["feature"]) == set(last.features.fires.nonzero()[0])
     first = table.iloc[0]

@@ -8,12 +8,12 @@ import pandas as pd
 from jaxtyping import Bool
 from numpy import ndarray
 
-from tfcore.analysis.inside.features.one_feature import token_words
 from tfcore.charts.promoted import promoted_figure
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.statistics import wilson
 from tfcore.measures.token_text import plotly_escape, tick_labels
+from tfcore.views.inside.features.measure.one_feature import token_words
 from tfcore.views.inside.probing import draw, say
 from tfcore.views.inside.probing.measure import by_layer as layers
 from tfcore.views.inside.probing.measure import logistic, properties, sentence_pairs, steering, two_classes

@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.inside.features.of_text import dictionary_layer, feature_title
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
@@ -20,6 +19,7 @@ from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import built_parameters
 from tfcore.model import Transformer
+from tfcore.views.inside.features.measure.of_text import dictionary_layer, feature_title
 from tfcore.views.inside.probing.measure.by_layer import stream_names
 from tfcore.views.inside.probing.measure.two_classes import Direction
 

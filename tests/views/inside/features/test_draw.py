@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.inside import features as figures
+from tfcore.views.inside.features import draw as figures
 
 
 def test_the_map_frames_the_chosen_row():

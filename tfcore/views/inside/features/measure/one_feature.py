@@ -1,15 +1,13 @@
 """One feature: how often and how strongly it is active in held-out texts, what it writes, and those most like it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.features.of_text import feature_title
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import FeatureScan, load_feature_scan
@@ -19,56 +17,9 @@ from tfcore.measures.one_text import one_text
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.features.measure.of_text import feature_title
 
 NAMED = 3  # tokens in a sentence
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureFires(Finding):
-    """How often a feature is active in held-out texts.
-
-    Args:
-        title: of the feature.
-        fires, read: tokens at which it is above 0, of so many.
-        largest: its largest activation.
-        tokens, shares: those it is active on most often, and their shares of `fires`.
-    """
-
-    title: str
-    fires: int
-    read: int
-    largest: float
-    tokens: tuple[str, ...]
-    shares: tuple[float, ...]
-
-    @property
-    def sentence(self) -> str:
-        start = f"{self.title[0].upper()}{self.title[1:]}"
-        if not self.fires:
-            return f"{start} is active at none of {self.read:,} held-out tokens."
-        pairs = zip(self.tokens, self.shares, strict=True)
-        listed = ", ".join(f"'{visible(token)}' {share:.0%}" for token, share in pairs)
-        return (
-            f"{start} is active at {self.fires:,} of {self.read:,} held-out tokens ({self.fires / self.read:.1%}), at "
-            f"most with {self.largest:.2f}; of these, most often at {listed}."
-        )
-
-
-def feature_fires(
-    scan: FeatureScan, of: Transcoder, dictionary: int, feature: int, tokenizer: Tokenizer
-) -> FeatureFires:
-    """What the scan says of a feature; `of` is the dictionary with the index `dictionary`."""
-    shares = scan.token_share[dictionary, feature, :NAMED]
-    shares = shares[shares > 0]
-    ids = scan.token[dictionary, feature, : len(shares)].tolist()
-    return FeatureFires(
-        title=feature_title(of, feature),
-        fires=int(scan.fires[dictionary, feature]),
-        read=scan.read.item(),
-        largest=float(scan.value[dictionary, feature, 0]),
-        tokens=tuple(tokenizer.tokens(ids)),
-        shares=tuple(shares.tolist()),
-    )
 
 
 @torch.no_grad()
@@ -95,8 +46,7 @@ def feature_texts(model: Transformer, name: str, dictionary: int, feature: int) 
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FeaturePromotion(Finding):
+class Promotion(NamedTuple):
     """The tokens whose logits a feature raises and lowers most, where it is strongest.
 
     Args:
@@ -112,18 +62,6 @@ class FeaturePromotion(Finding):
     lifts: tuple[float, ...]
     raised: int
 
-    @property
-    def sentence(self) -> str:
-        if not self.activation:
-            return f"In held-out texts {self.title} is never active, so it raises and lowers nothing."
-        pairs = list(zip(self.tokens, self.lifts, strict=True))
-        raised = ", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs[: self.raised][:NAMED])
-        lowered = ", ".join(f"'{visible(token)}' by {-lift:.2f}" for token, lift in pairs[self.raised :][::-1][:NAMED])
-        return (
-            f"Where its activation is {self.activation:.2f}, {self.title} directly raises the logits of {raised}, and "
-            f"lowers those of {lowered}."
-        )
-
 
 @torch.no_grad()
 def feature_promotion(
@@ -134,7 +72,7 @@ def feature_promotion(
     feature: int,
     raised: int = 8,
     lowered: int = 4,
-) -> FeaturePromotion:
+) -> Promotion:
     """The direct effect of a feature on the logits: activation * W_U (gamma * row of W_dec) / scale, with the final
     norm's gamma and its scale at the place where the feature is strongest; what later layers make of it is left out.
 
@@ -151,30 +89,17 @@ def feature_promotion(
     values = lift.float().cpu().numpy()
     order = np.argsort(-values, kind="stable")
     ids = [*order[:raised].tolist(), *order[-lowered:].tolist()]
-    return FeaturePromotion(
+    return Promotion(
         feature_title(of, feature), activation, tuple(tokenizer.tokens(ids)), tuple(values[ids].tolist()), raised
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours(Finding):
-    """The features of a dictionary that write most nearly the same.
+class Neighbours(NamedTuple):
+    """The features of a dictionary that write most nearly the same as one of them, the nearest first, and the cosines
+    of their rows of W_dec with its own."""
 
-    Args:
-        title: of the feature.
-        features, cosines: the others, the nearest first, and the cosines of their rows of W_dec with its own.
-    """
-
-    title: str
     features: tuple[int, ...]
     cosines: tuple[float, ...]
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Of all features of its dictionary, {self.features[0]} writes most nearly the same as {self.title}: "
-            f"cosine {self.cosines[0]:.2f}."
-        )
 
 
 def feature_neighbours(of: Transcoder, feature: int, count: int = 8) -> Neighbours:
@@ -183,7 +108,7 @@ def feature_neighbours(of: Transcoder, feature: int, count: int = 8) -> Neighbou
     cosines = rows @ rows[feature] / (np.linalg.norm(rows, axis=1) * np.linalg.norm(rows[feature]))
     cosines[feature] = -np.inf
     best = np.argsort(-cosines, kind="stable")[:count]
-    return Neighbours(feature_title(of, feature), tuple(best.tolist()), tuple(cosines[best].tolist()))
+    return Neighbours(tuple(best.tolist()), tuple(cosines[best].tolist()))
 
 
 def token_words(scan: FeatureScan, dictionary: int, tokenizer: Tokenizer, count: int = NAMED) -> list[str]:

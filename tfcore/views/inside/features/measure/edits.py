@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tfcore.analysis.inside.features.of_text import feature_title
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.interventions import Effect, continue_text, effect
 from tfcore.model import Transformer
+from tfcore.views.inside.features.measure.of_text import feature_title
 
 
 def hold_feature(dictionary: Transcoder, feature: int, level: float) -> list[Edit]:

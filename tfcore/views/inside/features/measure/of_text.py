@@ -1,18 +1,15 @@
 """Features of a text: how active each one is at each token, and which of them are the strongest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float, Integer
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.inspection.capture import layer_of
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.measures.one_text import one_text
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 
 
@@ -49,52 +46,3 @@ def strongest_features(values: Float[ndarray, "seq feature"], count: int) -> Int
     best = np.argsort(-largest, kind="stable")[:count]
     best = best[largest[best] > 0]
     return best[np.lexsort((-largest[best], values[:, best].argmax(0)))]
-
-
-@dataclass(frozen=True, slots=True)
-class StrongestFeature(Finding):
-    """How sparse the features of a text are, and the strongest of them.
-
-    Args:
-        features: of the dictionary.
-        tokens: of the text.
-        per_token: mean number of features above 0 at a token.
-        active: features above 0 at one token or more.
-        title: of the strongest feature.
-        token, position, value: where its activation is largest, and the activation there.
-    """
-
-    features: int
-    tokens: int
-    per_token: float
-    active: int
-    title: str
-    token: str
-    position: int
-    value: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Of {self.features:,} features, {self.per_token:.1f} are active at a token on average, and "
-            f"{self.active:,} at one or more of the text's tokens ({self.tokens} in all). The largest activation is "
-            f"that of {self.title} at '{visible(self.token)}' ({self.position}): {self.value:.2f}."
-        )
-
-
-def strongest_feature(
-    dictionary: Transcoder, values: Float[ndarray, "seq feature"], tokens: Sequence[str]
-) -> StrongestFeature:
-    """The largest activation in a text, and how many features are active."""
-    position, feature = np.unravel_index(int(values.argmax()), values.shape)
-    on = values > 0
-    return StrongestFeature(
-        features=values.shape[1],
-        tokens=len(tokens),
-        per_token=float(on.sum(1).mean()),
-        active=int(on.any(0).sum()),
-        title=feature_title(dictionary, int(feature)),
-        token=tokens[int(position)],
-        position=int(position),
-        value=float(values[position, feature]),
-    )

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from tests.small import ids, model
-from tfcore.analysis.inside.features.grown import grown_quality, shared_features
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
 from tfcore.measures.dictionaries.growth import DictionaryMoment, chance_cosine, closest_features, grown_features
 from tfcore.measures.dictionaries.quality import Quality
+from tfcore.views.inside.features.say import grown_quality, shared_features
 
 SHAPE = {"d_model": 24, "n_features": 30, "top_k": 4}
 

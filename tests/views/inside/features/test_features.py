@@ -8,13 +8,16 @@ import pytest
 import torch
 
 from tests.small import ids, model
-from tfcore.analysis.inside.features import feature_edits, of_text, one_feature, readability
-from tfcore.analysis.inside.features.one_feature import FeatureFires, FeaturePromotion
-from tfcore.analysis.inside.features.readability import LEAST_FIRES, Readability, TokenFeatures
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
+from tfcore.views.inside.features import say
+from tfcore.views.inside.features.measure import edits as feature_edits
+from tfcore.views.inside.features.measure import of_text, one_feature
+from tfcore.views.inside.features.measure.one_feature import Promotion
+from tfcore.views.inside.features.measure.ratings import LEAST_FIRES
+from tfcore.views.inside.features.say import FeatureFires, Readability, TokenFeatures
 
 SHAPE = {"d_model": 24, "n_features": 50, "top_k": 5}
 TEXT = ids(1, 11, seed=4)[0].tolist()
@@ -59,8 +62,8 @@ def test_the_strongest_stand_in_the_order_of_the_tokens():
     assert of_text.strongest_features(values, 3).tolist() == [1, 0, 2]
     assert of_text.strongest_features(values, 2).tolist() == [1, 0]
     assert of_text.strongest_features(values, 9).tolist() == [1, 0, 2]  # none that is 0 everywhere
-    said = of_text.strongest_feature(LAYER, values, ["a", " b", "c"])
-    assert (said.active, said.per_token) == (3, 2.0)
+    said = say.strongest_feature(LAYER, values, ["a", " b", "c"])
+    assert (said.values["active"], said.values["per_token"]) == (3, 2.0)
     assert str(said) == (
         "Of 4 features, 2.0 are active at a token on average, and 3 at one or more of the text's tokens (3 in all). "
         "The largest activation is that of feature 1/0 at 'c' (2): 4.00."
@@ -69,7 +72,7 @@ def test_the_strongest_stand_in_the_order_of_the_tokens():
 
 def test_what_the_scan_says_of_a_feature(stories, scan):
     of = load_transcoders("stories").each[4]
-    said = one_feature.feature_fires(scan, of, 4, 622, stories[1])
+    said = say.feature_fires(scan, of, 4, 622, stories[1])
     assert said.fires == scan.fires[4, 622]
     assert said.tokens == tuple(stories[1].tokens(scan.token[4, 622, :3].tolist()))
     assert said.largest == scan.value[4, 622].max()
@@ -117,12 +120,12 @@ def test_what_it_promotes_is_its_share_of_the_logits(stories, scan, dictionary, 
 
 
 def test_the_sentence_of_promotion():
-    said = FeaturePromotion("feature 1/2", 2.0, ("a", " b", "c", "d"), (3.0, 2.0, -0.5, -1.0), 2)
-    assert str(said) == (
+    found = Promotion("feature 1/2", 2.0, ("a", " b", "c", "d"), (3.0, 2.0, -0.5, -1.0), 2)
+    assert str(say.promotes(found)) == (
         "Where its activation is 2.00, feature 1/2 directly raises the logits of 'a' by 3.00, '·b' by 2.00, and lowers "
         "those of 'd' by 1.00, 'c' by 0.50."
     )
-    assert "is never active" in str(replace(said, activation=0.0))
+    assert "is never active" in str(say.promotes(found._replace(activation=0.0)))
 
 
 def test_neighbours_are_those_with_the_largest_cosines():
@@ -134,7 +137,7 @@ def test_neighbours_are_those_with_the_largest_cosines():
     best = sorted(cosines, key=lambda i: -cosines[i])[:4]
     assert found.features == tuple(best)
     assert found.cosines == pytest.approx([cosines[i] for i in best], abs=1e-5)
-    assert str(found) == (
+    assert str(say.nearest(of, 3, found)) == (
         f"Of all features of its dictionary, {best[0]} writes most nearly the same as feature 1/3: cosine "
         f"{cosines[best[0]]:.2f}."
     )
@@ -159,16 +162,16 @@ def test_rules_at_their_limits(scan, stories):
         token_share=share[None],
         histogram=np.zeros((1, 3, 2)),
     )
-    said = readability.readability(made, 0, "it")
+    said = say.readability(made, 0, "it")
     assert (said.features, said.one_token, said.read) == (2, 1, int(scan.read[0]))
-    found = readability.features_of_token(made, 0, "it", 7, stories[1])
+    found = say.features_of_token(made, 0, "it", 7, stories[1])
     assert (found.features, found.shares) == ((0, 1), (0.9, 0.875))
-    assert readability.features_of_token(made, 0, "it", 0, stories[1]).features == (0,)
+    assert say.features_of_token(made, 0, "it", 0, stories[1]).features == (0,)
 
 
 @pytest.mark.parametrize("dictionary", range(5))
 def test_readability_is_counted_by_its_rule(scan, dictionary):
-    said = readability.readability(scan, dictionary, "it")
+    said = say.readability(scan, dictionary, "it")
     counted = one = same = 0
     for feature in range(scan.fires.shape[1]):
         if scan.fires[dictionary, feature] < LEAST_FIRES:
@@ -196,7 +199,7 @@ def test_what_is_said_of_readability():
 
 def test_search_by_a_token(stories, scan):
     dog = stories[1].encode(" dog")[0]
-    found = readability.features_of_token(scan, 1, "feed-forward 1", dog, stories[1])
+    found = say.features_of_token(scan, 1, "feed-forward 1", dog, stories[1])
     shares = {}
     for feature in range(scan.fires.shape[1]):
         for token, share in zip(scan.token[1, feature].tolist(), scan.token_share[1, feature], strict=True):

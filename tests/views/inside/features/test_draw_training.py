@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tfcore.figures.inside.dictionary_training import BINS, cosine_figure, quality_figure
 from tfcore.measures.dictionaries.growth import DictionaryMoment
 from tfcore.measures.dictionaries.quality import Quality
+from tfcore.views.inside.features.draw import BINS, cosine_figure, quality_figure
 
 OWN = Quality(16.0, 0.75, 2.0, 2.5, 7.0, 3, 2_304)
 START = DictionaryMoment(0, OWN, replace(OWN, dead=0, loss_substituted=2.1), np.full(5, 0.2), np.zeros(5, int), 0.2)

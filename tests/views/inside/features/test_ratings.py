@@ -7,22 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.features.rated_sample import (
-    OF_EACH,
-    RATINGS_FILE,
-    PhrasesElsewhere,
-    Rating,
-    drawn_features,
-    load_ratings,
-    named_tokens,
-    phrases_elsewhere,
-    rated_sample,
-    share_elsewhere,
-)
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.transcoders import FOLDER, load_transcoders
 from tfcore.measures.dictionaries.feature_scan import SCAN_FILE, FeatureScan, load_feature_scan
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.inside.features.measure.ratings import (
+    OF_EACH,
+    RATINGS_FILE,
+    Rating,
+    drawn_features,
+    load_ratings,
+    named_tokens,
+    share_elsewhere,
+)
+from tfcore.views.inside.features.say import phrases_elsewhere, rated_sample
 
 PLACE = PRETRAINED / "stories" / FOLDER
 
@@ -51,10 +49,10 @@ def test_they_are_counted(writes):
     tally = [0, 0, 0]
     for score, _ in said[writes].values():
         tally[score] += 1
-    assert found.scores == tuple(tally)
+    assert [found.values[name] for name in ("none", "one", "two")] == tally
     assert sum(tally) == OF_EACH
     best = sum(score == 2 for each in said.values() for score, _ in each.values())
-    assert (found.of_all, found.rated) == (best, 5 * OF_EACH)
+    assert (found.values["of_all"], found.values["rated"]) == (best, 5 * OF_EACH)
     assert f"gave 2 points to {tally[2]}, 1 to {tally[1]} and 0 to {tally[0]} (" in str(found)
     assert f"{best} of 50 have 2 points ({best / 50:.0%}, 95 % interval " in str(found)
 
@@ -93,8 +91,12 @@ def test_phrases_are_held_against_all_other_places():
                 named += 1
                 first += int(scan.token[dictionary, feature, 0]) in tokens
                 half += share_elsewhere(scan, dictionary, feature, tokens) >= 0.5
-    assert (found.rated, found.named, found.half, found.first) == (50, named, half, first)
-    assert f"{half} of these {named} features" in str(found)
+    assert found.values == {"rated": 50, "named": named, "half": half, "first": first}
+    assert str(found) == (
+        f"These phrases are of the strongest places. {named} of 50 name a token: {half} of these {named} features are "
+        f"active on it at half or more of all other held-out places, and for {first} it is the token on which they are "
+        "active most often."
+    )
     assert phrases_elsewhere({}, scan, writes, tokenizer) is None
 
 
@@ -116,6 +118,18 @@ def test_a_share_without_the_strongest_places():
     assert share_elsewhere(scan, 0, 0, {1}) == 0
     ratings = {"it": {0: Rating(2, "seven")}}
     tokenizer = NamedTokenizer([*"abcdefg", "seven", "h", "nine"])
-    assert phrases_elsewhere(ratings, scan, ["it"], tokenizer) == PhrasesElsewhere(1, 1, 0, 0)
+    found = phrases_elsewhere(ratings, scan, ["it"], tokenizer)
+    assert found.values == {"rated": 1, "named": 1, "half": 0, "first": 0}
     half = replace(scan, token_share=np.array([[[0.5, 6 / 12]]]))
-    assert phrases_elsewhere(ratings, half, ["it"], tokenizer) == PhrasesElsewhere(1, 1, 1, 0), "5 of 10"
+    assert phrases_elsewhere(ratings, half, ["it"], tokenizer).values["half"] == 1, "5 of 10"
+
+
+def test_the_sentence_of_the_sample():
+    twos = dict(enumerate([Rating(2, "")] * 21 + [Rating(0, "")] * 19))
+    own = dict(enumerate([Rating(0, "")] + [Rating(1, "")] * 3 + [Rating(2, "")] * 6))
+    assert str(rated_sample({"own": own, "others": twos}, "own", "layer 0")) == (
+        "A language model read and rated 10 features of layer 0, drawn at random, and gave 2 points to 6, 1 to 3 "
+        "and 0 to 1 (2 where one phrase names what the places of all 5 strongest held-out texts have in common, 1 "
+        "where it names what most of them have in common, 0 where it names less). Of all five dictionaries, 27 of "
+        "50 have 2 points (54%, 95 % interval 40% to 67%)."
+    )

@@ -1,1 +1,0 @@
-"""Features: what sparse dictionaries find in a text, and how good the dictionaries are."""
