@@ -389,7 +389,7 @@ NAMES = {
         )
     },
     "tfcore.analysis.inference.next_token": {
-        "tfcore.views.inference.generation.say": "FilterCuts filter_cuts Draw where_drawn ranks Entropies entropies"
+        "tfcore.views.inference.generation.say": "FilterCuts filter_cuts Draw where_drawn ranks"
     },
     "tfcore.analysis.inference.online_softmax": {
         "tfcore.measures.head_vectors": "HeadVectors TextVectors text_vectors head_vectors",
@@ -408,9 +408,7 @@ NAMES = {
             "RingStep ring_step meetings StillToCome still_to_come load_balance"
         )
     },
-    "tfcore.analysis.inference.speculation": {
-        "tfcore.views.inference.generation.say": "Acceptance acceptance_found draft_token"
-    },
+    "tfcore.analysis.inference.speculation": {"tfcore.views.inference.generation.say": "acceptance_found draft_token"},
     "tfcore.analysis.inside.attribution_patching": {
         "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects"
     },

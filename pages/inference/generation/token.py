@@ -9,7 +9,6 @@ from pages.ui import controls, page, text
 from pages.ui.components.player import player
 from pages.ui.frame import panel
 from tfcore.views.inference import generation as views
-from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.measure.next_token import NextToken
 
 TRY: dict[str, dict[str, Any]] = {
@@ -53,15 +52,8 @@ def show(prompt: Prompt) -> None:
         with left:
             p.show(views.by_rank(*given))
         with right:
-            found = say.entropies(result)
-            before, after = found.bits
-            st.metric(
-                "Entropy of the model's distribution",
-                before,
-                help="2 to that power: the number of equally likely tokens with the same entropy.",
-            )
-            st.metric("Entropy after all filters", after)
-            st.metric("The model's probability of what is left", found.kept_share)
+            for one in views.entropy_numbers(result):
+                st.metric(one.label, one.value, help=one.help or None)
         p.what_to_see(
             "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut "
             "away, dashes mark where the bars stood before. Top-k always keeps the same number of tokens; top-p and "

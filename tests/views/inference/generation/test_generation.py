@@ -16,6 +16,7 @@ from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling, distribution
 from tfcore.generation.speculative import speculative
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.measure import beam_tree, decoding, next_token, speculation
 
@@ -231,13 +232,8 @@ def test_the_ends_of_the_distribution_and_its_entropy():
     step = planted(True, place=0, u=0.1)
     assert str(say.ranks(step)) == "All 5 probabilities by rank, from 0.400 to 5.0e-02; after the filters 3 are left."
     bits = [-sum(p * math.log2(p) for p in row if p > 0) for row in step.probabilities.tolist()]
-    spread = say.entropies(step)
-    assert (spread.before, spread.after) == pytest.approx((bits[0], bits[-1]), abs=1e-5)
-    assert spread.kept == pytest.approx(0.85)
-    assert spread.sentence == (
-        "The entropy is 2.01 bits by the model and 1.41 bits after all filters; the model's probability of what is "
-        "left is 85.0%."
-    )
+    assert step.entropy[[0, -1]].tolist() == pytest.approx([bits[0], bits[-1]], abs=1e-5)
+    assert [one.value for one in views.entropy_numbers(step)] == ["2.01 bits", "1.41 bits", "85.0%"]
 
 
 def test_the_last_tokens_of_a_text():
@@ -323,19 +319,27 @@ PASSES = [
 
 def test_accepted_draft_tokens_are_counted():
     found = say.acceptance_found(PASSES, 3)
-    assert (found.accepted, found.verified, found.error) == (3, 4, 3e-7)
-    assert found.alpha == pytest.approx((0.9 + 0.5 + 0.8 + 0.8) / 4)
-    assert found.per_pass == 5 / 2
-    assert found.expected == pytest.approx(1 + 0.75 + 0.75**2 + 0.75**3)
+    assert found.values == {
+        "accepted": 3,
+        "verified": 4,
+        "alpha": pytest.approx((0.9 + 0.5 + 0.8 + 0.8) / 4),
+        "per_pass": 5 / 2,
+        "expected": pytest.approx(1 + 0.75 + 0.75**2 + 0.75**3),
+        "error": 3e-7,
+    }
     assert found.sentence == (
         "3 of 4 verified draft tokens were accepted; the formula expects 2.73 tokens per pass. The rule gives the "
         "model's distribution to within 3e-07."
     )
-    assert found.accepted_words == ("3 of 4", "expected: α = 0.75")
-    assert found.per_pass_words == ("2.50", "formula: 2.73")
-    assert found.error_words == ("3e-07", "4 places, all tokens")
-    none = say.acceptance_found([speculation.Pass((), 5, (5,))], 0)
-    assert (none.accepted, none.verified, none.alpha, none.error, none.expected) == (0, 0, 0, 0, 1)
+    numbers = [(one.value, one.note) for one in views.speculation_numbers(PASSES, 3)]
+    assert numbers == [
+        ("3 of 4", "expected: α = 0.75"),
+        ("2.50", "formula: 2.73"),
+        ("…", "timed next"),
+        ("3e-07", "4 places, all tokens"),
+    ]
+    none = say.acceptance_found([speculation.Pass((), 5, (5,))], 0).values
+    assert none == {"accepted": 0, "verified": 0, "alpha": 0, "per_pass": 1, "expected": 1, "error": 0}
 
 
 def test_a_draft_token_says_what_decided():

@@ -152,6 +152,18 @@ def by_rank(model: Source, text: str, sampling: Sampling, seed: int, drawn: int 
     )
 
 
+def entropy_numbers(found: NextToken) -> tuple[Metric, ...]:
+    """How much the filters narrow the distribution of a token."""
+    before, after = found.entropy[[0, -1]].tolist()
+    kept_share = found.probabilities[0][found.probabilities[-1] > 0].sum()
+    equally = "2 to that power: the number of equally likely tokens with the same entropy."
+    return (
+        Metric("Entropy of the model's distribution", f"{before:.2f} bits", help=equally),
+        Metric("Entropy after all filters", f"{after:.2f} bits"),
+        Metric("The model's probability of what is left", f"{kept_share:.1%}"),
+    )
+
+
 # ---- strategies side by side ----
 
 
@@ -384,14 +396,24 @@ def speculation_numbers(steps: Sequence[Pass | Timing], guesses: int) -> tuple[M
     """What was measured of speculation, as four numbers."""
     passes = [step for step in steps if isinstance(step, Pass)]
     gain = say.Gain(speculation.speed_up(passes, [step for step in steps if isinstance(step, Timing)], guesses))
-    found = say.acceptance_found(passes, guesses)
+    found = say.acceptance_found(passes, guesses).values
     help_alpha = "Of those that were verified. α: acceptance rate, the mean over these positions of Σ min(p, q)"
     help_error = "Largest |min(p, q) + residual draw − p|. float32 rounds at about 1e-7"
     return (
-        Metric("Accepted draft tokens", *found.accepted_words, help_alpha),
-        Metric("Tokens per pass", *found.per_pass_words, "(1 − α^(γ+1)) / (1 − α)"),
+        Metric(
+            "Accepted draft tokens",
+            f"{found['accepted']} of {found['verified']}",
+            f"expected: α = {found['alpha']:.2f}",
+            help_alpha,
+        ),
+        Metric(
+            "Tokens per pass",
+            f"{found['per_pass']:.2f}",
+            f"formula: {found['expected']:.2f}",
+            "(1 − α^(γ+1)) / (1 − α)",
+        ),
         Metric("Speed-up", *gain.words, gain.help),
-        Metric("Error of the sum", *found.error_words, help_error),
+        Metric("Error of the sum", f"{found['error']:.0e}", f"{found['verified']} places, all tokens", help_error),
     )
 
 

@@ -117,43 +117,6 @@ def ranks(found: NextToken) -> Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Entropies(Finding):
-    """How much the filters narrow the distribution.
-
-    Args:
-        before, after: entropy in bits.
-        kept: the model's probability of all tokens that are left.
-    """
-
-    before: float
-    after: float
-    kept: float
-
-    @property
-    def bits(self) -> tuple[str, str]:
-        """Both entropies."""
-        return f"{self.before:.2f} bits", f"{self.after:.2f} bits"
-
-    @property
-    def kept_share(self) -> str:
-        return f"{self.kept:.1%}"
-
-    @property
-    def sentence(self) -> str:
-        before, after = self.bits
-        return (
-            f"The entropy is {before} by the model and {after} after all filters; the model's probability of what is "
-            f"left is {self.kept_share}."
-        )
-
-
-def entropies(found: NextToken) -> Entropies:
-    """Entropy before and after the filters, and how much probability they keep."""
-    own, last = found.probabilities[0], found.probabilities[-1]
-    return Entropies(float(found.entropy[0]), float(found.entropy[-1]), float(own[last > 0].sum()))
-
-
-@dataclass(frozen=True, slots=True)
 class TextScore(Finding):
     """How likely the model finds a text, and how often it repeats itself.
 
@@ -267,51 +230,13 @@ def beam_scores(tree: BeamTree) -> BeamScores:
     return BeamScores(len(tree.results), tree.results[0].score, tree.greedy.score)
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance(Finding):
-    """What became of the draft tokens, and what the formulas expect.
-
-    Args:
-        accepted, verified: draft tokens.
-        alpha: the acceptance rate that is expected at these places.
-        per_pass, expected: tokens written for each pass of the model, counted and by the formula.
-        error: the largest difference between the model's probability of a token and what the rule gives it.
-    """
-
-    accepted: int
-    verified: int
-    alpha: float
-    per_pass: float
-    expected: float
-    error: float
-
-    @property
-    def accepted_words(self) -> tuple[str, str]:
-        """The count, and the rate that is expected."""
-        return f"{self.accepted} of {self.verified}", f"expected: α = {self.alpha:.2f}"
-
-    @property
-    def per_pass_words(self) -> tuple[str, str]:
-        """Counted, and by the formula."""
-        return f"{self.per_pass:.2f}", f"formula: {self.expected:.2f}"
-
-    @property
-    def error_words(self) -> tuple[str, str]:
-        """The largest, and over how many places."""
-        return f"{self.error:.0e}", f"{self.verified} places, all tokens"
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.accepted_words[0]} verified draft tokens were accepted; the formula expects {self.expected:.2f} "
-            f"tokens per pass. The rule gives the model's distribution to within {self.error:.0e}."
-        )
-
-
-def acceptance_found(passes: Sequence[Pass], guess: int) -> Acceptance:
-    """Count what became of the draft tokens of passes with up to `guess` of them."""
+def acceptance_found(passes: Sequence[Pass], guess: int) -> Statement:
+    """What became of the draft tokens of passes with up to `guess` of them, and what the formulas expect."""
     seen, alpha = verified(passes), acceptance(passes)
-    return Acceptance(
+    return state(
+        "acceptance",
+        "{accepted} of {verified} verified draft tokens were accepted; the formula expects {expected:.2f} tokens per "
+        "pass. The rule gives the model's distribution to within {error:.0e}.",
         accepted=sum(one.state == "accepted" for one in seen),
         verified=len(seen),
         alpha=alpha,
