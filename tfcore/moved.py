@@ -84,6 +84,7 @@ MODULES = {
     "tfcore.analysis.inference.ring_attention": "tfcore.views.inference.long_context.measure.ring",
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
     "tfcore.analysis.inference.speculation": "tfcore.views.inference.generation.measure.speculation",
+    "tfcore.analysis.inside.attribution_patching": "tfcore.views.inside.interventions.measure.patching",
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
     "tfcore.analysis.inside.features.feature_edits": "tfcore.views.inside.features.measure.edits",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
@@ -99,9 +100,12 @@ MODULES = {
     "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
     "tfcore.analysis.inside.information_flow": "tfcore.views.inside.flow.measure.routes",
+    "tfcore.analysis.inside.input_attribution": "tfcore.views.inside.interventions.measure.input_attribution",
+    "tfcore.analysis.inside.knock_outs": "tfcore.views.inside.interventions.say",
     "tfcore.analysis.inside.logit_attribution": "tfcore.views.inside.stream.measure.parts",
     "tfcore.analysis.inside.logit_lens": "tfcore.views.inside.stream.measure.lens",
     "tfcore.analysis.inside.passages": "tfcore.views.inside.flow.measure.passages",
+    "tfcore.analysis.inside.patching": "tfcore.views.inside.interventions.measure.patching",
     "tfcore.analysis.inside.phase_change": "tfcore.views.inside.induction.say.training",
     "tfcore.analysis.inside.probing.by_layer": "tfcore.views.inside.probing.measure.by_layer",
     "tfcore.analysis.inside.probing.kept": "tfcore.views.inside.probing.measure.shipped",
@@ -111,6 +115,9 @@ MODULES = {
     "tfcore.analysis.inside.probing.steering": "tfcore.views.inside.probing.measure.steering",
     "tfcore.analysis.inside.probing.tagged_text": "tfcore.views.inside.probing.measure.tagged_text",
     "tfcore.analysis.inside.probing.two_classes": "tfcore.views.inside.probing.measure.two_classes",
+    "tfcore.analysis.inside.prompt_means": "tfcore.views.inside.interventions.measure.prompt_means",
+    "tfcore.analysis.inside.prompt_sets": "tfcore.views.inside.interventions.measure.prompt_sets",
+    "tfcore.analysis.inside.prompt_tables": "tfcore.views.inside.interventions.measure.prompt_tables",
     "tfcore.analysis.inside.quantities": "tfcore.measures.effect_metric",
     "tfcore.analysis.inside.residual_stream": "tfcore.views.inside.stream.measure.skip",
     "tfcore.analysis.inside.shared_layers": "tfcore.measures.shared_layers",
@@ -202,9 +209,12 @@ MODULES = {
     "tfcore.figures.inside.features": "tfcore.views.inside.features.draw",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
     "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
+    "tfcore.figures.inside.input_attribution": "tfcore.views.inside.interventions.draw",
+    "tfcore.figures.inside.interventions": "tfcore.views.inside.interventions.draw",
     "tfcore.figures.inside.logit_lens": "tfcore.views.inside.stream.draw.lens",
     "tfcore.figures.inside.phase_change": "tfcore.views.inside.induction.draw.training",
     "tfcore.figures.inside.probing": "tfcore.views.inside.probing.draw",
+    "tfcore.figures.inside.prompt_sets": "tfcore.views.inside.interventions.draw",
     "tfcore.figures.inside.residual_stream": "tfcore.views.inside.stream.draw.parts",
     "tfcore.figures.inside.sentence_pairs": "tfcore.views.inside.probing.draw",
     "tfcore.figures.inside.steering": "tfcore.views.inside.probing.draw",
@@ -410,7 +420,8 @@ NAMES = {
     },
     "tfcore.analysis.inference.speculation": {"tfcore.views.inference.generation.say": "acceptance_found draft_token"},
     "tfcore.analysis.inside.attribution_patching": {
-        "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects"
+        "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects",
+        "tfcore.views.inside.interventions.say": "estimated_shares estimate_against_exact",
     },
     "tfcore.analysis.inside.circuits": {
         "tfcore.measures.heads.compositions": (
@@ -442,6 +453,9 @@ NAMES = {
         )
     },
     "tfcore.analysis.inside.information_flow": {"tfcore.views.inside.flow.say": "how_drawn Story whole_of story"},
+    "tfcore.analysis.inside.input_attribution": {
+        "tfcore.views.inside.interventions.say": "completeness method_agreement removed known_so_far"
+    },
     "tfcore.analysis.inside.interventions": {
         "tfcore.measures.text_loss": "next_losses",
         "tfcore.measures.interventions": (
@@ -469,6 +483,10 @@ NAMES = {
             "EmbeddingPredictsInput embedding_predicts_input ProbabilityByStage probability_by_stage"
         ),
     },
+    "tfcore.analysis.inside.patching": {
+        "tfcore.measures.counterfactual": "counterfactual",
+        "tfcore.views.inside.interventions.say": "patched_words patched_shares where_it_is",
+    },
     "tfcore.analysis.inside.phase_change": {
         "tfcore.measures.heads.induction_moments": (
             "SHOWN APART Moment places in_context_score moment best_key_composition"
@@ -479,6 +497,7 @@ NAMES = {
     "tfcore.analysis.inside.probing.sentence_pairs": {"tfcore.views.inside.probing.say": "similarity token_share"},
     "tfcore.analysis.inside.probing.steering": {"tfcore.views.inside.probing.say": "steered_next collapse"},
     "tfcore.analysis.inside.probing.two_classes": {"tfcore.views.inside.probing.say": "told_apart projected"},
+    "tfcore.analysis.inside.prompt_means": {"tfcore.views.inside.interventions.say": "set_metric largest_means"},
     "tfcore.analysis.inside.quantities": {"tfcore.analysis.scale_end": "NAMED ScaleEnd scale_end"},
     "tfcore.analysis.inside.residual_stream": {
         "tfcore.measures.lenses": "stages stage_names",

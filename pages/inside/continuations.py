@@ -9,8 +9,8 @@ from pages.ui.work.filling import FEW
 from tfcore.analysis.inside import interventions
 from tfcore.measures import knock_outs
 from tfcore.measures.interventions import changed
+from tfcore.views.inside.effects import NEW_TOKENS
 
-NEW_TOKENS = 12
 SAME = 3  # hues of chips
 CHANGED = 4
 

@@ -1,52 +1,22 @@
-"""What the pages of this chapter show of an edit: the next token's probabilities before and after."""
+"""What the pages of this chapter show of an edit beside the next token's probabilities before and after."""
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
-from pages.ui import cache, text
-from pages.ui.components.figure import figure
-from tfcore.analysis.inside import interventions
 from tfcore.analysis.inside.interventions import DifferenceChange, PredictionChange
-from tfcore.charts.before_after import before_after
-from tfcore.measures.interventions import Effect, compared_tokens
-
-SHOWN = 6  # tokens most probable before, and as many after
+from tfcore.views.view import View
 
 
-def prediction(
-    reading: Reading, position: int, found: Effect, names: tuple[str, str], token: int, against: int | None = None
-) -> None:
-    """Bars before and after, and numbers.
+def numbers(prediction: View) -> None:
+    """The change of the next token, as numbers in a row.
 
     Args:
-        names: of the two runs, as in ("whole model", "without block 2").
-        token: the one the numbers are about.
-        against: one whose logit is compared with that of `token`.
+        prediction: of tfcore.views.inside.effects.
     """
-    tokenizer = cache.model(reading.model)[1]
-    change = interventions.prediction_change(found, reading.tokens[position], position, names[1], token, tokenizer)
-    ids = compared_tokens(found, token, SHOWN)
-    ids += [against] if against is not None and against not in ids else []
-    pieces, before, after = tokenizer.tokens(ids), found.before[ids], found.after[ids]
-    height = 96 + 34 * len(ids)
-    lead = None if against is None else interventions.difference_change(found, token, against, tokenizer)
-    figure(
-        before_after(text.tick_labels(pieces), before.tolist(), after.tolist(), names, height),
-        key="prediction",
-        height=height,
-        table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),
-        alt=str(change),
-        caption=str(change) if lead is None else f"{change} {lead}",
-    )
-    numbers(change, lead)
-
-
-def numbers(change: PredictionChange, lead: DifferenceChange | None) -> None:
-    """The change of the prediction, as numbers in a row."""
+    change = next(one for one in prediction.findings if isinstance(one, PredictionChange))
+    lead = next((one for one in prediction.findings if isinstance(one, DifferenceChange)), None)
     plain: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "width": "content"}
     with st.container(horizontal=True, gap="medium"):
         st.metric(

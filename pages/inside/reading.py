@@ -6,10 +6,9 @@ from typing import Any
 from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, choose_bos, first_tokens, say_nothing_read
 from tfcore import shipped
-from tfcore.analysis.inside.patching import counterfactual
 from tfcore.config import ModelConfig
+from tfcore.measures.counterfactual import counterfactual
 from tfcore.measures.one_text import piece_of
-from tfcore.measures.shared_layers import PlainRun, plain_run
 from tfcore.measures.text_loss import Likeliest, every_next
 from tfcore.views import sources
 
@@ -68,12 +67,6 @@ class Reading:
 
 def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> Reading:
     return Reading(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
-
-
-@cache.shared(max_entries=6)
-def plain(model: str, pasted: str, limit: int, bos: bool | None) -> PlainRun:
-    """A text run without edits, from which edited runs begin: 9 MB of 128 tokens of smollm2."""
-    return plain_run(cache.model(model)[0], read(model, pasted, limit, bos).ids)
 
 
 def checked(

@@ -12,12 +12,10 @@ import torch
 from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.in_context.steps import StepsHelp
-from tfcore.analysis.inside.knock_outs import LargestEffect
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.twins import _times
 from tfcore.measures.information import cross_entropy, entropy
-from tfcore.measures.knock_outs import SMALL
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
 from tfcore.measures.timing import milliseconds
@@ -139,13 +137,6 @@ def test_intervals_that_touch_overlap():
         assert verdict in str(LabelsMatter(8, 50, above, below, 3))
         for both in ((below, above), (above, below)):
             assert verdict in str(StepsHelp("smollm2", 50, *both, (1.0, 9.0), (1e9, 9e9)))
-
-
-def test_an_effect_is_named_from_the_smallest_on_that_counts():
-    def said(lowest):
-        return "lowest:" in str(LargestEffect("Zero", "logit", "nats", "A", 1.0, "B", lowest, 1, 2))
-
-    assert [said(lowest) for lowest in (-SMALL, -0.9 * SMALL)] == [True, False]
 
 
 def test_shares_of_nearly_all():

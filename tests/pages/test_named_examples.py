@@ -10,13 +10,11 @@ import pytest
 
 from pages.inference.generation import beam
 from pages.inside.features.grow import BEGIN, STREAM, GrowDictionaryConfig, grow_dictionary
-from pages.inside.interventions import experiments as interventions
 from pages.inside.interventions import patch
 from pages.inside.reading import BOY
 from pages.inside.stream.choice import TEXT, TOKENS
 from pages.ui import cache
 from tests.nightly import nightly
-from tfcore.analysis.inside import patching
 from tfcore.analysis.inside.in_context.accuracy import kept
 from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.measures import lenses
@@ -30,6 +28,7 @@ from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import BETAS
 from tfcore.views.inference.generation.measure.beam_tree import search_text
+from tfcore.views.inside.interventions.measure import patching
 from tfcore.views.inside.stream.measure import skip
 from tfcore.views.inside.stream.measure.lens import lens_of
 from tfcore.views.sources import Reading
@@ -99,8 +98,9 @@ def test_the_largest_share_is_not_the_largest_effect_of_skipping_it(stories):
 
 
 def test_the_last_block_does_not_read_what_differs_from_where_it_stood(stories):
-    both = interventions.compared(stories[0], stories[1], patch.OTHER, BOY, TOKENS)
-    shares = patching.all_shares(interventions.every_patch(stories[0], both, "residual"), len(both.target))
+    source, target = (stories[1].encode(text) for text in (patch.OTHER, BOY))
+    both = patching.pair(stories[0], source, target)
+    shares = patching.all_shares(list(patching.patch_each(stories[0], both, "residual")), len(both.target))
     ((at,),) = (both.differing,)
     assert shares[0, at] == pytest.approx(1, abs=1e-3)
     assert abs(shares[3, at]) < 0.1

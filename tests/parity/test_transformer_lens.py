@@ -15,12 +15,11 @@ import torch
 
 import tfcore
 from tests.nightly import nightly
-from tfcore.analysis.inside.attribution_patching import estimate_patches
-from tfcore.analysis.inside.patching import all_shares, pair, patch_each
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.induction_heads import scores_of
 from tfcore.model import Transformer
+from tfcore.views.inside.interventions.measure.patching import all_shares, estimate_patches, pair, patch_each
 from tfcore.views.inside.stream.measure.lens import logit_lens
 
 pytestmark = [nightly, pytest.mark.usefixtures("unchecked"), pytest.mark.filterwarnings("ignore")]

@@ -18,6 +18,8 @@ from pages.ui import controls, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
+from tfcore.views.inside.interventions import patches, switches
+from tfcore.views.inside.interventions.inputs import LONGEST
 
 CHARACTERS = 1_000
 REAL = "smollm2"  # a model that knows more than children's stories
@@ -26,9 +28,9 @@ BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
 # what draws each section of one text, and how many tokens it reads; that of a set of prompts reads many texts
 SECTIONS: dict[str, tuple[Callable[[Reading, Any], None], int]] = {
-    "switch": (switching.switch, switching.TOKENS),
-    "patch": (patching.patch, patching.TOKENS),
-    "inputs": (attributing.inputs, attributing.TOKENS),
+    "switch": (switching.switch, switches.TOKENS),
+    "patch": (patching.patch, patches.TOKENS),
+    "inputs": (attributing.inputs, LONGEST),
 }
 SETS = FACTS.sections.names["sets"]
 USUAL = {"bos": "as usual"}

@@ -1,23 +1,23 @@
 """Section of the page on interventions: a set of prompts, its metric and every effect as a mean with its interval."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.inside.interventions import experiments
-from pages.ui import cache, controls, fragments, page, text
-from pages.ui.components.figure import figure
+from pages.ui import cache, controls, fragments, text
 from pages.ui.csv_table import Columns, csv_table, download
-from pages.ui.program import made
+from pages.ui.frame import Panel, panel
 from pages.ui.reading import is_read, tokens_of
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import prompt_means, prompt_sets
-from tfcore.analysis.inside.prompt_means import SetMetric
-from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, Paired, PromptEffects
-from tfcore.analysis.inside.prompt_tables import (
+from tfcore.measures import knock_outs
+from tfcore.views.inside import interventions as views
+from tfcore.views.inside.interventions import say
+from tfcore.views.inside.interventions.measure import prompt_sets
+from tfcore.views.inside.interventions.measure.prompt_sets import EXACT, Paired, PromptEffects
+from tfcore.views.inside.interventions.measure.prompt_tables import (
     ANSWER_CHARACTERS,
     COLUMNS,
     LEAST_PROMPTS,
@@ -27,8 +27,7 @@ from tfcore.analysis.inside.prompt_tables import (
     read_prompts,
     written_prompts,
 )
-from tfcore.measures import attribution_patching, knock_outs, statistics
-from tfcore.measures.interventions import part_title
+from tfcore.views.inside.interventions.sets import Found, measured, measuring, pairable, paired
 
 TABLE = Columns(
     {name: ANSWER_CHARACTERS if name in ("answer", "wrong") else MOST_CHARACTERS for name in COLUMNS},
@@ -38,36 +37,42 @@ TABLE = Columns(
 OWN = "own"
 OWN_LABEL = "a table of your own"
 BOARDS = {"ablation": "each part, ablated", "patching": "each layer, patched"}
-Found = Sequence[PromptEffects | ExactEffects]
-
-pairable = cache.of_model(max_entries=32)(prompt_sets.pairable_templates)
-every_prompt = cache.of_model(max_entries=16)(experiments.every_prompt)
 
 
 def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
     """The section; `above` is where the prompts are chosen."""
     with above:
         chosen = choose_set(model, bos)
-    drawn = st.container()  # the figures begin higher for what is edited below them
-    kind = controls.segmented("Board", "board", list(BOARDS), "ablation", BOARDS)
-    table = own_table(model, bos) if chosen == OWN else written_prompts(TEMPLATES[chosen])
-    network, tokenizer = cache.model(model)
-    with drawn:
-        if not all(is_read(model, said) for said in texts(table)):
-            st.info(
-                f"No effects yet: the prompts are not written in tokens of this model ({tokens_of(model)}). Choose "
-                f"{OWN_LABEL} and write such, or a model that was trained on English."
-            )
-            fragments.stop()
-        try:
-            paired = experiments.paired(network, tokenizer, table, bos)
-        except ValueError as problem:
-            st.info(f"No effects yet: {text.escape(str(problem), text.MESSAGE)}.")
-            fragments.stop()
-        if paired.left_out:
-            st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, text.MESSAGE))
-        pictures(model, table, bos, paired, kind == "patching")
-    words(model, table, bos, kind == "patching")
+    with panel(None) as p, p.picture:
+        drawn = st.container()  # the figures begin higher for what is edited below them
+        kind = controls.segmented("Board", "board", list(BOARDS), "ablation", BOARDS)
+        table = own_table(model, bos) if chosen == OWN else written_prompts(TEMPLATES[chosen])
+        with drawn:
+            if not all(is_read(model, said) for said in texts(table)):
+                st.info(
+                    f"No effects yet: the prompts are not written in tokens of this model ({tokens_of(model)}). Choose "
+                    f"{OWN_LABEL} and write such, or a model that was trained on English."
+                )
+                fragments.stop()
+            try:
+                prompts = paired(model, table, bos)
+            except ValueError as problem:
+                st.info(f"No effects yet: {text.escape(str(problem), text.MESSAGE)}.")
+                fragments.stop()
+            if prompts.left_out:
+                st.info(text.escape(str(say.left_out(prompts.left_out)), text.MESSAGE))
+            pictures(p, model, table, bos, prompts, kind == "patching")
+        p.what_to_see(
+            "Each dot is the mean over all prompts of how much the answer's lead falls without this part, its bar the "
+            "interval of that mean, the pale dots single prompts. An effect that one sentence shows and the others do "
+            "not has a bar across 0. With many parts some bars leave 0 out by chance, one in twenty of those without "
+            "any effect: the ones to believe are far from it."
+        )
+        p.question(
+            "A part has a large mean and an interval that includes 0. Does it do nothing?",
+            "No: the prompts disagree. It may matter for some of them, such as one name or one order of the words, and "
+            "work against the others. Look at its pale dots, and put the prompts that agree into a table of their own.",
+        )
 
 
 def texts(table: str) -> list[str]:
@@ -97,10 +102,9 @@ def own_table(model: str, bos: bool | None) -> str:
     )
 
 
-def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: bool) -> None:
+def pictures(p: Panel, model: str, table: str, bos: bool | None, prompts: Paired, patched: bool) -> None:
     """The largest parts with intervals, the board, the metric; they fill in prompt by prompt."""
-    network, tokenizer = cache.model(model)
-    n = len(paired.prompts)
+    network, n = cache.model(model)[0], len(prompts.prompts)
 
     def draw(found: Found) -> None:
         first = [one for one in found if isinstance(one, PromptEffects)]
@@ -109,35 +113,17 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
             return
         left, right = st.columns(2, gap="large")
         with left:
-            shown = experiments.prompt_effects(network, tokenizer, found, table, bos)
-            figure(
-                shown.figure,
-                key="means",
-                height=shown.figure.layout.height,
-                min_width=340,
-                table=lambda: means_table(model, found),
-                alt=shown.alt,
-                caption=f"{shown.caption} Open dots: the interval includes 0.",
-            )
+            p.show(views.prompt_effects(model, table, patched, bos, so_far=found))
         with right:
-            shown = experiments.prompt_board(network, found, patched)
-            figure(
-                shown.figure,
-                key="set-board",
-                height=shown.figure.layout.height,
-                min_width=340,
-                table=lambda: board_table(model, found, patched),
-                alt=shown.alt,
-                caption=f"{shown.caption} A cross: the interval includes 0.",
-            )
-        metrics(prompt_means.set_metric(first))
+            p.show(views.prompt_board(model, table, patched, bos, so_far=found))
+        metrics(say.set_metric(first).values)
         with st.expander("Every prompt"):
-            st.dataframe(prompt_table(paired, first), hide_index=True)
+            st.dataframe(prompt_table(prompts, first), hide_index=True)
             download("These prompts as CSV", table, "prompts.csv")
 
-    tokens, exact = max(len(one.clean) for one in paired.encoded), EXACT
+    tokens, exact = max(len(one.clean) for one in prompts.encoded), EXACT
     if patched:
-        outputs = prompt_sets.exact_patches(network, paired.encoded)
+        outputs = prompt_sets.exact_patches(network, prompts.encoded)
         exact += 2 * network.config.decoder_layers if outputs is None else outputs
         if outputs is not None:
             st.caption(
@@ -147,76 +133,25 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
     fill(
         ("prompts", model, table, patched, bos),
         knock_outs.operations(network, n * (exact + 8), tokens),
-        lambda: experiments.by_prompt(network, tokenizer, table, patched, bos),
-        lambda: every_prompt(model, table, patched, bos),
+        lambda: measuring(model, table, patched, bos),
+        lambda: measured(model, table, patched, bos),
         draw,
         2 * n,
         "run",
     )
 
 
-def metrics(found: SetMetric) -> None:
+def metrics(found: Mapping[str, Any]) -> None:
     """The metric line."""
     with st.container(horizontal=True, gap="large"):
-        interval = f"95% interval {found.low:+.2f} to {found.high:+.2f}"
-        other = f"95% interval {found.corrupted_low:+.2f} to {found.corrupted_high:+.2f}"
+        interval = f"95% interval {found['low']:+.2f} to {found['high']:+.2f}"
+        other = f"95% interval {found['corrupted_low']:+.2f} to {found['corrupted_high']:+.2f}"
         for name, value, note in (
-            ("Answer less wrong answer, clean", f"{found.mean:+.2f}", interval),
-            ("On the corrupted texts", f"{found.corrupted:+.2f}", other),
-            ("The answer leads", f"{found.right} of {found.prompts}", "on the clean texts"),
+            ("Answer less wrong answer, clean", f"{found['mean']:+.2f}", interval),
+            ("On the corrupted texts", f"{found['corrupted']:+.2f}", other),
+            ("The answer leads", f"{found['right']} of {found['prompts']}", "on the clean texts"),
         ):
             st.metric(name, value, note, delta_color="off", delta_arrow="off", width="content")
-
-
-def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
-    """What to see, the question, how it is computed."""
-    page.what_to_see(
-        "Each dot is the mean over all prompts of how much the answer's lead falls without this part, its bar the "
-        "interval of that mean, the pale dots single prompts. An effect that one sentence shows and the others do not "
-        "has a bar across 0. With many parts some bars leave 0 out by chance, one in twenty of those without any "
-        "effect: the ones to believe are far from it."
-    )
-    page.question(
-        "A part has a large mean and an interval that includes 0. Does it do nothing?",
-        "No: the prompts disagree. It may matter for some of them, such as one name or one order of the words, and "
-        "work against the others. Look at its pale dots, and put the prompts that agree into a table of their own.",
-    )
-    found = made(experiments.every_prompt, model, table, patched, bos)
-    page.how_it_is_computed(
-        page.experiment_of("The largest parts", experiments.prompt_effects, model, found, table, bos),
-        page.experiment_of("The board", experiments.prompt_board, model, found, patched),
-        formula=(
-            r"\begin{gathered}d = \mathrm{logit}_{\text{answer}} - \mathrm{logit}_{\text{wrong}}, \qquad "
-            r"e_i = d_i(\text{clean}) - d_i(\text{clean, edited}) \\ "
-            r"\bar e \pm t_{n-1,\,0.975} \cdot \frac{s}{\sqrt n}, \qquad "
-            r"s^2 = \frac{1}{n-1} \sum_i (e_i - \bar e)^2\end{gathered}"
-        ),
-        code=(prompt_sets.measure_set, attribution_patching.part_effects, prompt_means.means_of, statistics.t_quantile),
-        papers=(
-            "The names, and the difference of two logits: arXiv:2211.00593, section 2; corrupted texts of equally many "
-            "tokens: arXiv:2309.16042, section 2; estimates of all parts: arXiv:2310.10348, section 2. The interval "
-            "is Student's; it takes the prompts for a random sample."
-        ),
-        terms=("activation patching", "confidence interval"),
-    )
-
-
-# ---- tables ----
-
-
-def means_table(model: str, found: Found) -> pd.DataFrame:
-    """Mean, interval and every prompt's effect of the largest parts."""
-    largest = prompt_means.part_values(cache.model(model)[0], found)
-    columns: dict[str, Any] = {"part": [part_title(part) for part in largest.parts], **largest.means.columns}
-    return pd.DataFrame({**columns, **{f"prompt {i}": row for i, row in enumerate(largest.values, 1)}})
-
-
-def board_table(model: str, found: Found, patched: bool) -> pd.DataFrame:
-    """Mean and interval of every field."""
-    names = prompt_means.board_names(cache.model(model)[0], patched)
-    fields = [name for row in names for name in row]
-    means, exact = prompt_means.board_means(found, patched)
-    return pd.DataFrame({"part": fields, **means.columns, "exact": exact.ravel()})
 
 
 def prompt_table(paired: Paired, first: Sequence[PromptEffects]) -> pd.DataFrame:

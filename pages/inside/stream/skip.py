@@ -33,8 +33,7 @@ def skip(reading: Reading, more: Any) -> None:
         with picture:
             shown = views.without(reading.text, choice.position, chosen, choice.token, choice.other)
             p.show(shown)
-            found: Any = shown.findings
-            numbers(found[0], found[1] if len(found) > 1 else None)
+            numbers(shown)
         if len(reading.ids) > 1:
             every_token(p, choice, titles, chosen)
         else:

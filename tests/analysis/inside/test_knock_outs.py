@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.inside.knock_outs import largest_effect
 from tfcore.analysis.scale_end import ScaleEnd, scale_end
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -15,6 +14,7 @@ from tfcore.measures.effect_metric import Quantity, measured, rival_name
 from tfcore.measures.interventions import Part, parts_of
 from tfcore.measures.knock_outs import LayerEffects, all_effects, knock_out_each, strongest_head, without_rounding
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views.inside.interventions.say import filled_in, largest_effect
 
 TEXT = small.ids(1, 9)[0].tolist()
 QUANTITIES = [Quantity("prediction", 7), Quantity("difference", 7, 30), Quantity("text")]
@@ -86,14 +86,26 @@ def test_the_largest_effect_is_that_of_a_loop():
     named = [pair for row, own in rows for pair in zip(row, own, strict=True)]
     known = [(value, part) for value, part in named if value == value]
     small_ones = sum(abs(value) < 0.1 for value, _ in known)
-    assert (found.effect, found.part) == (4.125, "feed-forward 1")
-    assert (found.lowest, found.lowest_part) == (-9.0, "head 0.5")
-    assert (found.small, found.parts) == (small_ones, 13)
+    assert (found.values["effect"], found.values["part"]) == (4.125, "feed-forward 1")
+    assert (found.values["lowest"], found.values["lowest_part"]) == (-9.0, "head 0.5")
+    assert (found.values["small"], found.values["parts"]) == (small_ones, 13)
     assert str(found) == (
         "Zero ablation of each part alone: fall of the log-probability of 'x', in nats. Most: feed-forward 1, +4.12; "
         f"lowest: head 0.5, -9.00; {small_ones} of 13 change it by less than 0.1."
     )
     assert "lowest" not in str(largest_effect(np.abs(effects), parts, "x", "y", "logits"))
+
+
+@pytest.mark.parametrize(
+    ("exact", "said"),
+    [
+        (0, "All effects are estimates by attribution patching (arXiv:2310.10348), pale; exact ones are to come."),
+        (7, "Exact in 7 of 30 layers; pale: estimates by attribution patching (arXiv:2310.10348)."),
+        (30, "All effects are exact."),
+    ],
+)
+def test_how_many_layers_are_exact_is_said(exact, said):
+    assert str(filled_in(np.arange(90).reshape(30, 3) >= 3 * exact)) == said
 
 
 def test_the_strongest_head_is_no_feedforward_layer():
@@ -109,6 +121,8 @@ def test_effects_at_their_limits():
     effects[:, 0], effects[1, 1] = (1.0, 0.1), -0.1
     said = str(largest_effect(effects, parts_of(small.config()), "x", "y", "nats"))
     assert said.endswith("Most: head 0.0, +1.00; lowest: head 1.1, -0.10; 11 of 14 change it by less than 0.1.")
+    effects[1, 1] = -0.09
+    assert "lowest" not in str(largest_effect(effects, parts_of(small.config()), "x", "y", "nats"))
 
 
 @pytest.mark.parametrize(

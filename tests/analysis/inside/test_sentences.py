@@ -3,42 +3,15 @@
 import pytest
 
 from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
-from tfcore.analysis.inside.attribution_patching import EstimateAgainstExact, EstimatedShares
 from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
 from tfcore.analysis.inside.in_context.heads import HeadsAgree
 from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.interventions import DifferenceChange
-from tfcore.analysis.inside.knock_outs import FilledIn
 from tfcore.views.inside.flow.say import HeadMeasures
 
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
 SENTENCES = [
     (NoFeature(), "No feature is left in the picture: keep more of the influence."),
-    (
-        EstimatedShares(0.875, "attention 1", " a", 3, 0.25, 0.75),
-        "Correlation with the estimates: 0.88. The estimate is farthest off for attention 1 at '·a' (3): 0.25, "
-        "exactly 0.75.",
-    ),
-    (
-        EstimatedShares(None, "attention 1", " a", 3, 0.25, 0.75),
-        "The estimate is farthest off for attention 1 at '·a' (3): 0.25, exactly 0.75.",
-    ),
-    (
-        EstimateAgainstExact(0.9, 0.75, 5, 7, 0.125, "nats", "head 1.2", -0.5, 1.5),
-        "Correlation of estimate and exact effect: 0.90 over all parts, 0.75 over heads alone. Of the 7 parts with "
-        "an exact effect of at least 0.12 nats, 5 have an estimate of the same sign. Farthest off: head 1.2, "
-        "estimate -0.50, exact +1.50.",
-    ),
-    (
-        EstimateAgainstExact(0.9, None, 5, 7, 0.125, "nats", "head 1.2", -0.5, 1.5),
-        "Correlation of estimate and exact effect: 0.90 over all parts. Of the 7 parts with an exact effect of at "
-        "least 0.12 nats, 5 have an estimate of the same sign. Farthest off: head 1.2, estimate -0.50, exact +1.50.",
-    ),
-    (
-        EstimateAgainstExact(None, None, 5, 7, 0.125, "logits", "head 1.2", -0.5, 1.5),
-        "Of the 7 parts with an exact effect of at least 0.12 logits, 5 have an estimate of the same sign. Farthest "
-        "off: head 1.2, estimate -0.50, exact +1.50.",
-    ),
     (
         HeadMeasures("he", ("2.5", 0.25), ("3.1", -1.5), ("0.3", 2.25), False),
         "Head 2.5 carries most of the state from token to token, 25%; head 3.1 writes most of the logit of 'he' "
@@ -97,12 +70,6 @@ SENTENCES = [
         "Without examples the right answer to “Italy”, '·Rome', has probability 50.0%: the most probable token.",
     ),
     (DifferenceChange(" he", " she", 2.5, -0.75), "The logit of '·he' less that of '·she' goes from 2.50 to -0.75."),
-    (
-        FilledIn(0, 30),
-        "All effects are estimates by attribution patching (arXiv:2310.10348), pale; exact ones are to come.",
-    ),
-    (FilledIn(7, 30), "Exact in 7 of 30 layers; pale: estimates by attribution patching (arXiv:2310.10348)."),
-    (FilledIn(30, 30), "All effects are exact."),
 ]
 
 

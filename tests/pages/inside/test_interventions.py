@@ -22,6 +22,8 @@ from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Part
 from tfcore.measures.one_text import encoded
+from tfcore.views.inside.interventions import switches
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "inside/interventions/page.py")
 TEXT = "There was a little boy. One day, Sam said that"
@@ -79,8 +81,7 @@ def test_a_patch_reads_both_texts_with_the_bos_token():
 def test_the_continuation_is_that_of_the_edited_model():
     model, tokenizer = cache.model("stories")
     ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
-    changes = switching.Changes((Part(2, 5),), "scale", -2.0, None)
-    assert switching.continued("stories", TEXT, switching.TOKENS, *changes.values, switching.NEW_TOKENS) == ids
+    assert switches.continued(Reading("stories", TEXT), switches.Changes("2.5", "scale", -2.0)) == ids
     assert tokenizer.decode(ids).startswith(" she")
 
 

@@ -11,9 +11,10 @@ from pages.ui import cache, csv_table
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.inside import prompt_sets
-from tfcore.analysis.inside.prompt_sets import encode_prompts, pair_prompts
-from tfcore.analysis.inside.prompt_tables import TEMPLATES, read_prompts, written_prompts
+from tfcore.views.inside import interventions as views
+from tfcore.views.inside.interventions.measure import prompt_sets
+from tfcore.views.inside.interventions.measure.prompt_sets import encode_prompts, pair_prompts
+from tfcore.views.inside.interventions.measure.prompt_tables import TEMPLATES, read_prompts, written_prompts
 
 opened = partial(visits.opened, "inside/interventions/page.py", show="A set of prompts", model="stories")
 PAIR = TEMPLATES["genders"][:2]
@@ -139,11 +140,13 @@ def test_the_tables_hold_every_prompt_and_every_field():
     model, tokenizer = cache.model("stories")
     paired = pair_prompts(model, tokenizer, PAIR)
     found = measure_set(model, paired.encoded)
-    means = sets.means_table("stories", found)
+    table = written_prompts(PAIR)
+    means = views.prompt_effects("stories", table, True, so_far=found).numbers()
     assert list(means.columns) == ["part", "mean", "low", "high", "prompt 1", "prompt 2"]
     assert np.allclose(means["mean"], (means["prompt 1"] + means["prompt 2"]) / 2)
-    assert len(sets.board_table("stories", found, False)) == 28
-    assert list(sets.board_table("stories", found, True)["part"][:2]) == ["attention 0", "feed-forward 0"]
+    assert len(views.prompt_board("stories", table, False, so_far=found).numbers()) == 28
+    board = views.prompt_board("stories", table, True, so_far=found).numbers()
+    assert list(board["part"][:2]) == ["attention 0", "feed-forward 0"]
     rows = sets.prompt_table(paired, found[:1])
     assert rows.shape == (1, 6)
     assert rows["metric, clean"][0] == pytest.approx(found[0].clean, abs=0.006)

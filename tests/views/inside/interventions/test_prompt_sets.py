@@ -7,35 +7,37 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside import prompt_sets
-from tfcore.analysis.inside.prompt_means import (
-    LargestMeans,
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+from tfcore.measures.attribution_patching import estimate_effects
+from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.interventions import Part, parts_of
+from tfcore.views.inside.interventions import say
+from tfcore.views.inside.interventions.measure import prompt_sets
+from tfcore.views.inside.interventions.measure.prompt_means import (
     Means,
-    SetMetric,
     board_means,
     board_names,
-    largest_means,
     means_of,
     part_values,
-    set_metric,
 )
-from tfcore.analysis.inside.prompt_sets import (
+from tfcore.views.inside.interventions.measure.prompt_sets import (
     EXACT,
     Encoded,
     ExactEffects,
-    LeftOut,
     PromptEffects,
     encode_prompts,
     exact_patches,
     pair_prompts,
     pairable_templates,
 )
-from tfcore.analysis.inside.prompt_tables import TEMPLATES, Prompt, filled, read_prompts, written_prompts
-from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import load
-from tfcore.measures.attribution_patching import estimate_effects
-from tfcore.measures.effect_metric import Quantity
-from tfcore.measures.interventions import Part, parts_of
+from tfcore.views.inside.interventions.measure.prompt_tables import (
+    TEMPLATES,
+    Prompt,
+    filled,
+    read_prompts,
+    written_prompts,
+)
 
 TEXTS = small.ids(6, 9).tolist()
 SET = tuple(  # of 9, 6 and 9 tokens: the second has padding behind it
@@ -159,21 +161,20 @@ def test_what_is_said_of_means():
         np.array([[0.5, -2.0], [1.0, 0.0]]), np.array([[-0.1, -2.5], [0.5, -1.0]]), np.array([[1.1, -1.5], [1.5, 1.0]])
     )
     np.testing.assert_array_equal(means.unsure, [[True, False], [False, True]])
-    found = largest_means(means, ["a", "b", "c", "d"], "Zero ablation")
-    assert found == LargestMeans(
-        "Zero ablation", (("b", -2.0, -2.5, -1.5), ("c", 1.0, 0.5, 1.5), ("a", 0.5, -0.1, 1.1)), 2, 4
-    )
+    found = say.largest_means(means, ["a", "b", "c", "d"], "Zero ablation")
     assert str(found) == (
         "Zero ablation: mean fall of the metric with 95% interval, in logits. Largest: b -2.00 (-2.50 to -1.50); "
         "c +1.00 (+0.50 to +1.50); a +0.50 (-0.10 to +1.10). 2 of 4 intervals include 0."
     )
     nothing = np.zeros((1, 1), np.float32)
-    said = set_metric([PromptEffects(clean, -clean, nothing, nothing) for clean in (1.0, 3.0, -1.0)])
-    assert (said.prompts, said.right, said.mean, said.spread, said.corrupted) == (3, 2, 1.0, 2.0, -1.0)
-    assert set_metric([PromptEffects(clean, 0.0, nothing, nothing) for clean in (0.0, -0.5, 0.5)]).right == 1
-    assert said.high - said.mean == pytest.approx(4.3027 * 2 / np.sqrt(3), abs=1e-3)
-    assert (said.corrupted_low, said.corrupted_high) == pytest.approx((-said.high, -said.low))
-    assert str(SetMetric(3, 2, 1.0, -3.97, 5.97, 2.0, -1.0, -5.97, 3.97)) == (
+    metric = say.set_metric([PromptEffects(clean, -clean, nothing, nothing) for clean in (1.0, 3.0, -1.0)])
+    said = metric.values
+    assert [said[name] for name in ("prompts", "right", "mean", "spread", "corrupted")] == [3, 2, 1.0, 2.0, -1.0]
+    few = say.set_metric([PromptEffects(clean, 0.0, nothing, nothing) for clean in (0.0, -0.5, 0.5)])
+    assert few.values["right"] == 1
+    assert said["high"] - said["mean"] == pytest.approx(4.3027 * 2 / np.sqrt(3), abs=1e-3)
+    assert (said["corrupted_low"], said["corrupted_high"]) == pytest.approx((-said["high"], -said["low"]))
+    assert str(metric) == (
         "Logit of the answer less that of the wrong one, over 3 prompts: +1.00 (95% interval -3.97 to +5.97, standard "
         "deviation 2.00); the answer leads on 2. On the corrupted texts: -1.00 (-5.97 to +3.97)."
     )
@@ -253,9 +254,9 @@ def test_the_templates_for_stories_find_its_heads(name):
     prompts = encode_prompts(model, tokenizer, TEMPLATES[name])
     found = measure_set(model, prompts, exact=28)
     n = len(prompts)
-    said = set_metric([one for one in found[:n] if isinstance(one, PromptEffects)])
-    assert said.low > 0
-    assert said.right >= 0.75 * n
+    said = say.set_metric([one for one in found[:n] if isinstance(one, PromptEffects)]).values
+    assert said["low"] > 0
+    assert said["right"] >= 0.75 * n
     exact = [one for one in found[n:] if isinstance(one, ExactEffects)]
     means = means_of(np.stack([one.effects for one in exact]))
     heads = {part: place for place, part in enumerate(exact[0].parts) if part.head is not None}
@@ -275,9 +276,9 @@ def test_rows_that_cannot_be_paired_are_left_out_with_the_reason():
     assert found.encoded == encode_prompts(model, tokenizer, good)
     assert found.left_out[0].startswith("row 1: the clean text has ")
     assert found.left_out[1].startswith("row 4: both answers begin with the same token")
-    said = str(LeftOut(len(found.left_out), found.left_out[0]))
+    said = str(say.left_out(found.left_out))
     assert said.startswith("2 rows are left out. Row 1: the clean text has ")
-    assert str(LeftOut(1, "row 9 is odd")) == "1 row is left out. Row 9 is odd."
+    assert str(say.left_out(["row 9 is odd"])) == "1 row is left out. Row 9 is odd."
     with pytest.raises(ValueError, match=r"1 of 3 rows can be used, and an interval needs 2; row 2: the clean"):
         pair_prompts(model, tokenizer, (good[0], bad[0], bad[1]))
     names = pairable_templates(model, tokenizer)

@@ -7,13 +7,13 @@ import torch
 from tests import small
 from tests.nightly import nightly
 from tests.real import real
-from tfcore.analysis.inside.attribution_patching import estimate_against_exact
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.interventions import parts_of
 from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.norms import NoNorm
+from tfcore.views.inside.interventions.say import estimate_against_exact
 
 TEXT = small.ids(1, 9)[0].tolist()
 DIFFERENCE = Quantity("difference", 7, 30)
@@ -62,8 +62,8 @@ def test_small_effects_are_estimated_well(quantity):
     model = small.model(init_std=0.1)
     found, known = estimate_effects(model, TEXT, quantity, "zero"), exact(model, TEXT, quantity, "zero")
     said = estimate_against_exact(found, known, parts_of(model.config), quantity.unit)
-    assert said.correlation > 0.9
-    assert said.same_sign >= 0.9 * said.counted
+    assert said.values["every"] > 0.9
+    assert said.values["same_sign"] >= 0.9 * said.values["counted"]
 
 
 def test_a_text_of_one_token_has_no_loss_that_anything_could_change():
@@ -89,23 +89,24 @@ def test_the_comparison_is_that_of_a_loop():
     known = rng.normal(size=(2, 7))
     estimate = known + rng.normal(size=(2, 7))
     estimate[1, 6] = known[1, 6] + 5
-    found = estimate_against_exact(estimate, known, parts, "logits")
+    said = estimate_against_exact(estimate, known, parts, "logits")
+    found = said.values
     a, b = (values.ravel().tolist() for values in (estimate, known))
     mean_a, mean_b = sum(a) / 14, sum(b) / 14
     cross = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True))
     spread = sum((x - mean_a) ** 2 for x in a) ** 0.5 * sum((y - mean_b) ** 2 for y in b) ** 0.5
-    assert found.correlation == pytest.approx(cross / spread)
+    assert found["every"] == pytest.approx(cross / spread)
     heads = [(a[i], b[i]) for i in range(14) if i not in (6, 13)]
-    assert found.heads == pytest.approx(np.corrcoef([x for x, _ in heads], [y for _, y in heads])[0, 1])
+    assert found["heads"] == pytest.approx(np.corrcoef([x for x, _ in heads], [y for _, y in heads])[0, 1])
     counted = [(x, y) for x, y in zip(a, b, strict=True) if abs(y) >= max(map(abs, b)) / 10]
-    assert (found.counted, found.same_sign) == (len(counted), sum(x * y > 0 for x, y in counted))
-    assert (found.part, found.estimate, found.exact) == ("feed-forward 1", a[13], b[13])
-    assert "Farthest off: feed-forward 1" in str(found)
+    assert (found["counted"], found["same_sign"]) == (len(counted), sum(x * y > 0 for x, y in counted))
+    assert (found["part"], found["estimate"], found["exact"]) == ("feed-forward 1", a[13], b[13])
+    assert "Farthest off: feed-forward 1" in str(said)
     tenths = np.where(np.arange(14).reshape(2, 7) == 3, -1.0, 0.1)
-    found = estimate_against_exact(abs(tenths), tenths, parts, "logits")
-    assert (found.least, found.counted, found.same_sign) == (0.1, 14, 13), "a tenth of the largest counts"
+    found = estimate_against_exact(abs(tenths), tenths, parts, "logits").values
+    assert (found["least"], found["counted"], found["same_sign"]) == (0.1, 14, 13), "a tenth of the largest counts"
     nothing = estimate_against_exact(0 * estimate, known, parts, "nats")
-    assert nothing.correlation is None
+    assert nothing.values["every"] is None
     assert str(nothing).startswith("Of the ")
 
 
@@ -119,7 +120,7 @@ def test_smollm2_has_the_effects_of_full_runs_and_estimates_near_them(real_model
     quantity = Quantity("difference", mary, john)
     found, known = estimate_effects(model, ids, quantity, "zero"), exact(model, ids, quantity, "zero")
     said = estimate_against_exact(found, known, parts_of(model.config), quantity.unit)
-    assert said.heads > 0.75
+    assert said.values["heads"] > 0.75
     assert found[:, :9].argmax() == known[:, :9].argmax() == 23 * 9 + 3
 
     def difference(*edits):

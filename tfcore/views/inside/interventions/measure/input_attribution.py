@@ -11,13 +11,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, rows_at_once
-from tfcore.measures.statistics import rank_correlation
-from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
 
 Occlusion = Literal["left out", "replaced"]
@@ -260,163 +257,13 @@ def _only(i: int, n: int, device: torch.device) -> Tensor:
     return (torch.arange(n, device=device) == i)[:, None]
 
 
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class Completeness(Finding):
-    """Whether integrated gradients sum to what they explain.
-
-    Args:
-        total: sum over the tokens.
-        difference: the quantity of the text less that of the baseline.
-        steps: points of the integral.
-        against: the baseline in words.
-        unit: of all of them.
-        withheld: whether they miss it by too much to be shown.
-    """
-
-    total: float
-    difference: float
-    steps: int
-    against: str
-    unit: str
-    withheld: bool = False
-
-    @property
-    def gap(self) -> float:
-        """By how much they miss it."""
-        return self.total - self.difference
-
-    @property
-    def sentence(self) -> str:
-        if self.withheld:
-            return (
-                f"Integrated gradients from {self.against} are withheld: over {self.steps} points they sum to "
-                f"{self.total:+.2f} {self.unit}, not {self.difference:+.2f}; another text with one word replaced would "
-                "work as baseline."
-            )
-        return (
-            f"Integrated gradients from {self.against}, {self.steps} points: they sum to {self.total:+.2f} "
-            f"{self.unit}; the difference that they explain is {self.difference:+.2f}; "
-            f"gap {round(self.gap, 2) + 0.0:+.2f}."
-        )
-
-
-def completeness(found: InputAttribution, against: str, unit: str) -> Completeness:
-    """The sum beside the difference."""
-    total = float(found.integrated.sum())
-    return Completeness(total, found.difference, found.steps, against, unit, found.withheld)
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement(Finding):
-    """Where methods agree.
-
-    Args:
-        correlations: two methods -> Spearman's rank correlation over the tokens; None where one is the same everywhere.
-        first: method -> the token with the largest attribution by size, its position.
-    """
-
-    correlations: dict[tuple[str, str], float | None]
-    first: dict[str, tuple[str, int]]
-
-    @property
-    def sentence(self) -> str:
-        pairs = ", ".join(
-            f"{one} and {other} {'undefined' if value is None else f'{value:.2f}'}"
-            for (one, other), value in self.correlations.items()
-        )
-        places = set(self.first.values())
-        if len(places) == 1:
-            ((token, at),) = places
-            every = "Both" if len(self.first) == 2 else f"All {len(self.first)}"
-            named = f"{every} name '{visible(token)}' ({at}) first."
-        else:
-            each = ", ".join(f"{name}: '{visible(token)}' ({at})" for name, (token, at) in self.first.items())
-            named = f"They do not name the same token first: {each}."
-        return f"{named} Rank correlation: {pairs}."
-
-
-def method_agreement(methods: dict[str, Float[ndarray, " token"]], tokens: Sequence[str]) -> Agreement:
-    """Of all pairs of methods."""
-    names = list(methods)
-    pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
-    correlations = {pair: rank_correlation(*(without_rounding(methods[name]) for name in pair)) for pair in pairs}
-    places = {name: int(np.abs(values).argmax()) for name, values in methods.items()}
-    return Agreement(correlations, {name: (tokens[at], at) for name, at in places.items()})
-
-
 def without_rounding(values: Float[ndarray, " token"]) -> Float[ndarray, " token"]:
     """What is below ROUNDING of the largest by size as 0: tokens that both texts share get no attribution, and the
     rounding errors in its place have no order."""
     return np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values)
 
 
-@dataclass(frozen=True, slots=True)
-class Removed(Finding):
-    """The exact effect of leaving one token out of the text.
-
-    Args:
-        token, position: the token.
-        before, after: the quantity of the text with and without it.
-        unit: of both.
-        integrated: what integrated gradients say of it; None where they are withheld.
-    """
-
-    token: str
-    position: int
-    before: float
-    after: float
-    unit: str
-    integrated: float | None
-
-    @property
-    def sentence(self) -> str:
-        given = "" if self.integrated is None else f"; integrated gradients give the token {self.integrated:+.2f}"
-        return (
-            f"Exactly: without '{visible(self.token)}' ({self.position}) in the text it goes from {self.before:.2f} to "
-            f"{self.after:.2f} {self.unit}, by {self.after - self.before:+.2f}{given}."
-        )
-
-
-def removed(found: InputAttribution, position: int, tokens: Sequence[str], unit: str) -> Removed:
-    """Of the token at a position."""
-    after = found.value - float(found.left_out[position])
-    integrated = None if found.withheld else float(found.integrated[position])
-    return Removed(tokens[position], position, found.value, after, unit, integrated)
-
-
 def most_named(found: InputAttribution) -> int:
     """The position to which integrated gradients give most, by size; where they are not there yet, or withheld,
     gradient times input."""
     return int(np.abs(found.integrated if found.complete and not found.withheld else found.gradient).argmax())
-
-
-@dataclass(frozen=True, slots=True)
-class KnownSoFar(Finding):
-    """Which methods are there, while they are computed.
-
-    Args:
-        occluded: tokens whose occlusion is known.
-        tokens: of the text.
-        complete: whether integrated gradients are there, too.
-    """
-
-    occluded: int
-    tokens: int
-    complete: bool
-
-    @property
-    def sentence(self) -> str:
-        if self.complete:
-            return f"All three methods are there for {self.tokens} tokens."
-        return (
-            f"Gradient × input is there, occlusion for {self.occluded} of {self.tokens} tokens; integrated gradients "
-            "come last."
-        )
-
-
-def known_so_far(found: InputAttribution) -> KnownSoFar:
-    """How far the computation is."""
-    return KnownSoFar(int((~np.isnan(found.left_out)).sum()), len(found.left_out), found.complete)

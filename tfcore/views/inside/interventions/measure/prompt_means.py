@@ -1,4 +1,4 @@
-"""Effects over a set of prompts as means with intervals, and what is said of them."""
+"""Effects over a set of prompts as means with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
-from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS
 from tfcore.measures.interventions import Part, part_title, parts_of
 from tfcore.measures.statistics import t_quantile
 from tfcore.model import Transformer
+from tfcore.views.inside.interventions.measure.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
+from tfcore.views.inside.interventions.measure.prompt_tables import LEAST_PROMPTS
 
 LEVEL = 0.95  # of the intervals
-NAMED = 3  # parts that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,86 +116,3 @@ def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects
         values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
     order = np.argsort(-np.abs(values.mean(0)), kind="stable")
     return PartValues(tuple(parts[place] for place in order), values[:, order], is_exact)
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class SetMetric(Finding):
-    """The metric over a set of prompts.
-
-    Args:
-        prompts: how many.
-        right: on how many the answer's logit is the larger one.
-        mean, low, high, spread: of the metric on the clean texts: mean, interval, standard deviation; logits.
-        corrupted, corrupted_low, corrupted_high: its mean on the corrupted texts, and the interval.
-    """
-
-    prompts: int
-    right: int
-    mean: float
-    low: float
-    high: float
-    spread: float
-    corrupted: float
-    corrupted_low: float
-    corrupted_high: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Logit of the answer less that of the wrong one, over {self.prompts} prompts: {self.mean:+.2f} "
-            f"({LEVEL:.0%} interval {self.low:+.2f} to {self.high:+.2f}, standard deviation {self.spread:.2f}); the "
-            f"answer leads on {self.right}. On the corrupted texts: {self.corrupted:+.2f} "
-            f"({self.corrupted_low:+.2f} to {self.corrupted_high:+.2f})."
-        )
-
-
-def set_metric(found: Sequence[PromptEffects]) -> SetMetric:
-    """From what was measured of each prompt."""
-    clean = np.array([one.clean for one in found])
-    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in found]))
-    return SetMetric(
-        prompts=len(found),
-        right=int((clean > 0).sum()),
-        mean=float(means.mean),
-        low=float(means.low),
-        high=float(means.high),
-        spread=float(clean.std(ddof=1)),
-        corrupted=float(corrupted.mean),
-        corrupted_low=float(corrupted.low),
-        corrupted_high=float(corrupted.high),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LargestMeans(Finding):
-    """The parts with the largest mean effects by size, and how many are not told from 0.
-
-    Args:
-        how: the effects were found, as in "Zero ablation, exact".
-        named: part, mean, and the ends of the interval.
-        unsure, parts: how many intervals include 0, of how many.
-    """
-
-    how: str
-    named: tuple[tuple[str, float, float, float], ...]
-    unsure: int
-    parts: int
-
-    @property
-    def sentence(self) -> str:
-        named = "; ".join(f"{part} {mean:+.2f} ({low:+.2f} to {high:+.2f})" for part, mean, low, high in self.named)
-        return (
-            f"{self.how}: mean fall of the metric with {LEVEL:.0%} interval, in logits. Largest: {named}. "
-            f"{self.unsure} of {self.parts} intervals include 0."
-        )
-
-
-def largest_means(means: Means, names: Sequence[str], how: str) -> LargestMeans:
-    """From means of any shape, `names` in the order of their raveled entries."""
-    mean, low, high = (values.ravel() for values in (means.mean, means.low, means.high))
-    order = np.argsort(-np.abs(mean), kind="stable")[:NAMED]
-    named = tuple((names[i], float(mean[i]), float(low[i]), float(high[i])) for i in order)
-    return LargestMeans(how, named, int(means.unsure.sum()), mean.size)

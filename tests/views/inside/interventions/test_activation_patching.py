@@ -5,23 +5,6 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.attribution_patching import estimate_patches, estimated_shares
-from tfcore.analysis.inside.patching import (
-    LargestShare,
-    Pair,
-    ReadAtTheEnd,
-    all_shares,
-    groups,
-    known_shares,
-    pair,
-    patch,
-    patch_each,
-    patched_names,
-    patched_shares,
-    patched_title,
-    source_values,
-    where_it_is,
-)
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
@@ -29,6 +12,20 @@ from tfcore.measures.interventions import effect
 from tfcore.measures.lenses import unembedding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.inside.interventions.measure.patching import (
+    Pair,
+    all_shares,
+    estimate_patches,
+    groups,
+    known_shares,
+    pair,
+    patch,
+    patch_each,
+    patched_names,
+    patched_title,
+    source_values,
+)
+from tfcore.views.inside.interventions.say import estimated_shares, patched_shares, where_it_is
 
 TEXT = small.ids(1, 9)[0].tolist()
 OTHER = [*TEXT[:3], (TEXT[3] + 1) % 61, *TEXT[4:6], (TEXT[6] + 1) % 61, *TEXT[7:]]
@@ -134,7 +131,7 @@ def test_estimates_are_compared_with_exact_shares():
     estimate = np.array([[0.0, 0.4, 0.1], [0.0, 0.2, 0.9]])
     exact = np.array([[0.0, 1.0, 0.1], [0.0, 0.1, 0.8]])
     said = estimated_shares(both, estimate, exact, ["attention 0", "attention 1"], ["a", "b", "c"])
-    assert said.correlation == pytest.approx(np.corrcoef([0.4, 0.1, 0.2, 0.9], [1.0, 0.1, 0.1, 0.8])[0, 1])
+    assert said.values["correlation"] == pytest.approx(np.corrcoef([0.4, 0.1, 0.2, 0.9], [1.0, 0.1, 0.1, 0.8])[0, 1])
     assert "farthest off for attention 0 at 'b' (1): 0.40, exactly 1.00" in str(said)
     assert "Correlation" not in str(estimated_shares(both, 0 * estimate, exact, ["x", "y"], ["a", "b", "c"]))
 
@@ -154,7 +151,7 @@ def test_longer_texts_are_patched_in_groups(monkeypatch):
     assert (merged[:, :12] == 7).all()
     assert (known_shares([], merged) == merged).all()
     np.testing.assert_array_equal(part[:, 12:], whole[:, 12:])
-    monkeypatch.setattr("tfcore.analysis.inside.patching.TOGETHER", 3)
+    monkeypatch.setattr("tfcore.views.inside.interventions.measure.patching.TOGETHER", 3)
     np.testing.assert_allclose(shares_of(model, both, "residual"), whole, atol=1e-5)
 
 
@@ -208,31 +205,31 @@ def test_pairs_that_cannot_be_patched_are_refused(source, message):
 def test_where_patching_the_last_position_brings_most():
     rows, tokens = ["before block 0", "before block 1", "after block 1"], ["a", " b", "c"]
     shares = np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])
-    assert where_it_is(shares, "residual", rows, tokens) == ReadAtTheEnd("before block 1")
-    assert str(ReadAtTheEnd("before block 1")) == (
+    assert where_it_is(shares, "residual", rows, tokens).values == {"row": "before block 1"}
+    assert str(where_it_is(shares, "residual", rows, tokens)) == (
         "At the last position, where the prediction is read, it brings most from the row “before block 1” on."
     )
     never = where_it_is(shares[:, ::-1], "residual", rows, tokens)
-    assert never == ReadAtTheEnd("before block 0")
-    assert where_it_is(shares[:1], "residual", rows[:1], tokens) == ReadAtTheEnd(None)
+    assert never.values == {"row": "before block 0"}
+    never = where_it_is(shares[:1], "residual", rows[:1], tokens)
+    assert str(never) == "At the last position, where the prediction is read, it never brings most."
     shares[1, 1] = 2.5
     found = where_it_is(shares, "attention", ["attention 0", "attention 1", "attention 2"], tokens)
-    assert found == LargestShare("attention 1", " b", 1, 2.5)
     assert str(found) == "The largest share is that of attention 1 at '·b' (1): 2.50."
 
 
 def test_the_peak_of_each_row_is_that_of_a_loop():
     shares = np.random.default_rng(2).normal(size=(3, 4))
     both = Pair((0, 1, 2, 3), (0, 1, 2, 4), (5, 6), (2.5, -1.25), (3,))
-    found = patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))
-    for row, name in enumerate("xyz"):
-        share, token, at = found.peaks[name]
-        assert (share, at) == max((value, i) for i, value in enumerate(shares[row].tolist()))
-        assert token == "abce"[at]
-    assert (found.other, found.own) == ("f", "g")
+    found = patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh"))).values
+    for name, row, peak in zip("xyz", shares.tolist(), found["peaks"].split("; "), strict=True):
+        share, at = max((value, i) for i, value in enumerate(row))
+        assert peak == f"{name}: {share:.2f} at '{'abce'[at]}' ({at})"
+    assert (found["other"], found["own"]) == ("f", "g")
     tops = np.array([3.0, 1.0, 7.0, 5.0, 2.0, 9.0, 4.0])
-    found = patched_shares(both, np.outer(tops, [0, 0, 1, 0]), list("tuvwxyz"), NamedTokenizer(list("abcdefgh")))
-    assert list(found.peaks) == ["t", "v", "w", "y", "z"], "the five largest, in their order"
+    said = patched_shares(both, np.outer(tops, [0, 0, 1, 0]), list("tuvwxyz"), NamedTokenizer(list("abcdefgh")))
+    rows = [peak[0] for peak in said.values["peaks"].split("; ")]
+    assert rows == ["t", "v", "w", "y", "z"], "the five largest, in their order"
     shares[:] = 0
     shares[0, 3], shares[1, 0], shares[2, 1] = 1, 0.5, 0.25
     assert str(patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))) == (

@@ -7,29 +7,23 @@ import torch
 from tests import small
 from tests.nightly import nightly
 from tests.real import real
-from tfcore.analysis.inside import input_attribution
-from tfcore.analysis.inside.input_attribution import (
-    AT_ONCE,
-    Agreement,
-    Completeness,
-    InputAttribution,
-    Removed,
-    attribute_by_steps,
-    attribute_inputs,
-    completeness,
-    constant_baseline,
-    count_steps,
-    known_so_far,
-    method_agreement,
-    most_named,
-    removed,
-    without_rounding,
-)
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.statistics import rank_correlation
 from tfcore.part_configs import ExpertsConfig
+from tfcore.views.inside.interventions import say
+from tfcore.views.inside.interventions.measure import input_attribution
+from tfcore.views.inside.interventions.measure.input_attribution import (
+    AT_ONCE,
+    InputAttribution,
+    attribute_by_steps,
+    attribute_inputs,
+    constant_baseline,
+    count_steps,
+    most_named,
+    without_rounding,
+)
 
 TEXT = small.ids(1, 9)[0].tolist()
 OTHER = [TEXT[0], *[(token + 7) % 61 for token in TEXT[1:5]], *TEXT[5:]]
@@ -93,10 +87,10 @@ def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     """Completeness (arXiv:1703.01365, proposition 1), to within what a sum of many points leaves."""
     model = small.model(**{"init_std": 0.1, **small.WIRINGS[kind]})
     found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=64)
-    said = completeness(found, "the other text", "logits")
-    assert said.gap == pytest.approx(0, abs=1e-3)
-    assert said.total == pytest.approx(float(found.integrated.sum()))
-    assert said.difference == pytest.approx(found.value - found.baseline)
+    said = say.completeness(found, "the other text", "logits").values
+    assert found.gap == pytest.approx(0, abs=1e-3)
+    assert said["total"] == pytest.approx(float(found.integrated.sum()))
+    assert said["difference"] == pytest.approx(found.value - found.baseline)
     same = [i for i, (a, b) in enumerate(zip(TEXT, OTHER, strict=True)) if a == b]
     assert not found.integrated[same].any()
 
@@ -151,22 +145,23 @@ def test_what_is_known_grows_step_by_step_to_the_whole(kind, monkeypatch):
     whole = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=4)
     for name, values in seen[-1].methods("replaced").items():
         np.testing.assert_allclose(values, whole.methods("replaced")[name], atol=1e-5)
-    half = next(found for found in seen if known_so_far(found).occluded >= 2)
-    assert str(known_so_far(half)).startswith("Gradient × input is there, occlusion for ")
-    assert str(known_so_far(whole)) == "All three methods are there for 9 tokens."
+    half = next(found for found in seen if say.known_so_far(found).values["occluded"] >= 2)
+    assert str(say.known_so_far(half)).startswith("Gradient × input is there, occlusion for ")
+    assert str(say.known_so_far(whole)) == "All three methods are there for 9 tokens."
     assert most_named(half) == int(np.abs(half.gradient).argmax())
 
 
 def test_where_methods_agree_and_disagree():
     a, b, c = (np.array(v) for v in ([0.0, 1, 2, 3], [0.0, -1, -5, -3], [0.0, 0, 0, 0]))
-    found = method_agreement({"one": a, "two": b, "three": c}, ["w", "x", "y", "z"])
-    assert found.correlations["one", "two"] == pytest.approx(-0.8)  # 1 - 6 (9 + 1 + 4 + 4) / (4 * 15)
-    assert found.correlations["one", "three"] is None
-    assert found.first == {"one": ("z", 3), "two": ("y", 2), "three": ("w", 0)}
-    assert str(found).startswith("They do not name the same token first: one: 'z' (3), two: 'y' (2)")
+    found = say.method_agreement({"one": a, "two": b, "three": c}, ["w", "x", "y", "z"])
+    assert found.values["correlations"]["one and two"] == pytest.approx(-0.8)  # 1 - 6 (9 + 1 + 4 + 4) / (4 * 15)
+    assert found.values["correlations"]["one and three"] is None
+    assert str(found).startswith("They do not name the same token first: one: 'z' (3), two: 'y' (2), three: 'w' (0).")
     assert "one and two -0.80, one and three undefined" in str(found)
-    same = Agreement({("one", "two"): 1.0}, {"one": (" z", 3), "two": (" z", 3)})
-    assert str(same) == "Both name '·z' (3) first. Rank correlation: one and two 1.00."
+    assert (
+        str(say.method_agreement({"one": a, "two": 2 * a}, ["w", "x", "y", " z"]))
+        == "Both name '·z' (3) first. Rank correlation: one and two 1.00."
+    )
 
 
 def test_equal_values_share_their_rank():
@@ -181,7 +176,9 @@ def test_rounding_errors_have_no_order():
     """Tokens that both texts share get none, whatever is left of them in float32."""
     assert without_rounding(np.array([1.0, 1e-5, -1e-5, 9e-6, -9e-6])).tolist() == [1, 1e-5, -1e-5, 0, 0]
     one, other = np.array([3e-8, 2.0, -1e-8]), np.array([-2e-8, 5.0, 4e-8])
-    assert method_agreement({"one": one, "other": other}, "abc").correlations["one", "other"] == pytest.approx(1)
+    assert say.method_agreement({"one": one, "other": other}, "abc").values["correlations"] == {
+        "one and other": pytest.approx(1)
+    }
 
 
 def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_is_exact():
@@ -189,16 +186,20 @@ def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_
     found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=16)
     at = max(range(len(TEXT)), key=lambda i: abs(found.integrated[i]))
     assert most_named(found) == at
-    said = removed(found, at, [f" t{i}" for i in range(len(TEXT))], "logits")
-    assert said.after == pytest.approx(float(value(model, TEXT[:at] + TEXT[at + 1 :], QUANTITIES[0])), abs=1e-4)
-    assert said.before == found.value
-    assert str(Removed(" b", 4, 3.0, 2.0, "logits", 6.6)) == (
+    said = say.removed(found, at, [f" t{i}" for i in range(len(TEXT))], "logits")
+    assert said.values["after"] == pytest.approx(
+        float(value(model, TEXT[:at] + TEXT[at + 1 :], QUANTITIES[0])), abs=1e-4
+    )
+    assert said.values["before"] == found.value
+    known = np.array([-0.9] * 4 + [6.6])
+    alone = InputAttribution(np.ones(5), known, known, known, 3.0, 0.0, 16)
+    assert str(say.removed(alone, 4, [*"acde", " b"], "logits")) == (
         "Exactly: without '·b' (4) in the text it goes from 3.00 to 2.00 logits, by -1.00; integrated gradients give "
         "the token +6.60."
     )
-    assert str(Completeness(7.0, 3.0, 16, "zero vectors", "logits")) == (
-        "Integrated gradients from zero vectors, 16 points: they sum to +7.00 logits; the difference that they explain "
-        "is +3.00; gap +4.00."
+    assert str(say.completeness(planted(10.9, 10.0), "zero vectors", "logits")) == (
+        "Integrated gradients from zero vectors, 32 points: they sum to +10.90 logits; the difference that they "
+        "explain is +10.00; gap +0.90."
     )
 
 
@@ -223,10 +224,10 @@ def test_integrated_gradients_that_do_not_add_up_are_withheld(total, difference,
     found = planted(total, difference)
     assert found.withheld == withheld
     assert ("integrated gradients" in found.methods("left out")) != withheld
-    said = str(completeness(found, "zero vectors", "nats"))
+    said = str(say.completeness(found, "zero vectors", "nats"))
     assert (f"are withheld: over 32 points they sum to {total:+.2f} nats, not {difference:+.2f}" in said) == withheld
     assert ("one word replaced would work as baseline" in said) == withheld
-    assert ("give the token" in str(removed(found, 0, "ab", "nats"))) != withheld
+    assert ("give the token" in str(say.removed(found, 0, "ab", "nats"))) != withheld
     assert most_named(found) == int(withheld)
 
 

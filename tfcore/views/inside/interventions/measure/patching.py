@@ -1,4 +1,4 @@
-"""Patching: activations of one text put into the run of another, exactly."""
+"""Patching: activations of one text put into the run of another, exactly and to first order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,29 +6,22 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.edits import Edit
+from tfcore.measures.attribution_patching import first_order
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.lenses import stages
-from tfcore.measures.one_text import begin_of, first_tokens, next_logits, one_text
+from tfcore.measures.one_text import next_logits, one_text
 from tfcore.measures.shared_layers import BATCH, TOGETHER, PlainRun, plain_run, prefix_cache, rows_compete, run_joined
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.stream.measure.skip import part_name
 
 Kind = Literal["residual", "attention", "feed-forward"]
-PEAKS = 5  # rows whose largest share a sentence names
-ALIKE = 12  # words that are used like one of the text, by the cosine of their embeddings
-TRIED = 8  # replacements, each a text of one more pass
-LETTERS = 3  # that a word has at least; two that begin with so many alike may be one word in two forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,159 +222,17 @@ def patched_title(name: str, kind: Kind) -> str:
     return f"{'after' if name.endswith('post') else 'before'} block {layer_of(name)}"
 
 
-def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
-    """A patch in words."""
-    title = patched_title(name, kind)
-    what = f"the residual stream {title}" if kind == "residual" else title
-    return f"{what} patched at '{visible(token)}' ({position})"
+def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
+    """The shares of `patch_each` to first order, of every activation and position at once.
 
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class PatchedShares(Finding):
-    """How much of a logit difference each patched activation restores, at the position where it restores most.
-
-    Args:
-        own, other: the tokens that this text and the source text predict; the same where one is measured.
-        difference, source_difference: logit of `other` less that of `own`, or the log-probability of one token, on this
-            text and on the source text.
-        peaks: activation -> (share, token, position) of the largest share in its row; of the PEAKS rows where that is
-            largest, in their order.
+    share = (activation on the source - activation on the target) . d quantity / d activation on the target, over the
+    difference of the quantity between both texts (arXiv:2310.10348, section 2): a pass over each text and one backward.
     """
-
-    own: str
-    other: str
-    difference: float
-    source_difference: float
-    peaks: dict[str, tuple[float, str, int]]
-
-    @property
-    def scale(self) -> str:
-        """What 0 and 1 are."""
-        goes = f"goes from {self.difference:.2f} to {self.source_difference:.2f}"
-        if self.own == self.other:
-            measure = f"by the log-probability of '{visible(self.own)}'"
-            return f"0: as in this text, 1: as in the source text, {measure}, which {goes}"
-        return (
-            f"0: this text's own prediction ('{visible(self.own)}'), 1: the source text's ('{visible(self.other)}'), "
-            f"measured by their logit difference, which {goes}"
-        )
-
-    @property
-    def sentence(self) -> str:
-        peaks = "; ".join(
-            f"{name}: {share:.2f} at '{visible(token)}' ({at})" for name, (share, token, at) in self.peaks.items()
-        )
-        return f"{self.scale}. Largest in a row: {peaks}."
-
-
-def patched_shares(
-    both: Pair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
-) -> PatchedShares:
-    """The largest share of each row; `rows` are the titles of the patched activations."""
-    other, own = tokenizer.tokens(both.answers)
-    tokens = tokenizer.tokens(both.target)
-    known = np.nan_to_num(shares, nan=-np.inf)
-    tops, places = known.max(1), known.argmax(1).tolist()
-    kept = sorted(np.argsort(-tops, kind="stable")[:PEAKS].tolist())
-    peaks = {rows[i]: (float(tops[i]), tokens[places[i]], places[i]) for i in kept}
-    return PatchedShares(own, other, both.difference[1], both.difference[0], peaks)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAtTheEnd(Finding):
-    """The first state of the stream in which patching the last position restores more than any other; None: never."""
-
-    row: str | None
-
-    @property
-    def sentence(self) -> str:
-        if self.row is None:
-            return "At the last position, where the prediction is read, it never brings most."
-        return f"At the last position, where the prediction is read, it brings most from the row “{self.row}” on."
-
-
-@dataclass(frozen=True, slots=True)
-class LargestShare(Finding):
-    """The activation and position whose patch restores most: its title, the token and position, and the share."""
-
-    row: str
-    token: str
-    position: int
-    share: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"The largest share is that of {self.row} at '{visible(self.token)}' ({self.position}): {self.share:.2f}."
-        )
-
-
-def where_it_is(
-    shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[str], tokens: Sequence[str]
-) -> ReadAtTheEnd | LargestShare:
-    """Of the residual stream, from where on the last position carries the difference; else, the largest share."""
-    if kind == "residual":
-        led = [row for row, own in zip(rows, shares, strict=True) if own.argmax() == len(own) - 1]
-        return ReadAtTheEnd(led[0] if led else None)
-    row, position = (int(i) for i in np.unravel_index(shares.argmax(), shares.shape))
-    return LargestShare(rows[row], tokens[position], position, float(shares[row, position]))
-
-
-# ---- the other text ----
-
-
-@torch.no_grad()
-def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> str | None:
-    """The first tokens of a text with one word replaced by another that is used alike.
-
-    Of the replacements that a decoder expects most in their places, and of these the half with the more probable texts,
-    it is the one that changes the prediction after the last token most, by KL(p || p with the replacement). It has as
-    many tokens as the text, so that activations of one can be put into the other (arXiv:2309.16042, section 2.1).
-
-    Returns:
-        None where no word has such a replacement.
-    """
-    read = first_tokens(model, tokenizer, text, limit)
-    places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
-    if not places:
-        return None
-    log_p = model(one_text(model, read.ids)).logits.squeeze(0).float().log_softmax(1)
-    found: list[tuple[float, list[int]]] = []
-    for place, others in zip(places, _used_alike(model, [read.ids[i] for i in places]).tolist(), strict=True):
-        for token, piece in zip(others, tokenizer.tokens(others), strict=True):
-            if _can_replace(read.tokens[place], piece):
-                changed = [*read.ids[:place], token, *read.ids[place + 1 :]]
-                found.append((float(log_p[place - 1, token]), changed))
-    begin = begin_of(model, tokenizer)
-    first = 1 if begin is not None and begin.usual else 0  # the tokenizer puts it there again
-    texts = [(tokenizer.decode(ids[first:]), ids) for _, ids in sorted(found, reverse=True)[:TRIED]]
-    texts = [(said, ids) for said, ids in texts if first_tokens(model, tokenizer, said, limit).ids == ids]
-    if not texts:
-        return None
-    rows = torch.tensor([ids for _, ids in texts], device=model.device)
-    theirs = model(rows).logits.float().log_softmax(2)  # (text, seq, vocab)
-    likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
-    far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(1)
-    good = likely.topk(max(1, len(texts) // 2)).indices
-    return texts[int(good[far[good].argmax()])][0]
-
-
-def _used_alike(model: Transformer, ids: list[int]) -> Tensor:
-    """The tokens whose embeddings have the largest cosines with each of these: (token, ALIKE)."""
-    table = F.normalize(model.embed.weight.float())
-    return (table[ids] @ table.T).topk(min(ALIKE + 1, len(table))).indices
-
-
-def _is_word(piece: str) -> bool:
-    word = piece.strip()
-    return piece[:1] == " " and word.isalpha() and len(word) >= LETTERS
-
-
-def _can_replace(own: str, other: str) -> bool:
-    """Whether another token is another word, not a form of the same, with a capital where that has one."""
-    if not _is_word(other) or own[1].isupper() != other[1].isupper():
-        return False
-    return own[1 : 1 + LETTERS].casefold() != other[1 : 1 + LETTERS].casefold()
+    names = patched_names(model.config, kind)
+    with torch.no_grad():
+        source = model.activations(one_text(model, both.source), names)
+    target = one_text(model, both.target)
+    found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
+    rows = [((source[name] - found.values[name]) * found.gradients[name]).float().sum(2) for name in names]
+    mine, theirs = both.difference
+    return (torch.cat(rows) / (mine - theirs)).cpu().numpy()

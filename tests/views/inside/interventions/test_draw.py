@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.prompt_means import means_of
 from tfcore.charts.boards import board
 from tfcore.figures import theme
-from tfcore.figures.inside.prompt_sets import dots_height, interval_dots
+from tfcore.views.inside.interventions.draw import dots_height, interval_dots
+from tfcore.views.inside.interventions.measure.prompt_means import means_of
 
 VALUES = np.array([[3.0, -1.0, 0.5], [3.5, -1.2, -0.5], [3.2, -0.9, 0.2]], np.float32)
 

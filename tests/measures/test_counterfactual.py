@@ -5,8 +5,8 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 import tfcore
-from tfcore.analysis.inside import patching as module
-from tfcore.analysis.inside.patching import counterfactual
+from tfcore.measures import counterfactual as module
+from tfcore.measures.counterfactual import counterfactual
 
 TEXT = "Once there was a dog who went to the park with Sam. He saw a big"
 

@@ -15,8 +15,6 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import first_order, part_effects, part_names
 from tfcore.measures.effect_metric import Quantity, measured
@@ -25,6 +23,7 @@ from tfcore.measures.one_text import encoded
 from tfcore.measures.shared_layers import rows_compete
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.interventions.measure.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 
 MOST_TOKENS = 64  # of a text
 EXACT = 10  # parts whose effect is measured exactly, those with the largest estimates
@@ -114,19 +113,6 @@ def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Promp
     if len({*answer, *wrong}) < 2:
         raise ValueError(f"row {place}: both answers begin with the same token, so nothing tells them apart")
     return Encoded(clean, corrupted, Quantity("difference", *answer, *wrong))
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut(Finding):
-    """How many rows of a table a model cannot pair, and why not the first of them; at least one."""
-
-    rows: int
-    reason: str
-
-    @property
-    def sentence(self) -> str:
-        are = "1 row is" if self.rows == 1 else f"{self.rows} rows are"
-        return f"{are} left out. {self.reason[:1].upper()}{self.reason[1:]}."
 
 
 # ---- measurements ----

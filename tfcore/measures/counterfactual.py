@@ -1,0 +1,67 @@
+"""A text beside another that differs from it in one word: what it is compared with, where nobody has typed one."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tfcore.measures.one_text import begin_of, first_tokens, one_text
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+ALIKE = 12  # words that are used like one of the text, by the cosine of their embeddings
+TRIED = 8  # replacements, each a text of one more pass
+LETTERS = 3  # that a word has at least; two that begin with so many alike may be one word in two forms
+
+
+@torch.no_grad()
+def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> str | None:
+    """The first tokens of a text with one word replaced by another that is used alike.
+
+    Of the replacements that a decoder expects most in their places, and of these the half with the more probable texts,
+    it is the one that changes the prediction after the last token most, by KL(p || p with the replacement). It has as
+    many tokens as the text, so that activations of one can be put into the other (arXiv:2309.16042, section 2.1).
+
+    Returns:
+        None where no word has such a replacement.
+    """
+    read = first_tokens(model, tokenizer, text, limit)
+    places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
+    if not places:
+        return None
+    log_p = model(one_text(model, read.ids)).logits.squeeze(0).float().log_softmax(1)
+    found: list[tuple[float, list[int]]] = []
+    for place, others in zip(places, _used_alike(model, [read.ids[i] for i in places]).tolist(), strict=True):
+        for token, piece in zip(others, tokenizer.tokens(others), strict=True):
+            if _can_replace(read.tokens[place], piece):
+                changed = [*read.ids[:place], token, *read.ids[place + 1 :]]
+                found.append((float(log_p[place - 1, token]), changed))
+    begin = begin_of(model, tokenizer)
+    first = 1 if begin is not None and begin.usual else 0  # the tokenizer puts it there again
+    texts = [(tokenizer.decode(ids[first:]), ids) for _, ids in sorted(found, reverse=True)[:TRIED]]
+    texts = [(said, ids) for said, ids in texts if first_tokens(model, tokenizer, said, limit).ids == ids]
+    if not texts:
+        return None
+    rows = torch.tensor([ids for _, ids in texts], device=model.device)
+    theirs = model(rows).logits.float().log_softmax(2)  # (text, seq, vocab)
+    likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
+    far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(1)
+    good = likely.topk(max(1, len(texts) // 2)).indices
+    return texts[int(good[far[good].argmax()])][0]
+
+
+def _used_alike(model: Transformer, ids: list[int]) -> Tensor:
+    """The tokens whose embeddings have the largest cosines with each of these: (token, ALIKE)."""
+    table = F.normalize(model.embed.weight.float())
+    return (table[ids] @ table.T).topk(min(ALIKE + 1, len(table))).indices
+
+
+def _is_word(piece: str) -> bool:
+    word = piece.strip()
+    return piece[:1] == " " and word.isalpha() and len(word) >= LETTERS
+
+
+def _can_replace(own: str, other: str) -> bool:
+    """Whether another token is another word, not a form of the same, with a capital where that has one."""
+    if not _is_word(other) or own[1].isupper() != other[1].isupper():
+        return False
+    return own[1 : 1 + LETTERS].casefold() != other[1 : 1 + LETTERS].casefold()

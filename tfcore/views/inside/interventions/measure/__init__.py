@@ -1,0 +1,1 @@
+"""Measurements of patches, of what each token adds, and of sets of prompts."""
