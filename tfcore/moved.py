@@ -459,7 +459,7 @@ NAMES = {
     "tfcore.analysis.inside.interventions": {
         "tfcore.measures.text_loss": "next_losses",
         "tfcore.measures.interventions": (
-            "Effect divergence effect EditedRun run_edited effect_between run_each Action ABLATIONS Part parts_of "
+            "Effect effect EditedRun run_edited effect_between run_each Action ABLATIONS Part parts_of "
             "read_parts edits_for ablated continue_text changed part_title written compared_tokens"
         ),
     },

@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.measures.text_loss import bits_per_byte, every_next, first_explained, next_tokens, surprisal, top
+from tfcore.measures.text_loss import (
+    bits_per_byte,
+    every_next,
+    first_explained,
+    next_losses,
+    next_tokens,
+    surprisal,
+    top,
+)
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
@@ -82,3 +90,15 @@ def test_after_a_sentence_the_surest_prediction_is_explained_at_first(ended):
 @pytest.mark.parametrize("text", ["It rained. The", "9.5", "half a percentage", "e.g. this"])
 def test_within_a_sentence_the_last_one_is(text):
     assert first_explained(text, [0.1, 0.7, 0.2]) == 2
+
+
+def test_losses_of_one_text_in_every_row_and_of_a_text_a_row():
+    logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
+    rows = torch.tensor([[1, 2, 3, 4], [0, 6, 5, 4], [1, 1, 1, 1]])
+    p = logits.double().softmax(-1)
+    found, same = next_losses(logits, rows), next_losses(logits, rows[0].tolist())
+    for row in range(3):
+        for place in range(3):
+            assert found[row, place] == pytest.approx(-math.log(p[row, place, rows[row, place + 1]]), abs=1e-5)
+            assert same[row, place] == pytest.approx(-math.log(p[row, place, rows[0, place + 1]]), abs=1e-5)
+    assert next_losses(logits[:, :1], [2]).shape == (3, 0)

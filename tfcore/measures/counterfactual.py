@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tfcore.measures.information import divergence
 from tfcore.measures.one_text import begin_of, first_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -44,7 +45,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     rows = torch.tensor([ids for _, ids in texts], device=model.device)
     theirs = model(rows).logits.float().log_softmax(2)  # (text, seq, vocab)
     likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
-    far = F.kl_div(theirs[:, -1], log_p[-1].expand_as(theirs[:, -1]), reduction="none", log_target=True).sum(1)
+    far = divergence(log_p[-1], theirs[:, -1])
     good = likely.topk(max(1, len(texts) // 2)).indices
     return texts[int(good[far[good].argmax()])][0]
 

@@ -1,7 +1,8 @@
-"""Entropy, cross-entropy and KL divergence of distributions, in bits."""
+"""Entropy, cross-entropy and KL divergence of distributions, in bits where nothing else is said."""
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
@@ -36,6 +37,14 @@ def divergence_terms(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> Floa
 def kl_divergence(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
     """KL(P || Q) = sum p log2(p / q): extra bits per outcome of P with the code of Q; at least 0, and 0 for Q = P."""
     return float(divergence_terms(p, q).sum())
+
+
+def divergence(
+    log_p: Float[Tensor, "*#batch outcome"], log_q: Float[Tensor, "*batch outcome"]
+) -> Float[Tensor, "*batch"]:
+    """KL(P || Q) = sum p (ln p - ln q), in nats, of log-probabilities: 0 where both are the same, 0 ln 0 = 0."""
+    log_p, log_q = torch.broadcast_tensors(log_p, log_q)
+    return F.kl_div(log_q, log_p, log_target=True, reduction="none").nan_to_num().sum(-1)
 
 
 def perplexity(bits: float) -> float:

@@ -18,9 +18,10 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
+from tfcore.measures.information import divergence
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
-from tfcore.measures.text_loss import next_losses
+from tfcore.measures.text_loss import LN2, next_losses
 from tfcore.model import NO_LOGITS, Transformer
 
 
@@ -41,13 +42,8 @@ class Effect:
     @property
     def bits(self) -> float:
         """KL(before || after) in bits."""
-        return float(divergence(torch.tensor(self.before).log(), torch.tensor(self.after).log()))
-
-
-def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
-    """KL(p || q) = sum of p log2(p / q), in bits, of log-probabilities (natural logarithms)."""
-    terms = before.exp() * (before - after)
-    return terms.nan_to_num().sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
+        nats = float(divergence(torch.tensor(self.before).log(), torch.tensor(self.after).log()))
+        return max(0.0, nats) / LN2  # of two that are the same but for rounding it may come out below 0
 
 
 @torch.no_grad()

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
@@ -14,6 +13,7 @@ from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.linear import linear
+from tfcore.measures import information
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
@@ -97,8 +97,7 @@ def tuned_lens_logits(
 def divergence(final: Float[Tensor, "*batch vocab"], read: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
     """KL(final || read) = sum_v p_final(v) (ln p_final(v) - ln p_read(v)), in nats, of two sets of logits: 0 where both
     predict the same."""
-    log_final, log_read = final.float().log_softmax(-1), read.float().log_softmax(-1)
-    return F.kl_div(log_read, log_final, log_target=True, reduction="none").sum(-1)
+    return information.divergence(final.float().log_softmax(-1), read.float().log_softmax(-1))
 
 
 @dataclass(frozen=True, slots=True)

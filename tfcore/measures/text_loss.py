@@ -44,10 +44,23 @@ def surprisal(model: Transformer, ids: Sequence[int], most: int | None = None) -
     return torch.cat(losses) if losses else torch.zeros(0)
 
 
-def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> Float[Tensor, "row next"]:
-    """Cross-entropy of each next token of a text, in nats."""
-    targets = torch.tensor(list(ids[1:]), dtype=torch.int64, device=logits.device)
-    return F.cross_entropy(logits[:, :-1].mT, targets.expand(len(logits), -1), reduction="none")
+def token_losses(logits: Float[Tensor, "*batch vocab"], targets: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """Cross-entropy of each target, in nats; with the vocabulary last in a tenth of the time that it takes where the
+    vocabulary is moved to the second axis."""
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
+
+
+def next_losses(
+    logits: Float[Tensor, "row seq vocab"], ids: Sequence[int] | Int[Tensor, "row seq"]
+) -> Float[Tensor, "row next"]:
+    """Cross-entropy of each next token, in nats.
+
+    Args:
+        ids: of the text that all rows predict, or of a text each.
+    """
+    if not isinstance(ids, Tensor):
+        ids = torch.tensor(list(ids), dtype=torch.int64, device=logits.device).expand(len(logits), -1)
+    return token_losses(logits[:, :-1].float(), ids[:, 1:])
 
 
 def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]) -> float:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder, substitute
 from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 
 ROWS = 8  # texts of equal length that are read at once
@@ -97,4 +97,4 @@ def _equally_long(texts: Iterable[Sequence[int]]) -> Iterator[Int[Tensor, "row s
 
 
 def _summed_loss(logits: Float[Tensor, "row seq vocab"], ids: Int[Tensor, "row seq"]) -> Float[Tensor, ""]:
-    return F.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="sum").double()
+    return next_losses(logits, ids).sum().double()

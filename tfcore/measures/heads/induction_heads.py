@@ -15,6 +15,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.heads.kinds import mean_weight, targets
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 
 Place = tuple[int, int]  # layer, head
@@ -123,7 +124,7 @@ def copying(
     ids = ids.to(model.embed.weight.device)
     names = [f"blocks.{i}.attn.pattern" for i in range(config.n_layers)]
     output = model(ids, capture=names, edits=[*zeroed_heads(off), *edits])
-    losses = F.cross_entropy(output.logits[:, :-1].float().mT, ids[:, 1:], reduction="none").mean(0)
+    losses = next_losses(output.logits, ids).mean(0)
     patterns = torch.stack([output.activations[name] for name in names], dim=1).float().cpu().numpy()
     texts = ids.cpu().numpy()
     rows = [scores_of(pattern, row) for pattern, row in zip(patterns, texts, strict=True)]

@@ -16,6 +16,7 @@ from tfcore.generation.generate import generate
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import one_text
+from tfcore.measures.text_loss import token_losses
 from tfcore.model import Transformer
 from tfcore.positions import rope_angles, rotation
 
@@ -107,7 +108,7 @@ def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tens
 def _losses(model: Transformer, x: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy of each next token, (subset, token)."""
     logits = F.linear(model.decoder.ln_final(x[:, :-1]), model.embed.weight)
-    return F.cross_entropy(logits.mT, targets.expand(len(x), -1), reduction="none")
+    return token_losses(logits, targets.expand(len(x), -1))
 
 
 def continue_without(model: Transformer, ids: Sequence[int], without: Collection[int], new_tokens: int) -> list[int]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
@@ -17,6 +16,7 @@ from tfcore.measures.heads.part_texts import TextIds, text_ids
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import parameters
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.kept import kept
@@ -163,8 +163,7 @@ def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
         shared = with_kv_heads(model, kv_heads)
         output = shared(tokens, capture=("blocks.*.attn.pattern",))
         patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
-        (logits,), (text,) = output.logits.float(), tokens
-        loss = float(F.cross_entropy(logits[:-1], text[1:]))  # nan where nothing follows
+        loss = float(next_losses(output.logits, tokens).mean())  # nan where nothing follows
         found.append(
             SharedKV(
                 kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(cache_shape(shared.config), 1)

@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
@@ -25,6 +24,7 @@ from tfcore.measures.heads.induction_heads import (
     zeroed_heads,
 )
 from tfcore.measures.heads.kinds import mean_weight, targets
+from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.views.kept import kept
 
@@ -90,8 +90,7 @@ def _patched_run(
     length: int,
     receivers: Sequence[Place],
 ) -> PatchedRun:
-    losses = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
-    losses = losses.unflatten(0, (len(ids), -1))
+    losses = next_losses(logits, ids)
     looked = [activations[f"blocks.{layer}.attn.pattern"][:, head] for layer, head in receivers]
     induction = 0.0
     if looked:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 
@@ -18,6 +17,7 @@ from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import built_parameters
+from tfcore.measures.text_loss import token_losses
 from tfcore.model import Transformer
 from tfcore.views.inside.features.measure.of_text import dictionary_layer, feature_title
 from tfcore.views.inside.probing.measure.by_layer import stream_names
@@ -124,7 +124,7 @@ def continuation_nats(
     found = []
     for row in rows.split(4):  # all logits at once would be row * new * vocab numbers
         logits = model(row[:, :-1], logits_to_keep=new).logits.float()
-        found.append(F.cross_entropy(logits.mT, row[:, -new:], reduction="none").mean(1))
+        found.append(token_losses(logits, row[:, -new:]).mean(1))
     return torch.cat(found).cpu().numpy()
 
 
