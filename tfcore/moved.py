@@ -35,6 +35,7 @@ MODULES = {
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
     "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
+    "tfcore.analysis.foundations.bpe": "tfcore.views.foundations.tokens.measure.bpe",
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
@@ -60,6 +61,7 @@ MODULES = {
     "tfcore.analysis.foundations.score_scale": "tfcore.views.foundations.attention.measure.scale",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
     "tfcore.analysis.foundations.sinusoidal_positions": "tfcore.views.foundations.positions.measure.sinusoidal",
+    "tfcore.analysis.foundations.text_pieces": "tfcore.views.foundations.tokens.measure.text_pieces",
     "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
     "tfcore.analysis.inference.beam_tree": "tfcore.views.inference.generation.measure.beam_tree",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
@@ -174,6 +176,7 @@ MODULES = {
     "tfcore.figures.experts.routing_rules": "tfcore.views.experts.routing.draw.rules",
     "tfcore.figures.experts.shared_experts": "tfcore.views.experts.routing.draw.shared",
     "tfcore.figures.foundations.attention_steps": "tfcore.views.foundations.attention.draw.steps",
+    "tfcore.figures.foundations.bpe": "tfcore.views.foundations.tokens.draw",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
@@ -308,6 +311,12 @@ NAMES = {
             "ClosestTokens closest_tokens"
         ),
     },
+    "tfcore.analysis.foundations.bpe": {
+        "tfcore.views.foundations.tokens.say": (
+            "merge_result pieces_by_merges NextMerge next_merge learned_length PairChosen pair_chosen "
+            "Shortening shortening"
+        )
+    },
     "tfcore.analysis.foundations.embedding_table": {"tfcore.measures.statistics": "principal_components"},
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
@@ -361,7 +370,12 @@ NAMES = {
             "table_periods pair_periods wavelength_range shift_products shift_error"
         )
     },
-    "tfcore.analysis.foundations.text_pieces": {"tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text"},
+    "tfcore.analysis.foundations.text_pieces": {
+        "tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text",
+        "tfcore.views.foundations.tokens.say": (
+            "TextSizes text_sizes ChangedText changed_text tokens_of_texts characters_per_token"
+        ),
+    },
     "tfcore.analysis.inference.attention_timing": {
         "tfcore.measures.timing": "on_cpu milliseconds",
         "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES",

@@ -17,11 +17,11 @@ from pages.ui.reading import say_nothing_read, text_box
 from tfcore.analysis.foundations import embedding_scale
 from tfcore.analysis.foundations import embedding_table as tables
 from tfcore.analysis.foundations.embedding_table import Neighbours
-from tfcore.analysis.foundations.text_pieces import SeveralTokens
 from tfcore.config import ModelConfig
 from tfcore.figures.foundations import embedding_table as figures
 from tfcore.measures.statistics import principal_components
 from tfcore.positions import sinusoidal
+from tfcore.views.foundations.tokens.say import several_tokens
 
 MODEL = "stories"
 PIECE = " dog"
@@ -121,7 +121,7 @@ def panel() -> None:
             say_nothing_read(model, piece, "piece", "There is no token yet: type a word, with a space before it.")
             return
         if len(ids) > 1:
-            st.caption(text.escape(SeveralTokens(tuple(cache.model(model)[1].tokens(ids)))))
+            st.caption(text.escape(several_tokens(cache.model(model)[1].tokens(ids))))
         found = near(model, piece, NEAR)
         _neighbours(model, found)
     with right:

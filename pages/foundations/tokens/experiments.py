@@ -6,14 +6,6 @@ from pathlib import Path
 from jaxtyping import Float, UInt8
 from numpy import ndarray
 
-from tfcore.analysis.foundations.bpe import (
-    LearnedMerges,
-    WordMerges,
-    learned_length,
-    merge_result,
-    pair_chosen,
-    pieces_by_merges,
-)
 from tfcore.analysis.foundations.embedding_scale import ScaleEffect, recognised
 from tfcore.analysis.foundations.embedding_table import Neighbours, nearest, nearest_tokens
 from tfcore.analysis.foundations.protein import Protein, composition
@@ -28,15 +20,7 @@ from tfcore.analysis.foundations.signal_tokens import (
     spectrogram,
 )
 from tfcore.analysis.foundations.signals import read_column, read_picture, read_sound, scaled
-from tfcore.analysis.foundations.text_pieces import Density, characters_per_token, piece_label
 from tfcore.analysis.foundations.token_counts import cost_at
-from tfcore.figures.foundations.bpe import (
-    density_figure,
-    learning_figure,
-    merges_figure,
-    pairs_figure,
-    vocabulary_figure,
-)
 from tfcore.figures.foundations.embedding_table import neighbours_figure, recognised_figure
 from tfcore.figures.foundations.protein import composition_figure
 from tfcore.figures.foundations.signal_tokens import cost_figure, spectrogram_figure, windows_figure
@@ -45,33 +29,6 @@ from tfcore.measures.flop_count import sequence_cost
 from tfcore.measures.token_text import label
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-
-
-def text(found: Sequence[Density]) -> Shown:
-    """How densely a tokenizer packs a text, and others beside it."""
-    return Shown(density_figure(found, height=430), (characters_per_token(found),))
-
-
-def merges(found: WordMerges, now: int) -> Shown:
-    """The merges of a word, one by one: of all neighbours, join the pair learned first (arXiv:1508.07909)."""
-    return Shown(merges_figure(found.steps, now, piece_label, height=430), (merge_result(found),))
-
-
-def known_merges(found: WordMerges, now: int) -> Shown:
-    """The same word with only the first merges of the list: a vocabulary is a choice."""
-    return Shown(vocabulary_figure(found.steps, now, found.known, height=240), (pieces_by_merges(found),))
-
-
-def pairs(found: LearnedMerges, now: int) -> Shown:
-    """The counts of neighbouring pairs that decide the next merge."""
-    return Shown(
-        pairs_figure(found.merges[min(now, len(found.merges) - 1)], piece_label, height=250), (pair_chosen(found, now),)
-    )
-
-
-def learning(found: LearnedMerges, now: int) -> Shown:
-    """Learning merges: make the most frequent pair of neighbours a token, and count again (arXiv:1508.07909)."""
-    return Shown(learning_figure(found.tokens, now, height=280), (learned_length(found, now),))
 
 
 def own_picture(path: str, side: int, largest: int) -> UInt8[ndarray, "side side 3"]:

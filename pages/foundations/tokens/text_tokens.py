@@ -3,22 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.foundations.tokens import experiments
-from pages.ui import cache, controls, page, text
-from pages.ui.components.figure import figure
+from pages.ui import cache, controls, text
+from pages.ui.frame import panel as panel_of
 from pages.ui.loading import models
-from pages.ui.program import made
 from pages.ui.reading import as_special
 from tfcore import available, shipped
-from tfcore.analysis.foundations import text_pieces
-from tfcore.analysis.foundations.text_pieces import ChangedText, Density
 from tfcore.config import ModelConfig
-from tfcore.measures import token_pieces
 from tfcore.measures.token_pieces import Aligned, TextPieces
 from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.views.foundations import tokens as views
+from tfcore.views.foundations.tokens import say
 
 MODEL = "stories"
 CHARACTERS = 2_000  # of a text
@@ -75,86 +71,47 @@ def lines_up(_: ModelConfig, tokenizer: Any) -> str | None:
     return "its tokenizer does not say what part of a text each token stands for."
 
 
-@cache.data(max_entries=32)
-def cut(model_name: str, pasted: str) -> TextPieces:
-    return token_pieces.cut_text(pasted, cache.model(model_name)[1])
-
-
-@cache.data(max_entries=32)
-def densities(model_name: str, pasted: str) -> list[Density]:
-    return text_pieces.densities(cache.model(model_name)[1], {YOURS: pasted, **KINDS})
-
-
 def panel() -> None:
     """The same text, three ways."""
-    page.try_this(TRY)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
-        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers())
-        pasted = as_special(model_name, "text", pasted)
-    if not pasted:
-        st.info("There is no text yet: type or paste some, or pick an example.")
-        return
-    found = cut(model_name, pasted)
-    changed = text_pieces.changed_text(found, cache.model(model_name)[1])
-    with left:
-        _rows(found, models.config(model_name).vocab_size, changed)
-    texts = densities(model_name, pasted)
-    with right:
-        _density(texts)
-    page.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
-    page.question(
-        "A vocabulary is learned mostly from English. What does that mean for other languages?",
-        f"Usually more tokens for the same content. {text_pieces.tokens_of_texts(model_name, texts, LANGUAGES)} More "
-        "tokens cost more computation and fill the context sooner; vocabularies learned from many languages narrow "
-        "the gap.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS})),
-        formula=r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]",
-        code=(token_pieces.cut_text, text_pieces.densities),
-        papers="Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2",
-    )
+    with panel_of((3, 2)) as p:
+        p.examples(TRY)
+        with p.controls:
+            pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+            model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers())
+            pasted = as_special(model_name, "text", pasted)
+        if not pasted:
+            st.info("There is no text yet: type or paste some, or pick an example.")
+            return
+        found = views.pieces_of(model_name, pasted)
+        changed = say.changed_text(found, cache.model(model_name)[1])
+        with p.controls:
+            rows(found, models.config(model_name).vocab_size, changed)
+        shown = views.text(model_name, {YOURS: pasted, **KINDS})
+        with p.picture:
+            p.show(shown)
+        p.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
+        p.question(
+            "A vocabulary is learned mostly from English. What does that mean for other languages?",
+            f"Usually more tokens for the same content. {say.tokens_of_texts(model_name, shown.result, LANGUAGES)} "
+            "More tokens cost more computation and fill the context sooner; vocabularies learned from many languages "
+            "narrow the gap.",
+        )
 
 
-def _rows(found: TextPieces, vocabulary: int, changed: ChangedText) -> None:
+def rows(found: TextPieces, vocabulary: int, changed: say.ChangedText) -> None:
     """Characters, bytes and tokens as chips that share the colours of the tokens."""
     hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
     hue.append(NONE)  # of what no token stands for, at place -1
     characters = [hue[token] for token in found.token_of_character]
     data = found.data.hex(" ").upper().split()
-    rows: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
+    kinds: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
         ("characters", list(found.text), characters, None),
         ("bytes", data, [hue[token] for token in found.token_of_byte], None),
         ("tokens", list(found.names), hue[:-1], [str(i) for i in found.ids]),
     )
-    sizes = text_pieces.text_sizes(found, vocabulary)
-    for title, (key, pieces, hues, notes) in zip(sizes.titles, rows, strict=True):
+    sizes = say.text_sizes(found, vocabulary)
+    for title, (key, pieces, hues, notes) in zip(sizes.titles, kinds, strict=True):
         st.markdown(f"**{title}**")
         text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
     more = f" Only the first {CHIPS} of each row are drawn." if found.data[CHIPS:] or found.ids[CHIPS:] else ""
     st.caption(text.escape(f"{sizes} {changed}{more}"))
-
-
-def _density(found: list[Density]) -> None:
-    shown = experiments.text(found)
-    figure(
-        shown.figure,
-        key="density",
-        height=430,
-        alt=shown.alt,
-        caption=f"{shown.caption} Your text is on top. Below 1 there are more tokens than characters.",
-        table=lambda: pd.DataFrame(
-            [
-                {
-                    "text": one.name,
-                    "characters": one.characters,
-                    "bytes": one.data_bytes,
-                    "tokens": one.tokens,
-                    "parts of characters": one.parts,
-                }
-                for one in found
-            ]
-        ),
-    )

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.tokens import embeddings, merges
+from pages.foundations.tokens import embeddings
 from pages.ui import cache, session
 from tests.nightly import often
 from tests.pages import visits
@@ -17,6 +17,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore import presets
 from tfcore.analysis.foundations import embedding_table
+from tfcore.views.foundations import tokens as views
 
 opened = partial(visits.opened, "foundations/tokens/page.py")
 PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Time series", "Protein", "Embedding table")
@@ -279,6 +280,6 @@ def test_of_a_long_text_the_first_characters_are_drawn(count, more):
 
 def test_merges_that_are_all_learned_have_not_ended_early():
     corpus = "la la la, tra la la, la la la, tra la la la la"
-    count = len(merges.learn(corpus).merges)
+    count = len(views.learned_of("stories", corpus).merges)
     words = [said(opened(part="learning", corpus=corpus, learned=str(n))) for n in (count, count + 1)]
     assert [f"After {count} merges no pair stands twice" in word for word in words] == [False, True]

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.foundations.text_pieces import densities
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
 from tfcore.measures.head_vectors import head_vectors
@@ -17,6 +16,7 @@ from tfcore.positions import sinusoidal
 from tfcore.views.foundations.positions.measure.effects import shuffle_experiment
 from tfcore.views.foundations.positions.measure.scores import rotary_scores
 from tfcore.views.foundations.positions.measure.sinusoidal import sinusoidal_shift, wavelengths
+from tfcore.views.foundations.tokens.measure.text_pieces import densities
 from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
 STORY = (

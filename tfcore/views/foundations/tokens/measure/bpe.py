@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from tfcore.analysis.finding import Finding
-from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 Pair = tuple[bytes, bytes]
@@ -105,93 +103,6 @@ def word_merges(tokenizer: MergingTokenizer, word: str) -> WordMerges:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeResult(Finding):
-    """What the merges make of a word.
-
-    Args:
-        word: the text.
-        data_bytes: pieces before the first merge.
-        merges: how many apply.
-        pieces: after the last one.
-    """
-
-    word: str
-    data_bytes: int
-    merges: int
-    pieces: tuple[bytes, ...]
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"'{visible(self.word)}' goes from {self.data_bytes} bytes to {len(self.pieces)} pieces in {self.merges} "
-            f"merges: {' | '.join(map(visible, self.pieces))}."
-        )
-
-
-def merge_result(found: WordMerges) -> MergeResult:
-    """From the first step to the last."""
-    return MergeResult(found.word, len(found.steps[0].pieces), len(found.steps) - 1, found.steps[-1].pieces)
-
-
-@dataclass(frozen=True, slots=True)
-class PiecesByMerges(Finding):
-    """How many pieces a word has with a part of the list of merges.
-
-    Args:
-        none, every: pieces with no merge known, and with all.
-        known: length of the list.
-    """
-
-    none: int
-    every: int
-    known: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            "The same word with only the first merges of the list: "
-            f"{self.none} pieces with none, {self.every} with all {self.known_text}."
-        )
-
-    @property
-    def known_text(self) -> str:
-        """The length of the list as it is written."""
-        return f"{self.known:,}"
-
-
-def pieces_by_merges(found: WordMerges) -> PiecesByMerges:
-    """Pieces with no merge known, and with all of them."""
-    return PiecesByMerges(len(found.steps[0].pieces), len(found.steps[-1].pieces), found.known)
-
-
-@dataclass(frozen=True, slots=True)
-class NextMerge(Finding):
-    """What comes after one step of a word's merges.
-
-    Args:
-        pair, rank: of the next merge; None after the last one.
-        same: whether the last step is the tokenizer's own encoding.
-    """
-
-    pair: Pair | None
-    rank: int | None
-    same: bool
-
-    @property
-    def sentence(self) -> str:
-        if self.pair is not None:
-            return f"Next: {' + '.join(map(visible, self.pair))}, rank {self.rank}."
-        end = "the same as the tokenizer's own encoding" if self.same else "not what the tokenizer itself gives"
-        return f"No pair is on the list any more. The result is {end}."
-
-
-def next_merge(found: WordMerges, now: int) -> NextMerge:
-    """The merge after step `now`."""
-    following = found.steps[now + 1] if now + 1 < len(found.steps) else MergeStep(None, None, ())
-    return NextMerge(following.pair, following.rank, found.same)
-
-
-@dataclass(frozen=True, slots=True)
 class Learned:
     """One merge as it was learned from a text.
 
@@ -258,106 +169,12 @@ class LearnedMerges:
         """Tokens of the text after 0, 1, 2 ... merges; its bytes are the first number."""
         return [sum(map(len, self.words)), *(one.tokens for one in self.merges)]
 
+    def pieces(self, now: int) -> Pieces:
+        """The text in pieces after the first `now` merges."""
+        return replay(self.words, {one.pair: rank for rank, one in enumerate(self.merges[:now])})[-1].pieces
+
 
 def learn_from(tokenizer: BPETokenizer, text: str, most: int) -> LearnedMerges:
     """Learn at most `most` merges from a text; of the tokenizer no more than its borders of words is used."""
     words = tokenizer.words(text)
     return LearnedMerges(tuple(words), tuple(learn(words, most)))
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedLength(Finding):
-    """The length of a text after some of its merges.
-
-    Args:
-        data_bytes: its length before any merge.
-        now, tokens: merges done, and the tokens that are left.
-        every, last: all merges that can be learned, and the tokens that are left after them.
-    """
-
-    data_bytes: int
-    now: int
-    tokens: int
-    every: int
-    last: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"After {self.now} merges the text of {self.data_bytes} bytes has {self.tokens} tokens, "
-            f"{self.data_bytes / self.tokens:.2f} bytes in one; after {self.every}, {self.last}."
-        )
-
-    @property
-    def tokens_text(self) -> str:
-        """The tokens now as they are written."""
-        return f"{self.tokens:,}"
-
-
-def learned_length(found: LearnedMerges, now: int) -> LearnedLength:
-    """The length after `now` merges, and after all."""
-    tokens = found.tokens
-    return LearnedLength(tokens[0], now, tokens[now], len(found.merges), tokens[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class PairChosen(Finding):
-    """The pair that a merge joins, and why that one.
-
-    Args:
-        last: whether no merge comes after it.
-        pair, count: the pair, and how often it stands in the text.
-        tied: whether another pair stands there as often.
-    """
-
-    last: bool
-    pair: Pair
-    count: int
-    tied: bool
-
-    @property
-    def sentence(self) -> str:
-        alone, tied = "more often than any other pair", "no more often than others, but it comes first in order"
-        return (
-            f"The {'last' if self.last else 'next'} merge joins {' + '.join(map(visible, self.pair))}, which stands "
-            f"{self.count} times in the text, {tied if self.tied else alone}."
-        )
-
-
-def pair_chosen(found: LearnedMerges, now: int) -> PairChosen:
-    """The merge after the first `now`, or the last one where there is none."""
-    one = found.merges[min(now, len(found.merges) - 1)]
-    tied = any(count == one.count for _, count in one.runners_up)
-    return PairChosen(now >= len(found.merges), one.pair, one.count, tied)
-
-
-@dataclass(frozen=True, slots=True)
-class Shortening(Finding):
-    """By how many tokens merges shorten a text.
-
-    Args:
-        first: the first merge.
-        now: how many are done.
-        last: what the last of these shortens it by.
-        longest: the longest tokens that they made.
-    """
-
-    first: int
-    now: int
-    last: int
-    longest: tuple[bytes, ...]
-
-    @property
-    def sentence(self) -> str:
-        first = f"The first merge shortens the text by {self.first} tokens"
-        if not self.now:
-            return f"{first}."
-        longest = ", ".join(f"“{visible(piece)}”" for piece in self.longest)
-        return f"{first}, merge {self.now} by {self.last}. The longest tokens after {self.now}: {longest}."
-
-
-def shortening(found: LearnedMerges, now: int) -> Shortening:
-    """What the first merge and merge `now` save, and the four longest tokens so far."""
-    tokens = found.tokens
-    longest = tuple(longest_tokens(found.merges[:now], 4))
-    return Shortening(tokens[0] - tokens[1], now, tokens[now - 1] - tokens[now] if now else 0, longest)

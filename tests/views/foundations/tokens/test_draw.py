@@ -3,10 +3,10 @@
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations.bpe import learn, replay
-from tfcore.analysis.foundations.text_pieces import densities, piece_label
 from tfcore.figures import theme
-from tfcore.figures.foundations import bpe
+from tfcore.views.foundations.tokens import draw as bpe
+from tfcore.views.foundations.tokens.measure.bpe import learn, replay
+from tfcore.views.foundations.tokens.measure.text_pieces import densities, piece_label
 
 MODEL, TOKENIZER = tfcore.load("stories")
 

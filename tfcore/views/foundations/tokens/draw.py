@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.bpe import Learned, MergeStep
-from tfcore.analysis.foundations.text_pieces import Density
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
+from tfcore.views.foundations.tokens.measure.bpe import Learned, MergeStep
+from tfcore.views.foundations.tokens.measure.text_pieces import Density
 
 Label = Callable[[bytes], str]  # a piece as it is written, safe for plotly
 HALF = 0.38  # of a row, that a piece is high

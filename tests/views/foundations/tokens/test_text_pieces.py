@@ -6,20 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfcore
-from tfcore.analysis.foundations.text_pieces import (
+from tfcore.measures.token_pieces import TextPieces, cut_text
+from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
+from tfcore.views.foundations.tokens.measure.text_pieces import Density, densities, piece_label
+from tfcore.views.foundations.tokens.say import (
     ChangedText,
-    Density,
-    SeveralTokens,
     TextSizes,
     changed_text,
     characters_per_token,
-    densities,
-    piece_label,
+    several_tokens,
     text_sizes,
     tokens_of_texts,
 )
-from tfcore.measures.token_pieces import TextPieces, cut_text
-from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
 
 TOKENIZER = tfcore.load("stories")[1]
 
@@ -113,15 +111,15 @@ def test_the_extremes_are_those_of_the_other_texts():
     others = [Density(name, n, n, 10, 0) for name, n in {"a": 30, "b": 44, "c": 7}.items()]
     summary = characters_per_token([Density("your text", 90, 90, 1, 0), *others])
     rising = sorted((one.characters / one.tokens, one.name) for one in others)
-    assert (summary.worst_per_token, summary.worst) == rising[0]
-    assert (summary.best_per_token, summary.best) == rising[-1]
+    assert (summary.values["worst_per_token"], summary.values["worst"]) == rising[0]
+    assert (summary.values["best_per_token"], summary.values["best"]) == rising[-1]
     assert str(summary) == "Characters per token: 90.00 in your text, 4.40 for b, 0.70 for c."
 
 
 def test_tokens_of_languages_are_looked_up_by_the_name_of_the_text():
     found = [Density(name, 9, 9, tokens, 0) for name, tokens in (("a story", 5), ("x", 6), ("y", 7), ("z", 8))]
     said = tokens_of_texts("m", found, {"English": "a story", "German": "z", "Hindi": "y"})
-    assert said.tokens == {"English": 5, "German": 8, "Hindi": 7}
+    assert said.values["tokens"] == {"English": 5, "German": 8, "Hindi": 7}
     assert str(said) == (
         "Of the texts in the figure, m cuts the English one into 5, the German one into 8 and the Hindi one into "
         "7 tokens."
@@ -129,7 +127,7 @@ def test_tokens_of_languages_are_looked_up_by_the_name_of_the_text():
 
 
 def test_what_is_several_tokens():
-    assert str(SeveralTokens((" a", "b"))) == "That is 2 tokens (·a b); the first one is shown."
+    assert str(several_tokens((" a", "b"))) == "That is 2 tokens (·a b); the first one is shown."
 
 
 def test_a_part_of_a_character_is_written_as_its_bytes():

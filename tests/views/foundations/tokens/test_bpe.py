@@ -10,29 +10,28 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
-from tfcore.analysis.foundations.bpe import (
+from tfcore.views.foundations.tokens.measure.bpe import (
     Learned,
-    LearnedLength,
     LearnedMerges,
-    MergeResult,
     MergeStep,
-    NextMerge,
-    PairChosen,
-    PiecesByMerges,
-    Shortening,
     WordMerges,
     learn,
     learn_from,
-    learned_length,
     longest_tokens,
     merge_pair,
+    replay,
+    word_merges,
+)
+from tfcore.views.foundations.tokens.say import (
+    NextMerge,
+    PairChosen,
+    Shortening,
+    learned_length,
     merge_result,
     next_merge,
     pair_chosen,
     pieces_by_merges,
-    replay,
     shortening,
-    word_merges,
 )
 
 TOKENIZER = tfcore.load("stories")[1]
@@ -165,9 +164,7 @@ WORD = WordMerges(
 
 
 def test_the_merges_of_a_word_in_words():
-    assert merge_result(WORD) == MergeResult("a ba", 4, 2, (b"a", b" ba"))
     assert str(merge_result(WORD)) == "'a·ba' goes from 4 bytes to 2 pieces in 2 merges: a | ·ba."
-    assert pieces_by_merges(WORD) == PiecesByMerges(4, 2, 1_791)
     assert str(pieces_by_merges(WORD)) == (
         "The same word with only the first merges of the list: 4 pieces with none, 2 with all 1,791."
     )
@@ -187,11 +184,13 @@ LEARNED = LearnedMerges(
 
 def test_learned_merges_in_words():
     assert LEARNED.tokens == [8, 5, 4]
-    assert learned_length(LEARNED, 1) == LearnedLength(8, 1, 5, 2, 4)
+    assert [LEARNED.pieces(now) for now in (0, 2)] == [
+        (b"a", b"b", b"a", b"b", b" ", b"a", b"b", b"c"),
+        (b"ab", b"ab", b" ", b"abc"),
+    ]
     assert str(learned_length(LEARNED, 1)) == (
         "After 1 merges the text of 8 bytes has 5 tokens, 1.60 bytes in one; after 2, 4."
     )
-    assert LearnedLength(9_000, 1, 5_000, 2, 4).tokens_text == "5,000"
     assert pair_chosen(LEARNED, 0) == PairChosen(last=False, pair=(b"a", b"b"), count=3, tied=False)
     assert pair_chosen(LEARNED, 1) == PairChosen(last=False, pair=(b"ab", b"c"), count=2, tied=True)
     assert pair_chosen(LEARNED, 2) == PairChosen(last=True, pair=(b"ab", b"c"), count=2, tied=True)
