@@ -99,6 +99,11 @@ MODULES = {
     "tfcore.analysis.inside.flow_columns": "tfcore.views.inside.flow.measure.columns",
     "tfcore.analysis.inside.flow_shares": "tfcore.views.inside.flow.measure.shares",
     "tfcore.analysis.inside.head_measures": "tfcore.views.inside.flow.measure.heads",
+    "tfcore.analysis.inside.in_context.accuracy": "tfcore.views.inside.in_context.measure.accuracy",
+    "tfcore.analysis.inside.in_context.heads": "tfcore.views.inside.in_context.measure.heads",
+    "tfcore.analysis.inside.in_context.live": "tfcore.views.inside.in_context.measure.live",
+    "tfcore.analysis.inside.in_context.steps": "tfcore.views.inside.in_context.measure.steps",
+    "tfcore.analysis.inside.in_context.tasks": "tfcore.views.inside.in_context.measure.tasks",
     "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
     "tfcore.analysis.inside.information_flow": "tfcore.views.inside.flow.measure.routes",
@@ -210,6 +215,7 @@ MODULES = {
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
     "tfcore.figures.inside.dictionary_training": "tfcore.views.inside.features.draw",
     "tfcore.figures.inside.features": "tfcore.views.inside.features.draw",
+    "tfcore.figures.inside.in_context": "tfcore.views.inside.in_context.draw",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
     "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
     "tfcore.figures.inside.input_attribution": "tfcore.views.inside.interventions.draw",
@@ -461,6 +467,13 @@ NAMES = {
     },
     "tfcore.analysis.inside.flow_shares": {"tfcore.measures.logit_attribution": "stream_direction"},
     "tfcore.analysis.inside.head_measures": {"tfcore.views.inside.flow.say": "SMALL HeadMeasures compare"},
+    "tfcore.analysis.inside.in_context.accuracy": {
+        "tfcore.views.inside.in_context.say": "Accuracy accuracy LabelsMatter labels_matter"
+    },
+    "tfcore.analysis.inside.in_context.heads": {"tfcore.views.inside.in_context.say": "TOP HeadsAgree heads_agree"},
+    "tfcore.analysis.inside.in_context.steps": {
+        "tfcore.views.inside.in_context.say": "StepsHelp steps_help StepErrors step_errors"
+    },
     "tfcore.analysis.inside.induction_findings": {
         "tfcore.views.inside.induction.say.circuit": (
             "NEARER BestInductionHead best_induction_head RankOfHead rank_of_head"

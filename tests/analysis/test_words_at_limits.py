@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
-from tfcore.analysis.inside.in_context.live import Answer
-from tfcore.analysis.inside.in_context.steps import StepsHelp
 from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.analysis.twins import _times
@@ -32,6 +29,9 @@ from tfcore.views.inference.long_context.measure.traffic import theorem
 from tfcore.views.inference.long_context.say.timing import FusedSpeed
 from tfcore.views.inference.long_context.say.traffic import Moved
 from tfcore.views.inference.quantisation.say import FormatSpeeds
+from tfcore.views.inside.in_context.measure.accuracy import Interval
+from tfcore.views.inside.in_context.measure.live import Answer
+from tfcore.views.inside.in_context.say import LabelsMatter, StepsHelp
 from tfcore.views.model.modern.measure import LossEffect
 from tfcore.views.reference.check.say import answer_text, off_by
 from tfcore.views.reference.folklore.measure.claim import compare

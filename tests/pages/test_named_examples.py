@@ -15,8 +15,6 @@ from pages.inside.reading import BOY
 from pages.inside.stream.choice import TEXT, TOKENS
 from pages.ui import cache
 from tests.nightly import nightly
-from tfcore.analysis.inside.in_context.accuracy import kept
-from tfcore.analysis.inside.in_context.steps import kept_steps
 from tfcore.measures import lenses
 from tfcore.measures.heads.induction_heads import copying, random_rows, twice
 from tfcore.measures.interventions import effect
@@ -28,6 +26,8 @@ from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import BETAS
 from tfcore.views.inference.generation.measure.beam_tree import search_text
+from tfcore.views.inside.in_context.measure.accuracy import kept
+from tfcore.views.inside.in_context.measure.steps import kept_steps
 from tfcore.views.inside.interventions.measure import patching
 from tfcore.views.inside.stream.measure import skip
 from tfcore.views.inside.stream.measure.lens import lens_of

@@ -6,8 +6,8 @@ import streamlit as st
 
 from pages.ui import controls, page
 from pages.ui.loading import models
-from tfcore.analysis.inside.in_context.accuracy import PROMPTS
-from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels
+from tfcore.views.inside.in_context.measure.accuracy import PROMPTS
+from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels
 
 EXAMPLES = 4  # at first
 NAMES = {key: task.name for key, task in TASKS.items()}

@@ -3,11 +3,11 @@
 import pytest
 
 from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
-from tfcore.analysis.inside.in_context.accuracy import Accuracy, Interval
-from tfcore.analysis.inside.in_context.heads import HeadsAgree
-from tfcore.analysis.inside.in_context.live import Answer
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.views.inside.flow.say import HeadMeasures
+from tfcore.views.inside.in_context.measure.accuracy import Interval
+from tfcore.views.inside.in_context.measure.live import Answer
+from tfcore.views.inside.in_context.say import Accuracy, HeadsAgree
 
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
 SENTENCES = [

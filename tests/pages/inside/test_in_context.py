@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from pages.inside.in_context import experiments
 from pages.ui import cache
 from tests.pages import visits
-from tfcore.analysis.inside.in_context import accuracy, live, steps
+from tfcore.views.inside import in_context as views
+from tfcore.views.inside.in_context.measure import accuracy, live, steps
 
 opened = partial(visits.opened, "inside/in_context/page.py")
 
@@ -38,13 +38,13 @@ def test_a_model_that_cannot_read_a_task_says_why():
 
 @pytest.mark.parametrize("labels", ["right", "random", "order"])
 def test_the_curve_is_what_was_kept(labels):
-    shown = experiments.by_examples("smollm2", "antonyms", labels, 4)
+    shown = views.by_examples("smollm2", "antonyms", labels, 4).chart
     curve = accuracy.kept()["smollm2", "antonyms"].curve(labels)
     names = {"right": "right", "random": "random", "order": "right, another order"}
-    line = next(trace for trace in shown.figure.data if trace.name == names[labels])
+    line = next(trace for trace in shown.data if trace.name == names[labels])
     assert line.y == pytest.approx([one / 60 for one in curve.right], abs=1e-6)
     assert line.line.width == 3
-    ring = shown.figure.data[-1]
+    ring = shown.data[-1]
     assert ring.x[0] == 4
     assert ring.y[0] == pytest.approx(curve.right[4] / 60)
 
@@ -53,7 +53,7 @@ def test_steps_are_shown_as_they_were_kept():
     test = opened(show="Thinking in tokens", problem="7", way="after steps")
     assert steps.problem(7).question in words(test)
     assert "this model reads 256; choose smollm2" in words(test)
-    shown = experiments.by_steps("direct").figure.data[0]
+    shown = views.by_steps("direct").chart.data[0]
     right = [
         one.text.strip() == f"The answer is {steps.problem(one.seed).answer}." for one in steps.kept_steps().direct
     ]

@@ -1,4 +1,4 @@
-"""Which heads carry an answer that is read from examples, and whether they are the induction heads."""
+"""Which heads carry an answer that is read from examples, and their induction scores."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,17 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.heads.induction_heads import Place, copying_of_random_rows, listed
+from tfcore.measures.heads.induction_heads import Place, copying_of_random_rows
 from tfcore.measures.interventions import Part, edits_for
 from tfcore.measures.shared_layers import plain_run, run_above
-from tfcore.measures.statistics import rank_correlation
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.in_context.measure.tasks import Labels, draw, prompt
+from tfcore.views.kept import kept
 
 EXACT = 10  # heads whose effect is measured exactly: those with the largest estimates
-TOP = 10  # heads of each kind that are compared
-NAMED = 3  # heads that a sentence names
 
 
 class Start(NamedTuple):
@@ -107,56 +104,5 @@ def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]
     return HeadEffects(effect, exact, score)
 
 
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class HeadsAgree(Finding):
-    """How far the heads that an answer depends on are the induction heads.
-
-    Args:
-        heads: of the model.
-        best: the heads with the largest falls -> fall, nats.
-        exact: how many falls are exact.
-        correlation: Spearman's, of fall and induction score, over all heads; None where one is the same everywhere.
-        top, shared: of so many with the largest fall and the highest score, how many are the same.
-        by_chance: how many would be the same on average, if the two had nothing to do with each other.
-    """
-
-    heads: int
-    best: dict[Place, float]
-    exact: int
-    correlation: float | None
-    top: int
-    shared: int
-    by_chance: float
-
-    @property
-    def sentence(self) -> str:
-        best = ", ".join(f"{listed([head])} {effect:+.2f}" for head, effect in self.best.items())
-        ranks = "" if self.correlation is None else f"Rank correlation of the two: {self.correlation:.2f}. "
-        return (
-            f"Fall of the right answer's log-probability when a head alone is zero-ablated, beside its induction "
-            f"score, of {self.heads} heads ({self.exact} exact, the others estimated). Most: {best} nats. {ranks}"
-            f"Of the {self.top} with the largest fall {self.shared} are among the {self.top} with the highest "
-            f"induction score; by chance it would be {self.by_chance:.1f}."
-        )
-
-
-def heads_agree(found: HeadEffects) -> HeadsAgree:
-    """From effects and scores of all heads; the top is TOP heads, or a quarter of a small model's."""
-    effect, score = found.effect.ravel(), found.score.ravel()
-    top = max(1, min(TOP, len(effect) // 4))
-    order = np.argsort(-effect, kind="stable")
-    highest = set(np.argsort(-score, kind="stable")[:top].tolist())
-    heads = found.effect.shape[1]
-    best = {divmod(place, heads): float(effect[place]) for place in order[:NAMED].tolist()}
-    return HeadsAgree(
-        heads=len(effect),
-        best=best,
-        exact=int(found.exact.sum()),
-        correlation=rank_correlation(effect, score),
-        top=top,
-        shared=len(highest & set(order[:top].tolist())),
-        by_chance=top * top / len(effect),
-    )
+every_of = kept(every_head, entries=64)
+scores_of = kept(induction_scores, entries=12)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.in_context.accuracy import Curve, Measured
-from tfcore.analysis.inside.in_context.heads import HeadEffects
-from tfcore.analysis.inside.in_context.tasks import LABELS
-from tfcore.figures.inside.in_context import accuracy_figure, heads_figure
+from tfcore.views.inside.in_context.draw import accuracy_figure, heads_figure
+from tfcore.views.inside.in_context.measure.accuracy import Curve, Measured
+from tfcore.views.inside.in_context.measure.heads import HeadEffects
+from tfcore.views.inside.in_context.measure.tasks import LABELS
 
 
 def test_accuracy_with_the_interval_of_the_chosen_labels():

@@ -1,6 +1,6 @@
 """A question of two steps of arithmetic, answered at once or after the steps are written (arXiv:2201.11903).
 
-    python -m tfcore.analysis.inside.in_context.steps smollm2
+    python -m tfcore.views.inside.in_context.measure.steps smollm2
 
 asks a model all problems in both ways and writes steps.json.
 """
@@ -9,15 +9,11 @@ import json
 import random
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.accuracy import Interval, interval
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import stream
 from tfcore.loading.checkpoints import load
@@ -165,84 +161,6 @@ def sums(rows: Sequence[Written]) -> Sums:
     plus = [int(a) + int(b) == int(c) for a, sign, b, c in found if sign == "+"]
     minus = [int(a) - int(b) == int(c) for a, sign, b, c in found if sign == "-"]
     return Sums(sum(plus), len(plus), sum(minus), len(minus))
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class StepsHelp(Finding):
-    """Right answers at once and after steps, with what each costs.
-
-    Args:
-        model: its name.
-        problems: how many were asked.
-        direct, steps: shares of right answers, with intervals.
-        tokens: that are written, on average, at once and after steps; each is one forward pass.
-        operations: as many floating-point operations, on average.
-    """
-
-    model: str
-    problems: int
-    direct: Interval
-    steps: Interval
-    tokens: tuple[float, float]
-    operations: tuple[float, float]
-
-    @property
-    def sentence(self) -> str:
-        one, other = (f"{each.share:.0%} ({each.low:.0%} to {each.high:.0%})" for each in (self.direct, self.steps))
-        few, many = self.tokens
-        apart = self.steps.apart(self.direct)
-        verdict = "the intervals do not overlap" if apart else "the intervals overlap, so neither is shown to be better"
-        return (
-            f"{self.model}, {self.problems} problems of two steps: right at once in {one}, after written steps in "
-            f"{other}; {verdict}. Steps take {many:.0f} tokens, so {many:.0f} forward passes, instead of {few:.0f}: "
-            f"{self.operations[1] / 1e9:.1f} billion operations instead of {self.operations[0] / 1e9:.1f}."
-        )
-
-
-def steps_help(found: Kept) -> StepsHelp:
-    """From what was written."""
-    both = found.direct, found.steps
-    direct, steps = (interval(sum(one.right for one in way), len(way)) for way in both)
-    tokens = [sum(one.tokens for one in way) / len(way) for way in both]
-    costs = [sum(one.operations for one in way) / len(way) for way in both]
-    return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
-
-
-@dataclass(frozen=True, slots=True)
-class StepErrors(Finding):
-    """Where steps go wrong.
-
-    Args:
-        sums: right additions and subtractions among those that were written.
-        answers: how many different answers are given at once, to so many problems.
-        problems: that were asked.
-        commonest, times: the answer given most often at once, and how often.
-    """
-
-    sums: Sums
-    answers: int
-    problems: int
-    commonest: int
-    times: int
-
-    @property
-    def sentence(self) -> str:
-        one = self.sums
-        return (
-            f"Of the {one.additions} additions that it writes down {one.additions_right} are right, of the "
-            f"{one.subtractions} subtractions {one.subtractions_right}. At once it gives {self.answers} different "
-            f"answers to {self.problems} problems, {self.times} times {self.commonest}."
-        )
-
-
-def step_errors(found: Kept) -> StepErrors:
-    """From what was written."""
-    answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
-    ((commonest, times),) = answers.most_common(1)
-    return StepErrors(sums(found.steps), len(answers), len(found.direct), commonest, times)
 
 
 def main(name: str = "smollm2") -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.in_context.accuracy import Curve, Measured
-from tfcore.analysis.inside.in_context.heads import HeadEffects
-from tfcore.analysis.inside.in_context.steps import WAYS, StepsHelp, Way
-from tfcore.analysis.inside.in_context.tasks import LABELS, Labels
 from tfcore.figures import theme
+from tfcore.views.inside.in_context.measure.accuracy import Curve, Interval, Measured
+from tfcore.views.inside.in_context.measure.heads import HeadEffects
+from tfcore.views.inside.in_context.measure.steps import WAYS, Way
+from tfcore.views.inside.in_context.measure.tasks import LABELS, Labels
 
 HUES: dict[Labels, str] = {"right": "@head0", "random": "@head1", "order": "@head2"}
 BAND = 0.18  # opacity of an interval
@@ -135,9 +135,8 @@ def heads_figure(found: HeadEffects, height: int) -> go.Figure:
     return theme.build(traces, layout)
 
 
-def steps_figure(found: StepsHelp, chosen: Way, height: int) -> go.Figure:
-    """A bar with its interval for each way to answer; the chosen one is filled."""
-    spans = (found.direct, found.steps)
+def steps_figure(spans: tuple[Interval, Interval], chosen: Way, height: int) -> go.Figure:
+    """A bar with its interval for each way to answer, in their order; the chosen one is filled."""
     hues = ["@head0" if way == chosen else "@head0/0.35" for way in WAYS]
     bars: dict[str, Any] = {
         "type": "bar",

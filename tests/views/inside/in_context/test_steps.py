@@ -6,10 +6,11 @@ import pytest
 
 import tfcore
 from tests import small
-from tfcore.analysis.inside.in_context import steps
-from tfcore.analysis.inside.in_context.steps import Kept, Sums, Written
 from tfcore.measures.parameter_count import parameters
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.in_context import say
+from tfcore.views.inside.in_context.measure import steps
+from tfcore.views.inside.in_context.measure.steps import Kept, Sums, Written
 
 
 def test_a_problem_is_what_it_says():
@@ -62,10 +63,10 @@ def test_what_is_kept():
     found = steps.kept_steps()
     assert [one.seed for one in found.direct] == [one.seed for one in found.steps] == list(range(steps.PROBLEMS))
     right = [one.seed for one in found.steps if f"answer is {steps.problem(one.seed).answer}." in one.text]
-    said = steps.steps_help(found)
+    said = say.steps_help(found)
     assert said.steps.share == pytest.approx(len(right) / steps.PROBLEMS)
     assert said.operations[1] > 3 * said.operations[0]
-    errors = steps.step_errors(found)
+    errors = say.step_errors(found)
     # What the page says beside it: it mostly adds, and mostly cannot subtract.
     assert errors.sums.additions == errors.sums.subtractions == steps.PROBLEMS  # the form is without a fault
     assert errors.sums.additions_right > 0.6 * errors.sums.additions
@@ -78,12 +79,12 @@ def test_what_is_said():
     rows = [Written(0, 9, 4, text, 2e9) for text in texts]
     found = Kept("m", (rows[0], rows[0]), (rows[0], rows[1]))
     assert steps.sums(found.steps) == Sums(1, 1, 0, 1)
-    assert str(steps.steps_help(found)) == (
+    assert str(say.steps_help(found)) == (
         "m, 2 problems of two steps: right at once in 0% (0% to 66%), after written steps in 50% (9% to 91%); the "
         "intervals overlap, so neither is shown to be better. Steps take 4 tokens, so 4 forward passes, instead of 4: "
         "2.0 billion operations instead of 2.0."
     )
-    assert str(steps.step_errors(found)) == (
+    assert str(say.step_errors(found)) == (
         "Of the 1 additions that it writes down 1 are right, of the 1 subtractions 0. At once it gives 1 different "
         "answers to 2 problems, 2 times 7."
     )

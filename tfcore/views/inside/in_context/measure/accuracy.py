@@ -1,6 +1,6 @@
 """How often a model answers rightly after 0 to 16 examples: measured, and kept as counts.
 
-    python -m tfcore.analysis.inside.in_context.accuracy smollm2 stories induction
+    python -m tfcore.views.inside.in_context.measure.accuracy smollm2 stories induction
 
 measures anew and writes accuracy.json. One pass answers for every number of examples: under a causal mask the answer
 to the i-th line depends on the lines before it alone, so the lines of one prompt are asked one by one.
@@ -16,14 +16,12 @@ from typing import NamedTuple
 
 import torch
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
 from tfcore.loading.checkpoints import load
 from tfcore.measures.one_text import one_text
-from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import wilson
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
 
 KEPT = Path(__file__).with_name("accuracy.json")
 PROMPTS = 60  # of each task and kind of labels
@@ -140,83 +138,6 @@ def kept() -> dict[tuple[str, str], Measured]:
         curves = tuple(Curve(labels, tuple(row[labels]), row["prompts"]) for labels in LABELS)
         found[row["model"], row["task"]] = Measured(row["model"], row["task"], curves, row["guess"], row["changed"])
     return found
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy(Finding):
-    """The accuracy after some examples, and after none.
-
-    Args:
-        model, task, labels: names.
-        examples: how many.
-        now, none: accuracy with its interval, after that many and after no examples.
-        prompts: how many were asked.
-        guess: accuracy of a guess.
-    """
-
-    model: str
-    task: str
-    labels: str
-    examples: int
-    now: Interval
-    none: Interval
-    prompts: int
-    guess: float
-
-    @property
-    def sentence(self) -> str:
-        here = f"{self.now.share:.0%} ({self.now.low:.0%} to {self.now.high:.0%})"
-        start = f"{self.model}, {self.task}, labels {self.labels}: "
-        end = f"a guess among the task's answers is right in {self.guess:.0%}. {self.prompts} prompts, 95 % intervals."
-        if self.examples == 0:
-            return f"{start}right in {here} of the prompts without examples; {end}"
-        before = f"{self.none.share:.0%} ({self.none.low:.0%} to {self.none.high:.0%})"
-        count = counted(self.examples, "example")
-        return f"{start}right in {here} of the prompts after {count}, in {before} without any; {end}"
-
-
-def accuracy(found: Measured, labels: Labels, examples: int) -> Accuracy:
-    """What a curve says at one number of examples."""
-    curve = found.curve(labels)
-    spans = curve.intervals
-    name = TASKS[found.task].name
-    return Accuracy(found.model, name, LABELS[labels], examples, spans[examples], spans[0], curve.prompts, found.guess)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelsMatter(Finding):
-    """What random labels and another order change after all examples.
-
-    Args:
-        examples, prompts: how many.
-        right, random: accuracy with right and with random labels.
-        changed: how many answers another order of the same examples changes.
-    """
-
-    examples: int
-    prompts: int
-    right: Interval
-    random: Interval
-    changed: int
-
-    @property
-    def sentence(self) -> str:
-        verdict = "the intervals do not overlap" if self.right.apart(self.random) else "the intervals overlap"
-        return (
-            f"After {self.examples} examples random labels give {self.random.share:.0%} ({self.random.low:.0%} to "
-            f"{self.random.high:.0%}), right ones {self.right.share:.0%} ({self.right.low:.0%} to "
-            f"{self.right.high:.0%}): {verdict}. Another order of the same {self.examples} changes the answer in "
-            f"{self.changed} of {self.prompts} prompts."
-        )
-
-
-def labels_matter(found: Measured) -> LabelsMatter:
-    """From the counts after all examples."""
-    right, chance = (found.curve(labels) for labels in ("right", "random"))
-    return LabelsMatter(MOST_EXAMPLES, right.prompts, right.intervals[-1], chance.intervals[-1], found.changed)
 
 
 def main(names: Sequence[str]) -> None:

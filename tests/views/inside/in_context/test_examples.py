@@ -7,10 +7,12 @@ import pytest
 import torch
 
 import tfcore
-from tfcore.analysis.inside.in_context import accuracy, live
-from tfcore.analysis.inside.in_context.accuracy import Interval, LabelsMatter
-from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt, written
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.in_context import say
+from tfcore.views.inside.in_context.measure import accuracy, live
+from tfcore.views.inside.in_context.measure.accuracy import Interval
+from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt, written
+from tfcore.views.inside.in_context.say import LabelsMatter
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +159,13 @@ def test_sentences():
         0.1,
         3,
     )
-    said = str(accuracy.accuracy(found, "right", 1))
+    said = str(say.accuracy(found, "right", 1))
     assert said.startswith(
         "m, antonyms, labels right: right in 90% (60% to 98%) of the prompts after 1 example, in 10% (2% to 40%)"
     )
     assert said.endswith("a guess among the task's answers is right in 10%. 10 prompts, 95 % intervals.")
-    assert "without examples" in str(accuracy.accuracy(found, "random", 0))
-    assert str(accuracy.labels_matter(found)) == (
+    assert "without examples" in str(say.accuracy(found, "random", 0))
+    assert str(say.labels_matter(found)) == (
         "After 16 examples random labels give 20% (6% to 51%), right ones 90% (60% to 98%): the intervals do not "
         "overlap. Another order of the same 16 changes the answer in 3 of 10 prompts."
     )
@@ -171,7 +173,7 @@ def test_sentences():
 
 def test_labels_are_compared_after_all_examples():
     curves = [accuracy.Curve(one, (*[5] * 16, n), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)]
-    found = accuracy.labels_matter(accuracy.Measured("m", "antonyms", tuple(curves), 0.1, 3))
+    found = say.labels_matter(accuracy.Measured("m", "antonyms", tuple(curves), 0.1, 3))
     assert found == LabelsMatter(16, 10, accuracy.interval(9, 10), accuracy.interval(2, 10), 3)
 
 

@@ -11,13 +11,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt, written
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.one_text import next_logits, one_text, piece_of
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.in_context.measure.tasks import LABELS, Labels, draw, prompt, written
+from tfcore.views.kept import kept
+from tfcore.views.sources import Source, opened
 
 SHOWN = 8  # of the most probable tokens
 
@@ -133,3 +135,16 @@ def answer(
         probabilities=tuple(top.values.tolist()),
         best=max(asked.answers, key=lambda one: (float(probability[asked.answers[one]]), one == drawn.query.right)),
     )
+
+
+def _read(model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, seed: int) -> ReadExamples:
+    return ReadExamples(model, tokenizer, task, labels, seed)
+
+
+def _answer(source: Source, task: str, labels: Labels, examples: int, seed: int) -> Answer:
+    model, tokenizer = opened(source)
+    return answer(model, tokenizer, task, labels, examples, seed, read_of(source, task, labels, seed))
+
+
+read_of = kept(_read, entries=8)  # of a prompt, as far as somebody asked for it
+answer_of = kept(_answer, entries=256)

@@ -1,0 +1,1 @@
+"""Numbers of in-context learning: tasks, answers, heads, and what was measured once."""
