@@ -151,7 +151,10 @@ def stroke(
     return _given(
         {
             "type": "line",
-            **{"x0": x0, "x1": x1, "y0": y0, "y1": y1},
+            "x0": x0,
+            "x1": x1,
+            "y0": y0,
+            "y1": y1,
             "line": _given({"color": colour, "width": width, "dash": dash}) or None,
             "layer": "below" if below else None,
             **_paper(paper),
@@ -177,7 +180,10 @@ def box(
     return _given(
         {
             "type": "rect",
-            **{"x0": x0, "x1": x1, "y0": y0, "y1": y1},
+            "x0": x0,
+            "x1": x1,
+            "y0": y0,
+            "y1": y1,
             "fillcolor": fill,
             "line": _given({"color": edge, "width": width}) or None,
             "layer": "below" if below else None,
