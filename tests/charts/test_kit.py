@@ -164,4 +164,4 @@ def test_plotly_takes_all_of_them():
 
 def test_what_is_given_twice_is_an_error():
     with pytest.raises(TypeError):
-        kit.line(X, Y, x=X)  # type: ignore[misc]
+        kit.line(X, Y, x=X)

@@ -5,6 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 
@@ -38,21 +39,18 @@ def before_after(
     ]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "probability of the next token",
-            "range": [0, 1.12],
-            "tickformat": ".0%",
-            "fixedrange": True,
-            "tickvals": [0, 0.25, 0.5, 0.75, 1],
-        },
-        yaxis={
-            "tickvals": places,
-            "ticktext": list(labels),
-            "range": [len(places) - 0.4, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis(
+            "probability of the next token", [0, 1.12], fixed=True, tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1]
+        ),
+        yaxis=kit.axis(
+            None,
+            [len(places) - 0.4, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=places,
+            ticktext=list(labels),
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+        ),
         legend={"traceorder": "normal", "y": 1.03},
         margin={"t": 64, "r": 12},
         bargap=0.22,

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 MOST_NUMBERS = 200  # fields up to which each has its number written in it
@@ -59,23 +60,22 @@ def board(
     names = words or [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
     written, high = values.size <= MOST_NUMBERS, (height - AROUND) / n_layers >= LOW
     pale = np.zeros(values.shape, dtype=bool) if estimated is None else estimated
-    fields: dict[str, Any] = {
-        "type": "heatmap",
-        "z": np.where(pale, np.nan, values).astype(np.float32),
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": "@signed",
-        "customdata": places,
-        "text": names,
-        "xgap": 2,
-        "ygap": 2,
-        "hoverongaps": False,
-        "showscale": not written,
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-        "texttemplate": f"%{{z:.{digits}f}}" if written else "",
-        "hovertemplate": hover + "<extra></extra>",
-        "textfont": {"size": 12 if n_parts <= 14 else 9},
-    }
+    fields: dict[str, Any] = kit.cells(
+        np.where(pale, np.nan, values).astype(np.float32),
+        "@signed",
+        -limit,
+        limit,
+        hover=hover,
+        customdata=places,
+        text=names,
+        xgap=2,
+        ygap=2,
+        hoverongaps=False,
+        showscale=not written,
+        colorbar=kit.colour_bar(),
+        texttemplate=f"%{{z:.{digits}f}}" if written else "",
+        textfont={"size": 12 if n_parts <= 14 else 9},
+    )
     traces = [fields]
     if pale.any():
         z = np.where(pale, values, np.nan).astype(np.float32)
@@ -102,15 +102,7 @@ def board(
         yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
         margin={"l": 44, "r": 8, "t": 50, "b": 8},
         shapes=[
-            {
-                "type": "rect",
-                "x0": column - 0.5,
-                "x1": column + 0.5,
-                "y0": layer - 0.5,
-                "y1": layer + 0.5,
-                "line": frame,
-            }
-            for layer, column in selected
+            kit.box(column - 0.5, column + 0.5, layer - 0.5, layer + 0.5, line=frame) for layer, column in selected
         ],
     )
     return theme.build(traces, layout)
@@ -134,22 +126,16 @@ def triangles(
         aside: how far to the right of, and above, the middle of its cell.
     """
     row, column = np.nonzero(beyond)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": (column + aside[0]).astype(np.float32),
-        "y": (row - aside[1]).astype(np.float32),
-        "marker": {
-            "symbol": [
-                "triangle-up" if values[place] > 0 else "triangle-down" for place in zip(row, column, strict=True)
-            ],
-            "size": 8,
-            "color": "@paper",
-            "line": {"color": "@ink", "width": 1},
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return kit.dots(
+        (column + aside[0]).astype(np.float32),
+        (row - aside[1]).astype(np.float32),
+        "@paper",
+        symbol=["triangle-up" if values[place] > 0 else "triangle-down" for place in zip(row, column, strict=True)],
+        size=8,
+        marker={"line": {"color": "@ink", "width": 1}},
+        hover=False,
+        showlegend=False,
+    )
 
 
 def crosses(where: Bool[ndarray, "row column"], aside: tuple[float, float]) -> dict[str, Any]:
@@ -159,12 +145,12 @@ def crosses(where: Bool[ndarray, "row column"], aside: tuple[float, float]) -> d
         aside: how far to the right of, and above, the middle of its cell.
     """
     row, column = np.nonzero(where)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": (column + aside[0]).astype(np.float32),
-        "y": (row - aside[1]).astype(np.float32),
-        "marker": {"symbol": "x-thin", "size": 6, "line": {"color": "@muted", "width": 1.2}},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return kit.dots(
+        (column + aside[0]).astype(np.float32),
+        (row - aside[1]).astype(np.float32),
+        symbol="x-thin",
+        size=6,
+        marker={"line": {"color": "@muted", "width": 1.2}},
+        hover=False,
+        showlegend=False,
+    )

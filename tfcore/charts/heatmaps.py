@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]
@@ -21,7 +22,7 @@ def heatmap(z: ndarray, scale: str, low: int | float, high: int | float, hover: 
         "zmax": high,
         "colorscale": scale,
         "hovertemplate": hover + "<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
+        "colorbar": kit.colour_bar(),
         **more,
     }
 
@@ -67,17 +68,5 @@ def side_by_side(panels: Sequence[Panel], rows: int, height: int) -> go.Figure:
             "range": [-0.5, columns - 0.5],
         }
         axes[f"yaxis{number}"] = {"anchor": f"x{number}", "showgrid": False, "range": [rows - 0.5, -0.5], **y}
-        headings.append(
-            {
-                "xref": "paper",
-                "yref": "paper",
-                "x": left,
-                "xanchor": "left",
-                "y": 1,
-                "yanchor": "bottom",
-                "text": heading,
-                "showarrow": False,
-                "font": {"size": 13, "color": "@ink"},
-            }
-        )
+        headings.append(kit.note(heading, left, 1, "@ink", size=13, paper="xy", xanchor="left", yanchor="bottom"))
     return theme.build(traces, theme.base_layout(height, margin={"b": 44, "t": 26}, annotations=headings, **axes))

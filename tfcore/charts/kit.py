@@ -100,6 +100,11 @@ def cells(z: Any, scale: Any = None, low: Any = None, high: Any = None, *, hover
     return _given({"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, **_hover(hover)}, more)
 
 
+def colour_bar(**more: Any) -> Part:
+    """The scale of colours beside cells: narrow, without a frame."""
+    return {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}} | more
+
+
 def note(
     text: Any,
     x: Any,

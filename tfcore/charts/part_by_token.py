@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
 
@@ -34,21 +35,20 @@ def part_by_token(
         axis: what the tokens are.
     """
     n_rows, n = values.shape
-    cells = {
-        "type": "heatmap",
-        "z": values.astype(np.float32),
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": "@signed",
-        "xgap": 1,
-        "ygap": 1,
-        "hoverongaps": False,
-        "hovertemplate": hover + "<extra></extra>",
-        "texttemplate": "%{z:.2f}" if values.size <= MOST_NUMBERS else "",
-        "textfont": {"size": 11},
-        "showscale": values.size > MOST_NUMBERS,
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    cells = kit.cells(
+        values.astype(np.float32),
+        "@signed",
+        -limit,
+        limit,
+        hover=hover,
+        xgap=1,
+        ygap=1,
+        hoverongaps=False,
+        texttemplate="%{z:.2f}" if values.size <= MOST_NUMBERS else "",
+        textfont={"size": 11},
+        showscale=values.size > MOST_NUMBERS,
+        colorbar=kit.colour_bar(),
+    )
     plain: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
     across = [-0.5, n - 0.5]
     row, column = chosen
@@ -76,9 +76,6 @@ def part_by_token(
             "automargin": True,
         },
         margin={"l": 96, "r": 8, "t": 10, "b": label_room(labels, SLANT) + 26},
-        shapes=[
-            {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": "@accent", "width": 1.5}}
-            for x0, x1, y0, y1 in spans
-        ],
+        shapes=[kit.box(x0, x1, y0, y1, edge="@accent", width=1.5) for x0, x1, y0, y1 in spans],
     )
     return theme.build([cells, unseen], layout)

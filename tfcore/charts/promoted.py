@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 PROMOTED = "@feedforward"
@@ -33,37 +34,30 @@ def promoted_figure(
     """
     places = list(range(len(labels)))
     names = [f"<b>{label}</b> ◂" if label == followed else label for label in labels]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": places,
-        "x": [round(float(v), 4) for v in lift],
-        "marker": {"color": [up if v > 0 else SUPPRESSED for v in lift]},
-        "text": [f"{v:+.2f}" for v in lift],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 11, "color": "@ink"},
-        "customdata": list(labels),
-        "hovertemplate": f"'%{{customdata}}': %{{x:+.3f}} {unit}<extra></extra>",
-    }
+    bars = kit.bars(
+        [round(float(v), 4) for v in lift],
+        places,
+        [up if v > 0 else SUPPRESSED for v in lift],
+        hover=f"'%{{customdata}}': %{{x:+.3f}} {unit}",
+        orientation="h",
+        text=[f"{v:+.2f}" for v in lift],
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": 11, "color": "@ink"},
+        customdata=list(labels),
+    )
     reach = room * max(0.01, *(abs(float(v)) for v in lift))
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": axis,
-            "range": [-reach, reach],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-        },
-        yaxis={
-            "tickvals": places,
-            "ticktext": names,
-            "autorange": "reversed",
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis(axis, [-reach, reach], fixed=True, zero=True),
+        yaxis=kit.axis(
+            fixed=True,
+            grid=False,
+            tickvals=places,
+            ticktext=names,
+            autorange="reversed",
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+        ),
         margin={"t": 8},
         bargap=0.25,
     )

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.twins import Note, Remarks
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.training.pitfalls import Look
 
@@ -118,8 +119,8 @@ def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any
 def _layout(height: int, steps: int, title: str, span: list[float]) -> dict[str, Any]:
     return theme.base_layout(
         height,
-        xaxis={"title": "training step", "range": [0, steps * 1.02], "fixedrange": True},
-        yaxis={"title": title, "range": span, "fixedrange": True},
+        xaxis=kit.axis("training step", [0, steps * 1.02], fixed=True),
+        yaxis=kit.axis(title, span, fixed=True),
         margin={"t": 40, "l": 64},
     )
 
@@ -151,17 +152,8 @@ def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any
 
 def _mark(value: float) -> dict[str, Any]:
     line = {"color": "@muted", "width": 1, "dash": "dot"}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": line, "layer": "below"}
+    return kit.across(value, None, line=line)
 
 
 def _mark_words(value: float, words: str) -> dict[str, Any]:
-    return {
-        "xref": "paper",
-        "x": 1,
-        "xanchor": "right",
-        "y": value,
-        "yanchor": "bottom",
-        "text": f"{words} {value:.2f}",
-        "showarrow": False,
-        "font": {"size": 11, "color": "@muted"},
-    }
+    return kit.note(f"{words} {value:.2f}", 1, value, size=11, paper="x", xanchor="right", yanchor="bottom")

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from tests.analysis.inside.test_logit_attribution import shaken
 
 from tests import small
+from tests.views.inside.stream.test_parts import shaken
 from tfcore.generation.sampling import Sampling
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.experts.balance.measure import BalanceLook
 
@@ -73,16 +74,16 @@ def _names(shares: Any, steps: int, x: int) -> list[dict[str, Any]]:
     """The share of each expert at the end of its band, where the band is wide enough."""
     middle = np.cumsum(shares) - shares / 2
     return [
-        {
-            "x": x,
-            "xanchor": "right" if x > 0.4 * steps else "left",
-            "y": float(middle[i]),
-            "showarrow": False,
-            "text": f"expert {i + 1}: {share:.0f} %",
-            "bgcolor": "@paper/0.8",
-            "borderpad": 1,
-            "font": {"size": 11, "color": "@ink"},
-        }
+        kit.note(
+            f"expert {i + 1}: {share:.0f} %",
+            x,
+            float(middle[i]),
+            "@ink",
+            size=11,
+            xanchor="right" if x > 0.4 * steps else "left",
+            bgcolor="@paper/0.8",
+            borderpad=1,
+        )
         for i, share in enumerate(shares)
         if share > 100 * NARROW
     ]
@@ -91,18 +92,17 @@ def _names(shares: Any, steps: int, x: int) -> list[dict[str, Any]]:
 def load_map_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go.Figure:
     """The same as a heatmap: a row for each expert, a column for each look, darker where it gets more."""
     load = np.array([look.load for look in looks], dtype=np.float32).T  # (expert, look)
-    field = {
-        "type": "heatmap",
-        "x": [look.step for look in looks],
-        "y": list(range(1, len(load) + 1)),
-        "z": 100 * load,
-        "zmin": 0,
-        "zmax": DARKEST,
-        "colorscale": "@seq:feedforward",
-        "ygap": 2,
-        "showscale": False,
-        "hovertemplate": "step %{x}, expert %{y}: %{z:.0f} % of the characters<extra></extra>",
-    }
+    field = kit.cells(
+        100 * load,
+        "@seq:feedforward",
+        0,
+        DARKEST,
+        hover="step %{x}, expert %{y}: %{z:.0f} % of the characters",
+        x=[look.step for look in looks],
+        y=list(range(1, len(load) + 1)),
+        ygap=2,
+        showscale=False,
+    )
     layout = _layout(height, steps)
     layout["yaxis"] |= {
         "range": [len(load) + 0.5, 0.5],
@@ -112,16 +112,7 @@ def load_map_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go
         "ticksuffix": "",
     }
     layout["annotations"] = [
-        {
-            "x": 1,
-            "xref": "paper",
-            "xanchor": "right",
-            "y": i + 1,
-            "text": f"{100 * share:.0f} %",
-            "showarrow": False,
-            "bgcolor": "@paper/0.8",
-            "font": {"size": 11, "color": "@ink"},
-        }
+        kit.note(f"{100 * share:.0f} %", 1, i + 1, "@ink", size=11, paper="x", xanchor="right", bgcolor="@paper/0.8")
         for i, share in enumerate(load[:, -1])
     ]
     return theme.build([field], layout)
@@ -130,8 +121,8 @@ def load_map_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go
 def _layout(height: int, steps: int) -> dict[str, Any]:
     return theme.base_layout(
         height,
-        xaxis={"title": "training step", "range": [0, 1.01 * steps], "fixedrange": True},
-        yaxis={"title": "share of the characters", "range": [0, 100], "fixedrange": True, "ticksuffix": " %"},
+        xaxis=kit.axis("training step", [0, 1.01 * steps], fixed=True),
+        yaxis=kit.axis("share of the characters", [0, 100], fixed=True, ticksuffix=" %"),
         margin={"t": 10, "r": 12},
     )
 
@@ -152,7 +143,7 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
     share = {**axis, "range": [-3, 103], "ticksuffix": " %", "dtick": 50}
     layout = theme.base_layout(
         height,
-        xaxis={"title": "training step", "range": [0, 1.01 * steps], "fixedrange": True, "anchor": "y4"},
+        xaxis=kit.axis("training step", [0, 1.01 * steps], fixed=True, anchor="y4"),
         yaxis={**share, "domain": [0.83, 0.97]},
         yaxis2={**axis, "range": [-0.03, 1.05], "dtick": 0.5, "domain": [0.62, 0.76]},
         yaxis3={**share, "domain": [0.41, 0.55]},
@@ -168,18 +159,7 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
         (0.34, f"held-out loss (thin: in training; best: {best:.2f})"),
     )
     layout["annotations"] = [
-        {
-            "xref": "paper",
-            "yref": "paper",
-            "x": 0,
-            "y": y,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "text": words,
-            "showarrow": False,
-            "font": {"size": 12, "color": "@ink"},
-        }
-        for y, words in titles
+        kit.note(words, 0, y, "@ink", paper="xy", xanchor="left", yanchor="bottom") for y, words in titles
     ]
     if len(curves) == 2:
         layout["annotations"] += _numbers(curves)
@@ -195,17 +175,16 @@ def _numbers(curves: Sequence[Curve]) -> list[dict[str, Any]]:
         ("y4", [math.log10(look.held_out) for look in lasts], "{:.2f}"),
     )
     return [
-        {
-            "xref": "paper",
-            "x": 1,
-            "xanchor": "left",
-            "yref": axis,
-            "y": y,
-            "showarrow": False,
-            "yanchor": "bottom" if y > other else "top",
-            "font": {"size": 12, "color": curve.colour},
-            "text": words.format(10**y if axis == "y4" else y),
-        }
+        kit.note(
+            words.format(10**y if axis == "y4" else y),
+            1,
+            y,
+            curve.colour,
+            paper="x",
+            xanchor="left",
+            yref=axis,
+            yanchor="bottom" if y > other else "top",
+        )
         for axis, values, words in panels
         for curve, y, other in zip(curves, values, reversed(values), strict=True)
     ]
@@ -213,17 +192,7 @@ def _numbers(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 def _even(y: float, axis: str) -> dict[str, Any]:
     """A line at what would be best."""
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "yref": axis,
-        "y0": y,
-        "y1": y,
-        "layer": "below",
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
+    return kit.across(y, width=1, dash="dot", yref=axis)
 
 
 def _traces(curve: Curve) -> list[dict[str, Any]]:
@@ -238,17 +207,17 @@ def _traces(curve: Curve) -> list[dict[str, Any]]:
         ("4", [look.loss for look in looks], "dot", "training loss %{y:.3f}"),
     )
     return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": curve.name,
-            "legendgroup": curve.name,
-            "showlegend": i == 0,
-            "x": [look.step for look in looks],
-            "y": np.array(values, dtype=np.float32),
-            "yaxis": f"y{axis}",
-            "line": {"color": curve.colour, "width": 2.2 if dash == "solid" else 1.3, "dash": dash},
-            "hovertemplate": f"step %{{x}}: {hover}<extra>{curve.name}</extra>",
-        }
+        kit.line(
+            [look.step for look in looks],
+            np.array(values, dtype=np.float32),
+            curve.colour,
+            name=curve.name,
+            width=2.2 if dash == "solid" else 1.3,
+            dash=dash,
+            hover=f"step %{{x}}: {hover}<extra>{curve.name}</extra>",
+            legendgroup=curve.name,
+            showlegend=i == 0,
+            yaxis=f"y{axis}",
+        )
         for i, (axis, values, dash, hover) in enumerate(lines)
     ]

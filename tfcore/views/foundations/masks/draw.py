@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.ranges import round_up
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_heatmap
@@ -72,40 +73,10 @@ def leak_figure(masked: Leak, free: Leak, labels: Sequence[str], name: str, heig
     """
     before = masked.position - 0.5
     shapes = [
-        {
-            "type": "rect",
-            "xref": "x",
-            "yref": "paper",
-            "x0": -0.5,
-            "x1": before,
-            "y0": 0,
-            "y1": 1,
-            "fillcolor": "@attention/0.07",
-            "line": {"width": 0},
-            "layer": "below",
-        },
-        {
-            "type": "line",
-            "xref": "x",
-            "yref": "paper",
-            "x0": masked.position,
-            "x1": masked.position,
-            "y0": 0,
-            "y1": 1,
-            "line": {"color": "@accent", "width": 1, "dash": "dot"},
-            "layer": "below",
-        },
+        kit.box(-0.5, before, 0, 1, "@attention/0.07", width=0, below=True, paper="y", xref="x"),
+        kit.upright(masked.position, "@accent", width=1, dash="dot", xref="x"),
     ]
-    note = {
-        "xref": "x",
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": "changed here",
-        "x": masked.position,
-        "font": {"size": 12, "color": "@accent"},
-    }
+    note = kit.note("changed here", masked.position, 1, "@accent", paper="y", xref="x", yanchor="bottom")
     powers = range(-8, int(TOP) + 1, 2)
     layout = theme.base_layout(
         height,
@@ -117,12 +88,12 @@ def leak_figure(masked: Leak, free: Leak, labels: Sequence[str], name: str, heig
             "automargin": False,
             "title": {"text": "position", "standoff": 4},
         },
-        yaxis={
-            "tickvals": [ZERO, *powers],
-            "ticktext": ["exactly 0", *(f"10<sup>{p}</sup>" for p in powers)],
-            "range": [ZERO - 0.7, TOP + 0.4],
-            "title": "largest change of a logit",
-        },
+        yaxis=kit.axis(
+            "largest change of a logit",
+            [ZERO - 0.7, TOP + 0.4],
+            tickvals=[ZERO, *powers],
+            ticktext=["exactly 0", *(f"10<sup>{p}</sup>" for p in powers)],
+        ),
         margin={"b": label_room(labels, SLANT) + 26, "t": 44},
         shapes=shapes,
         annotations=[note],

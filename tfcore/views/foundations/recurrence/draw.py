@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.training.recurrent.alignment import LENGTHS as TESTED_LENGTHS
 from tfcore.training.recurrent.alignment import TRAINED, AlignmentLook
@@ -55,19 +56,15 @@ def gradient_figure(found: Sequence[Arriving], real: RealGradient, height: int) 
     powers = range(SPAN[0], SPAN[1] + 1, 4)
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "distance d: tokens back from the output",
-            "range": [-0.5, len(found[0].measured) - 0.5],
-            "fixedrange": True,
-        },
-        yaxis={
-            "title": "norm of the gradient",
-            "type": "log",
-            "range": list(SPAN),
-            "tickvals": [10.0**power for power in powers],
-            "ticktext": [f"10<sup>{power}</sup>" for power in powers],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("distance d: tokens back from the output", [-0.5, len(found[0].measured) - 0.5], fixed=True),
+        yaxis=kit.axis(
+            "norm of the gradient",
+            list(SPAN),
+            log=True,
+            fixed=True,
+            tickvals=[10.0**power for power in powers],
+            ticktext=[f"10<sup>{power}</sup>" for power in powers],
+        ),
         margin={"t": 64, "l": 64},
     )
     return theme.build(data, layout)
@@ -99,15 +96,15 @@ def course_figure(found: Comparison, against: Against, height: int) -> go.Figure
     last = found.config.steps if against == "steps" else max(found.last.seconds)
     layout = theme.base_layout(
         height,
-        xaxis={"title": AGAINST[against], "range": [0, last], "fixedrange": True},
-        yaxis={
-            "title": "loss (nats per token)",
-            "type": "log",
-            "range": [low, 1.2],
-            "tickvals": [0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10],
-            "ticktext": ["0.00001", "0.0001", "0.001", "0.01", "0.1", "1", "10"],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis(AGAINST[against], [0, last], fixed=True),
+        yaxis=kit.axis(
+            "loss (nats per token)",
+            [low, 1.2],
+            log=True,
+            fixed=True,
+            tickvals=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10],
+            ticktext=["0.00001", "0.0001", "0.001", "0.01", "0.1", "1", "10"],
+        ),
         margin={"t": 40, "l": 64},
     )
     return theme.build(data, layout)
@@ -135,7 +132,7 @@ def place_figure(found: Comparison, repeats: Repeats | None, height: int) -> go.
             "fixedrange": True,
             **few,
         },
-        yaxis={"title": "right tokens", "tickformat": ".0%", "range": [-0.03, 1.05], "fixedrange": True},
+        yaxis=kit.axis("right tokens", [-0.03, 1.05], fixed=True, tickformat=".0%"),
         margin={"t": 40},
     )
     return theme.build(data, layout)
@@ -172,22 +169,22 @@ def passes_figure(found: Passes, height: int) -> go.Figure:
     times = [time for trace in data for time in trace["y"]] or [1.0]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "tokens of the sequence",
-            "type": "log",
-            "range": [np.log10(LENGTHS[0] / 1.2), np.log10(LENGTHS[-1] * 1.2)],
-            "tickvals": list(LENGTHS),
-            "ticktext": [f"{n:,}" for n in LENGTHS],
-            "fixedrange": True,
-        },
-        yaxis={
-            "title": "milliseconds",
-            "type": "log",
-            "range": [min(-1.0, float(np.log10(min(times))) - 0.1), max(3.0, float(np.log10(max(times))) + 0.1)],
-            "tickvals": [0.1, 1, 10, 100, 1000, 10_000],
-            "ticktext": ["0.1", "1", "10", "100", "1,000", "10,000"],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis(
+            "tokens of the sequence",
+            [np.log10(LENGTHS[0] / 1.2), np.log10(LENGTHS[-1] * 1.2)],
+            log=True,
+            fixed=True,
+            tickvals=list(LENGTHS),
+            ticktext=[f"{n:,}" for n in LENGTHS],
+        ),
+        yaxis=kit.axis(
+            "milliseconds",
+            [min(-1.0, float(np.log10(min(times))) - 0.1), max(3.0, float(np.log10(max(times))) + 0.1)],
+            log=True,
+            fixed=True,
+            tickvals=[0.1, 1, 10, 100, 1000, 10_000],
+            ticktext=["0.1", "1", "10", "100", "1,000", "10,000"],
+        ),
         margin={"t": 40},
     )
     return theme.build(data, layout)
@@ -215,28 +212,24 @@ def length_figure(look: AlignmentLook, attention: bool, height: int) -> go.Figur
         for name, side, colour, dash, symbol in sides[: 1 + attention]
     ]
     low, high = TRAINED
-    shaded = {
-        "type": "rect",
-        "xref": "x",
-        "yref": "paper",
-        "x0": low,
-        "x1": high,
-        "y0": 0,
-        "y1": 1,
-        "fillcolor": "@muted/0.1",
-        "line": {"width": 0},
-        "layer": "below",
-        "label": {"text": "trained on", "textposition": "bottom left", "font": {"size": 12, "color": "@muted"}},
-    }
+    shaded = kit.box(
+        low,
+        high,
+        0,
+        1,
+        "@muted/0.1",
+        width=0,
+        below=True,
+        paper="y",
+        xref="x",
+        label={"text": "trained on", "textposition": "bottom left", "font": {"size": 12, "color": "@muted"}},
+    )
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "letters of the row",
-            "tickvals": list(TESTED_LENGTHS),
-            "range": [1.4, TESTED_LENGTHS[-1] + 0.6],
-            "fixedrange": True,
-        },
-        yaxis={"title": "right letters", "tickformat": ".0%", "range": [-0.03, 1.05], "fixedrange": True},
+        xaxis=kit.axis(
+            "letters of the row", [1.4, TESTED_LENGTHS[-1] + 0.6], fixed=True, tickvals=list(TESTED_LENGTHS)
+        ),
+        yaxis=kit.axis("right letters", [-0.03, 1.05], fixed=True, tickformat=".0%"),
         shapes=[shaded],
         margin={"t": 40},
     )
@@ -250,18 +243,7 @@ def alignment_figure(look: AlignmentLook, height: int) -> go.Figure:
     hover = [
         [f"writing {w!r}: {look.alignment[i, j]:.2f} on {r!r}" for j, r in enumerate(read)] for i, w in enumerate(wrote)
     ]
-    cells = {
-        "type": "heatmap",
-        "z": look.alignment,
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": "@weights",
-        "showscale": False,
-        "xgap": 1,
-        "ygap": 1,
-        "text": hover,
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    cells = kit.cells(look.alignment, "@weights", 0, 1, hover="%{text}", showscale=False, xgap=1, ygap=1, text=hover)
     axis = {"fixedrange": True, "showgrid": False, "tickfont": {"family": theme.MONO, "size": 14, "color": "@ink"}}
     layout = theme.base_layout(
         height,
@@ -284,12 +266,4 @@ def column(looks: Sequence[Look], field: str, kind: Kind) -> list[float]:
 
 
 def _curve(x: Any, y: Any, name: str, line: dict[str, Any], hover: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": np.asarray(y, dtype=float),
-        "line": line,
-        "hovertemplate": f"{hover}<extra></extra>",
-    }
+    return kit.line(x, np.asarray(y, dtype=float), name=name, hover=f"{hover}", line=line)

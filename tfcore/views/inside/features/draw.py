@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
 from tfcore.measures.dictionaries.growth import DictionaryMoment
@@ -54,18 +55,17 @@ def feature_map(
         chosen: number of the feature whose row is framed.
     """
     rows, columns = values.shape
-    cells = {
-        "type": "heatmap",
-        "z": values.astype(np.float32),
-        "zmin": 0,
-        "zmax": max(float(values.max(initial=0.0)), 1e-6),
-        "colorscale": FEATURE,
-        "xgap": 1,
-        "ygap": 1,
-        "customdata": [[feature] * columns for feature in features],
-        "hovertemplate": "feature %{customdata} at %{x}: %{z:.2f}<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    cells = kit.cells(
+        values.astype(np.float32),
+        FEATURE,
+        0,
+        max(float(values.max(initial=0.0)), 1e-6),
+        hover="feature %{customdata} at %{x}: %{z:.2f}",
+        xgap=1,
+        ygap=1,
+        customdata=[[feature] * columns for feature in features],
+        colorbar=kit.colour_bar(),
+    )
     unseen = {"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "hoverinfo": "skip", "showlegend": False}
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
     across = [-0.5, columns - 0.5]
@@ -90,14 +90,7 @@ def feature_map(
         },
         margin={"l": _room(names), "r": 8, "t": 6, "b": label_room(labels, SLANT) + 26},
         shapes=[
-            {
-                "type": "rect",
-                "x0": across[0],
-                "x1": across[1],
-                "y0": row - 0.5,
-                "y1": row + 0.5,
-                "line": {"color": "@accent", "width": 2},
-            }
+            kit.box(across[0], across[1], row - 0.5, row + 0.5, edge="@accent", width=2)
             for row, feature in enumerate(features)
             if feature == chosen
         ],
@@ -113,19 +106,19 @@ def histogram_figure(shares: Float[ndarray, " bin"], largest: float, height: int
     """
     bins = len(shares)
     step = max(largest, 1e-6) / bins
-    bars = {
-        "type": "bar",
-        "x": ((np.arange(bins) + 0.5) * step).astype(np.float32),
-        "y": shares.astype(np.float32),
-        "width": step,
-        "marker": {"color": "@feedforward", "line": {"color": "@paper", "width": 1}},
-        "customdata": [[i * step, (i + 1) * step] for i in range(bins)],
-        "hovertemplate": "%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y:.1%}<extra></extra>",
-    }
+    bars = kit.bars(
+        ((np.arange(bins) + 0.5) * step).astype(np.float32),
+        shares.astype(np.float32),
+        "@feedforward",
+        marker={"line": {"color": "@paper", "width": 1}},
+        hover="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y:.1%}",
+        width=step,
+        customdata=[[i * step, (i + 1) * step] for i in range(bins)],
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "activation, where it is above 0", "range": [0, bins * step], "fixedrange": True},
-        yaxis={"title": "share", "tickformat": ".0%", "rangemode": "tozero", "fixedrange": True},
+        xaxis=kit.axis("activation, where it is above 0", [0, bins * step], fixed=True),
+        yaxis=kit.axis("share", fixed=True, tickformat=".0%", rangemode="tozero"),
         margin={"t": 8},
         bargap=0,
     )
@@ -140,27 +133,26 @@ def neighbours_figure(
     Args:
         names: of the features, safe for plotly; written in the bars.
     """
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(features))),
-        "x": [round(float(value), 4) for value in cosines],
-        "marker": {"color": "@feedforward/0.45"},
-        "text": list(names),
-        "textposition": "inside",
-        "insidetextanchor": "start",
-        "insidetextfont": {"color": "@ink", "size": 12, "family": theme.MONO},
-        "constraintext": "none",
-        "textangle": 0,
-        "cliponaxis": False,
-        "customdata": list(features),
-        "hovertemplate": "feature %{customdata}: cosine %{x:.2f}<extra></extra>",
-    }
+    bars = kit.bars(
+        [round(float(value), 4) for value in cosines],
+        list(range(len(features))),
+        "@feedforward/0.45",
+        hover="feature %{customdata}: cosine %{x:.2f}",
+        orientation="h",
+        text=list(names),
+        textposition="inside",
+        insidetextanchor="start",
+        insidetextfont={"color": "@ink", "size": 12, "family": theme.MONO},
+        constraintext="none",
+        textangle=0,
+        cliponaxis=False,
+        customdata=list(features),
+    )
     low, high = min(0.0, *map(float, cosines)), max(0.0, *map(float, cosines))
     layout = theme.base_layout(
         height,
-        xaxis={"title": "cosine of what they write", "range": [low, max(0.5, 1.1 * high)], "fixedrange": True},
-        yaxis={"visible": False, "autorange": "reversed", "fixedrange": True},
+        xaxis=kit.axis("cosine of what they write", [low, max(0.5, 1.1 * high)], fixed=True),
+        yaxis=kit.axis(fixed=True, visible=False, autorange="reversed"),
         margin={"l": 12, "t": 8},
         bargap=0.2,
     )
@@ -181,53 +173,45 @@ def quality_figure(moments: Sequence[DictionaryMoment], steps: int, height: int)
     data: list[dict[str, Any]] = []
     for name, colour, symbol, of in MEASURES:
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": name,
-                "x": x,
-                "y": [of(one.quality) for one in moments],
-                "line": {"color": colour, "width": 2.2},
-                "marker": {"size": 6, "symbol": symbol},
-                "hovertemplate": "step %{x}: %{y:.1%}<extra>" + name + "</extra>",
-            }
+            kit.line(
+                x,
+                [of(one.quality) for one in moments],
+                colour,
+                name=name,
+                width=2.2,
+                marks={"size": 6, "symbol": symbol},
+                hovertemplate="step %{x}: %{y:.1%}<extra>" + name + "</extra>",
+            )
         )
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": f"{name}, shipped",
-                "x": [0, steps],
-                "y": [of(moments[-1].shipped)] * 2,
-                "line": {"color": colour, "width": 1.6, "dash": "dash"},
-                "hovertemplate": "%{y:.1%}<extra>" + name + ", shipped</extra>",
-            }
+            kit.line(
+                [0, steps],
+                [of(moments[-1].shipped)] * 2,
+                colour,
+                name=f"{name}, shipped",
+                width=1.6,
+                dash="dash",
+                hovertemplate="%{y:.1%}<extra>" + name + ", shipped</extra>",
+            )
         )
     dead = [one.quality.dead for one in moments]
     data.append(
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": "features that never fire",
-            "x": x,
-            "y": dead,
-            "yaxis": "y2",
-            "line": {"color": "@muted", "width": 2},
-            "marker": {"size": 5, "symbol": "diamond"},
-            "hovertemplate": "step %{x}: %{y}<extra>features that never fire</extra>",
-        }
+        kit.line(
+            x,
+            dead,
+            "@muted",
+            name="features that never fire",
+            width=2,
+            hover="step %{x}: %{y}<extra>features that never fire</extra>",
+            marks={"size": 5, "symbol": "diamond"},
+            yaxis="y2",
+        )
     )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "training step", "range": [-0.02 * steps, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
-        yaxis={"title": "share", "tickformat": ".0%", "range": [0, 1.03], "domain": [0.36, 1], "fixedrange": True},
-        yaxis2={
-            "title": "never fire",
-            "range": [0, max(10, 1.2 * max(dead))],
-            "nticks": 4,
-            "domain": [0, 0.26],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("training step", [-0.02 * steps, 1.02 * steps], fixed=True, anchor="y2"),
+        yaxis=kit.axis("share", [0, 1.03], fixed=True, tickformat=".0%", domain=[0.36, 1]),
+        yaxis2=kit.axis("never fire", [0, max(10, 1.2 * max(dead))], fixed=True, nticks=4, domain=[0, 0.26]),
         margin={"t": 84},
         legend={"y": 1.03},
     )
@@ -244,16 +228,16 @@ def cosine_figure(moments: Sequence[DictionaryMoment], height: int) -> go.Figure
     counts = [np.histogram(np.clip(one.cosine, 0, 1), edges)[0] for one in (moments[-1], moments[0])]
     middle, last = (edges[:-1] + edges[1:]) / 2, moments[-1].step
     data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": f"step {last}",
-            "x": middle,
-            "y": counts[0],
-            "width": 1 / BINS,
-            "marker": {"color": "@feedforward/0.6", "line": {"color": "@paper", "width": 1}},
-            "customdata": np.stack((edges[:-1], edges[1:]), axis=1),
-            "hovertemplate": "cosine %{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y} features<extra></extra>",
-        },
+        kit.bars(
+            middle,
+            counts[0],
+            "@feedforward/0.6",
+            name=f"step {last}",
+            marker={"line": {"color": "@paper", "width": 1}},
+            hover="cosine %{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y} features",
+            width=1 / BINS,
+            customdata=np.stack((edges[:-1], edges[1:]), axis=1),
+        ),
         {
             "type": "scatter",
             "mode": "lines",
@@ -266,8 +250,8 @@ def cosine_figure(moments: Sequence[DictionaryMoment], height: int) -> go.Figure
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "cosine with the closest shipped feature", "range": [0, 1], "fixedrange": True},
-        yaxis={"title": "features", "rangemode": "tozero", "fixedrange": True},
+        xaxis=kit.axis("cosine with the closest shipped feature", [0, 1], fixed=True),
+        yaxis=kit.axis("features", fixed=True, rangemode="tozero"),
         margin={"t": 44},
         legend={"y": 1.05},
         bargap=0,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inside.flow.measure.routes import Flow
 
@@ -17,20 +18,19 @@ def shares_figure(flow: Flow, tokens: Sequence[str]) -> go.Figure:
     whole = "what raises the logit" if flow.toward else "the state"
     stages = [*(f"before {layer}" for layer in flow.layers), "after"]
     rows = [f"{i}: {token}" for i, token in enumerate(tokens)]
-    cells = {
-        "type": "heatmap",
-        "z": flow.stream.T,
-        "x": list(range(len(stages))),
-        "y": rows,
-        "customdata": [stages] * len(rows),
-        "colorscale": "@logweights",
-        "zmin": 0.0,
-        "zmax": 1.0,
-        "xgap": 1,
-        "ygap": 1,
-        "hovertemplate": f"%{{y}}, %{{customdata}}: %{{z:.1%}} of {whole}<extra></extra>",
-        "colorbar": {"tickformat": ".0%", "thickness": 10},
-    }
+    cells = kit.cells(
+        flow.stream.T,
+        "@logweights",
+        0.0,
+        1.0,
+        hover=f"%{{y}}, %{{customdata}}: %{{z:.1%}} of {whole}",
+        x=list(range(len(stages))),
+        y=rows,
+        customdata=[stages] * len(rows),
+        xgap=1,
+        ygap=1,
+        colorbar={"tickformat": ".0%", "thickness": 10},
+    )
     layout = {
         "height": 90 + 20 * len(tokens),
         "margin": {"l": 100, "r": 10, "t": 10, "b": 46},

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, matrix_layout, token_axis
 
@@ -24,15 +25,15 @@ COLUMN = 28  # pixels, of a token of the second sentence, at least
 def layer_axis(count: int) -> dict[str, Any]:
     """The embedding and layers 0, 1, ... along x, index 0 being the embedding."""
     places = list(range(count)) if count <= EVERY else [0, *range(6, count, 5)]
-    return {
-        "title": "layer after which the stream is read",
-        "tickvals": places,
-        "ticktext": ["emb.", *(str(i - 1) for i in places[1:])],
-        "tickangle": 0,
-        "range": [-0.03 * count - 0.2, count - 0.8 + 0.03 * count],
-        "showgrid": False,
-        "fixedrange": True,
-    }
+    return kit.axis(
+        "layer after which the stream is read",
+        [-0.03 * count - 0.2, count - 0.8 + 0.03 * count],
+        fixed=True,
+        grid=False,
+        tickvals=places,
+        ticktext=["emb.", *(str(i - 1) for i in places[1:])],
+        tickangle=0,
+    )
 
 
 def accuracy_figure(
@@ -71,20 +72,20 @@ def accuracy_figure(
         data.append(_line(x, control, "control task (random labels)", "@muted", "dash"))
     level, words = baseline
     data.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [-0.5, layers - 0.5],
-            "y": [round(level, 4)] * 2,
-            "name": words,
-            "line": {"color": "@ink", "width": 1.2, "dash": "dot"},
-            "hovertemplate": f"{words}: %{{y:.1%}}<extra></extra>",
-        }
+        kit.line(
+            [-0.5, layers - 0.5],
+            [round(level, 4)] * 2,
+            "@ink",
+            name=words,
+            width=1.2,
+            dash="dot",
+            hover=f"{words}: %{{y:.1%}}",
+        )
     )
     layout = theme.base_layout(
         height,
         xaxis=layer_axis(layers),
-        yaxis={"title": "correct, held out", "range": [0, 1.03], "tickformat": ".0%", "fixedrange": True},
+        yaxis=kit.axis("correct, held out", [0, 1.03], fixed=True, tickformat=".0%"),
         shapes=[_mark(chosen)],
         margin={"t": 48},
     )
@@ -92,17 +93,17 @@ def accuracy_figure(
 
 
 def _line(x: Sequence[int], y: Float[ndarray, " layer"], name: str, colour: str, dash: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": list(x),
-        "y": [round(float(v), 4) for v in y],
-        "name": name,
-        "line": {"color": colour, "width": 2.4, "dash": dash},
-        "marker": {"size": 6, "color": colour},
-        "customdata": list(x),
-        "hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>",
-    }
+    return kit.line(
+        list(x),
+        [round(float(v), 4) for v in y],
+        colour,
+        name=name,
+        width=2.4,
+        dash=dash,
+        hover=f"{name}: %{{y:.1%}}",
+        marks={"size": 6, "color": colour},
+        customdata=list(x),
+    )
 
 
 def classes_figure(
@@ -114,13 +115,13 @@ def classes_figure(
         labels: of the classes, with how many words each has; safe for plotly.
     """
     places = list(range(len(labels)))
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": places,
-        "x": [round(share, 4) for share in shares],
-        "marker": {"color": "@residual/0.55"},
-        "error_x": {
+    bars = kit.bars(
+        [round(share, 4) for share in shares],
+        places,
+        "@residual/0.55",
+        hover="%{y}: %{x:.1%}",
+        orientation="h",
+        error_x={
             "type": "data",
             "symmetric": False,
             "array": [round(high - share, 4) for share, (_, high) in zip(shares, interval, strict=True)],
@@ -129,18 +130,11 @@ def classes_figure(
             "thickness": 1,
             "width": 3,
         },
-        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-    }
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "correct of its words", "range": [0, 1.03], "tickformat": ".0%", "fixedrange": True},
-        yaxis={
-            "tickvals": places,
-            "ticktext": list(labels),
-            "autorange": "reversed",
-            "showgrid": False,
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("correct of its words", [0, 1.03], fixed=True, tickformat=".0%"),
+        yaxis=kit.axis(fixed=True, grid=False, tickvals=places, ticktext=list(labels), autorange="reversed"),
         margin={"t": 8, "l": 110},
         bargap=0.25,
     )
@@ -157,18 +151,17 @@ def projection_figure(scores: Float[ndarray, " seq"], labels: Sequence[str], hei
         scores: NaN where there is none.
         labels: of the tokens, safe for plotly.
     """
-    bars = {
-        "type": "bar",
-        "x": list(range(len(labels))),
-        "y": scores.astype(np.float32),
-        "marker": {"color": ["@residual" if score > 0 else "@key" for score in scores]},
-        "customdata": list(labels),
-        "hovertemplate": "'%{customdata}': %{y:+.2f}<extra></extra>",
-    }
+    bars = kit.bars(
+        list(range(len(labels))),
+        scores.astype(np.float32),
+        ["@residual" if score > 0 else "@key" for score in scores],
+        hover="'%{customdata}': %{y:+.2f}",
+        customdata=list(labels),
+    )
     layout = theme.base_layout(
         height,
         xaxis=token_axis(labels),
-        yaxis={"title": "score", "fixedrange": True, "zeroline": True, "zerolinecolor": "@muted"},
+        yaxis=kit.axis("score", fixed=True, zero=True),
         margin={"t": 8, "b": label_room(labels, SLANT) + 12},
         bargap=0.2,
     )
@@ -189,28 +182,23 @@ def next_figure(
     """
     places = list(range(len(factors)))
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": label,
-            "x": places,
-            "y": [round(float(v), 4) for v in row],
-            "line": {"color": f"@cat{i}", "width": 2.2, "dash": DASHES[i % len(DASHES)]},
-            "marker": {"size": 6, "color": f"@cat{i}"},
-            "customdata": places,
-            "hovertemplate": f"'{label}': %{{y:.1%}}<extra></extra>",
-        }
+        kit.line(
+            places,
+            [round(float(v), 4) for v in row],
+            f"@cat{i}",
+            name=label,
+            width=2.2,
+            dash=DASHES[i % len(DASHES)],
+            hover=f"'{label}': %{{y:.1%}}",
+            marks={"size": 6, "color": f"@cat{i}"},
+            customdata=places,
+        )
         for i, (label, row) in enumerate(zip(labels, probabilities, strict=True))
     ]
     layout = theme.base_layout(
         height,
         xaxis=_factor_axis(factors),
-        yaxis={
-            "title": "probability of the next token",
-            "rangemode": "tozero",
-            "tickformat": ".0%",
-            "fixedrange": True,
-        },
+        yaxis=kit.axis("probability of the next token", fixed=True, rangemode="tozero", tickformat=".0%"),
         shapes=[_mark(factors.index(chosen))],
         legend={"font": {"size": 12, "family": theme.MONO}},
         margin={"t": 64},
@@ -219,29 +207,20 @@ def next_figure(
 
 
 def _factor_axis(factors: Sequence[float]) -> dict[str, Any]:
-    return {
-        "title": "factor",
-        "tickvals": list(range(len(factors))),
-        "ticktext": [f"{factor:+g}" if factor else "0" for factor in factors],
-        "tickangle": 0,
-        "range": [-0.5, len(factors) - 0.5],
-        "showgrid": False,
-        "fixedrange": True,
-    }
+    return kit.axis(
+        "factor",
+        [-0.5, len(factors) - 0.5],
+        fixed=True,
+        grid=False,
+        tickvals=list(range(len(factors))),
+        ticktext=[f"{factor:+g}" if factor else "0" for factor in factors],
+        tickangle=0,
+    )
 
 
 def _mark(place: int) -> dict[str, Any]:
     """A line at the chosen layer or factor."""
-    return {
-        "type": "line",
-        "yref": "paper",
-        "x0": place,
-        "x1": place,
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@accent", "width": 2},
-    }
+    return kit.upright(place, "@accent", width=2)
 
 
 def collapse_figure(
@@ -280,37 +259,27 @@ def collapse_figure(
             }
         )
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [-0.5, len(factors) - 0.5],
-                "y": [bound, bound],
-                "yaxis": axis,
-                "line": {"color": "@muted", "width": 1.2, "dash": "dot"},
-                "hovertemplate": f"collapsed above {bound:g}<extra></extra>",
-                "showlegend": False,
-            }
+            kit.line(
+                [-0.5, len(factors) - 0.5],
+                [bound, bound],
+                "@muted",
+                width=1.2,
+                dash="dot",
+                hover=f"collapsed above {bound:g}",
+                yaxis=axis,
+                showlegend=False,
+            )
         )
     shade = [
-        {
-            "type": "rect",
-            "yref": "paper",
-            "x0": place - 0.5,
-            "x1": place + 0.5,
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "fillcolor": "@muted/0.18",
-            "line": {"width": 0},
-        }
+        kit.box(place - 0.5, place + 0.5, 0, 1, "@muted/0.18", width=0, below=True, paper="y")
         for place, bad in zip(places, collapsed, strict=True)
         if bad
     ]
     layout = theme.base_layout(
         height,
         xaxis={**_factor_axis(factors), "anchor": "y2"},
-        yaxis={"title": "nats per token", "rangemode": "tozero", "domain": [0.54, 1], "fixedrange": True},
-        yaxis2={"title": "repeated", "range": [0, 1.02], "tickformat": ".0%", "domain": [0, 0.44], "fixedrange": True},
+        yaxis=kit.axis("nats per token", fixed=True, rangemode="tozero", domain=[0.54, 1]),
+        yaxis2=kit.axis("repeated", [0, 1.02], fixed=True, tickformat=".0%", domain=[0, 0.44]),
         shapes=[*shade, _mark(factors.index(chosen))],
         margin={"t": 12},
     )
@@ -332,17 +301,16 @@ def pairs_figure(parts: Float[ndarray, "one two"], one: Sequence[str], two: Sequ
         one, two: labels of the tokens, safe for plotly.
     """
     reach = max(float(np.abs(parts).max()), 1e-6)
-    cells = {
-        "type": "heatmap",
-        "z": parts.astype(np.float32),
-        "zmin": -reach,
-        "zmax": reach,
-        "colorscale": "@signed",
-        "xgap": 1,
-        "ygap": 1,
-        "hovertemplate": "%{y} with %{x}: %{z:+.4f}<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    cells = kit.cells(
+        parts.astype(np.float32),
+        "@signed",
+        -reach,
+        reach,
+        hover="%{y} with %{x}: %{z:+.4f}",
+        xgap=1,
+        ygap=1,
+        colorbar=kit.colour_bar(),
+    )
     unseen = {"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "yaxis": "y2", "showlegend": False}
     layout = matrix_layout(one, two, pairs_height(len(one), two), "first sentence", "second sentence")
     return theme.build([cells, unseen], layout)

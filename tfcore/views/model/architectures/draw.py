@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.config import Architecture
 from tfcore.figures import theme
 from tfcore.figures.tokens import token_heatmap
@@ -86,16 +87,7 @@ def stack_figure(architecture: Architecture, layers: int, height: int) -> go.Fig
                 "layer": "below",
             }
         )
-        notes.append(
-            {
-                "x": column + 0.5 * WIDE,
-                "y": 2.5,
-                "text": f"× {layers}",
-                "showarrow": False,
-                "xanchor": "right",
-                "font": {"size": 12, "color": "@muted"},
-            }
-        )
+        notes.append(kit.note(f"× {layers}", column + 0.5 * WIDE, 2.5, xanchor="right"))
     if len(stacks) > 1:  # from the last state of the reader to the cross-attention of the writer
         notes.append(_arrow(0.5 * WIDE, 4.0, 1 - 0.5 * WIDE, 3.0))
     hidden = {"visible": False, "fixedrange": True}
@@ -114,18 +106,18 @@ def stack_figure(architecture: Architecture, layers: int, height: int) -> go.Fig
 def _box(shapes: list[Any], notes: list[Any], column: int, floor: int, words: str, role: str) -> None:
     if role:
         shapes.append(
-            {
-                "type": "rect",
-                "x0": column - 0.5 * WIDE,
-                "x1": column + 0.5 * WIDE,
-                "y0": floor - 0.5 * HIGH,
-                "y1": floor + 0.5 * HIGH,
-                "fillcolor": f"@{role}/0.16",
-                "line": {"color": f"@{role}", "width": 1.5},
-            }
+            kit.box(
+                column - 0.5 * WIDE,
+                column + 0.5 * WIDE,
+                floor - 0.5 * HIGH,
+                floor + 0.5 * HIGH,
+                f"@{role}/0.16",
+                edge=f"@{role}",
+                width=1.5,
+            )
         )
     style = {"size": 11, "color": "@ink"} if role else {"size": 13, "color": "@ink", "weight": 600}
-    notes.append({"x": column, "y": floor, "text": words, "showarrow": False, "font": style})
+    notes.append(kit.note(words, column, floor, None, size=None, font=style))
 
 
 def _arrow(x: float, y: float, to_x: float, to_y: float) -> dict[str, Any]:

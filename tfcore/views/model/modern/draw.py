@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 from tfcore.measures.quantities import round_count
@@ -92,16 +93,15 @@ def effects_figure(names: Sequence[str], panels: Sequence[Panel], chosen: int, h
         }
         if panel.near:
             data += [
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "x": list(dots),
-                    "y": [row] * len(dots),
-                    "xaxis": f"x{number}",
-                    "marker": {"size": 6, "color": "@muted/0.6"},
-                    "hoverinfo": "skip",
-                    "showlegend": False,
-                }
+                kit.dots(
+                    list(dots),
+                    [row] * len(dots),
+                    "@muted/0.6",
+                    size=6,
+                    hover=False,
+                    xaxis=f"x{number}",
+                    showlegend=False,
+                )
                 for row, dots in enumerate(panel.dots)
             ]
             style = {"size": 11, "symbol": "diamond", "color": shades}
@@ -134,14 +134,15 @@ def effects_figure(names: Sequence[str], panels: Sequence[Panel], chosen: int, h
         **axes,
         bargap=0.35,
         margin={"l": label_room(names) + 10, "r": 8, "t": 40, "b": 8},
-        yaxis={
-            "tickvals": rows,
-            "ticktext": labels,
-            "range": [len(names) - 0.5, -0.5],
-            "fixedrange": True,
-            "automargin": False,
-            "showgrid": False,
-            "tickfont": {"size": 13, "color": "@ink"},
-        },
+        yaxis=kit.axis(
+            None,
+            [len(names) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=rows,
+            ticktext=labels,
+            automargin=False,
+            tickfont={"size": 13, "color": "@ink"},
+        ),
     )
     return theme.build(data, layout)

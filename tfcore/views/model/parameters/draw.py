@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.charts.components import BYTES, COLOURS
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.memory_use import MemoryUse
@@ -52,28 +53,10 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "textfont": {"size": 12, "color": "@ink"},
         "hovertemplate": "%{label}: %{value:,} (%{percent})<extra></extra>",
     }
-    note = {
-        "text": f"<b>{short(count.total)}</b>",
-        "showarrow": False,
-        "font": {"size": 22, "color": "@ink"},
-        "x": 0.5,
-        "y": 0.5,
-        "xref": "paper",
-        "yref": "paper",
-    }
+    note = kit.note(f"<b>{short(count.total)}</b>", 0.5, 0.5, "@ink", size=22, paper="xy")
     rest = ", ".join(f"{name} {value / count.total:.2%}" for name, value in small.items())
     lines = wrap(f"too thin to see: {rest}", 48) if rest else []  # as wide as a phone
-    below = {
-        "text": "<br>".join(lines),
-        "showarrow": False,
-        "font": {"size": 12, "color": "@muted"},
-        "x": 0.5,
-        "y": 0,
-        "yanchor": "top",
-        "yshift": -30,  # pixels: below the words of the ring's lowest part
-        "xref": "paper",
-        "yref": "paper",
-    }
+    below = kit.note("<br>".join(lines), 0.5, 0, paper="xy", yanchor="top", yshift=-30)
     margin = {"l": 90, "r": 110, "t": 40, "b": 52 + 16 * max(len(lines) - 1, 0)}
     layout = base_layout(height, showlegend=False, annotations=[note, below], margin=margin)
     del layout["xaxis"], layout["yaxis"]
@@ -138,23 +121,22 @@ def blocks_figure(count: ParameterCount, height: int) -> go.Figure:
     components = [name for name in count.by_component if any(name in parts for parts in count.by_layer.values())]
     blocks = np.array(list(count.by_layer))  # arrays: plotly copies a list number by number
     data = [
-        {
-            "type": "bar",
-            "name": component,
-            "x": np.arange(len(blocks)),
-            "y": np.array([parts.get(component, 0) for parts in count.by_layer.values()], dtype=float),
-            "marker": {"color": COLOURS[component]},
-            "customdata": blocks,
-            "hovertemplate": "%{customdata}, " + component + ": %{y:,}<extra></extra>",
-        }
+        kit.bars(
+            np.arange(len(blocks)),
+            np.array([parts.get(component, 0) for parts in count.by_layer.values()], dtype=float),
+            COLOURS[component],
+            name=component,
+            customdata=blocks,
+            hovertemplate="%{customdata}, " + component + ": %{y:,}<extra></extra>",
+        )
         for component in components
     ]
     layout = base_layout(
         height,
         barmode="stack",
         bargap=0.15,
-        xaxis={"title": "block", "fixedrange": True},
-        yaxis={"title": "parameters", "fixedrange": True},
+        xaxis=kit.axis("block", fixed=True),
+        yaxis=kit.axis("parameters", fixed=True),
     )
     return build(data, layout)
 
@@ -163,22 +145,21 @@ def memory_figure(uses: Mapping[str, MemoryUse], purposes: Sequence[str], height
     """Gigabytes for each purpose and model, stacked by what holds them."""
     rows = [(f"{purpose}: {name}", bytes_of(use, purpose)) for purpose in purposes for name, use in uses.items()]
     data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": part,
-            "y": [row for row, _ in rows],
-            "x": [kept.get(part, 0) / 1e9 for _, kept in rows],
-            "marker": {"color": colour},
-            "hovertemplate": "%{y}, " + part + ": %{x:,.2f} GB<extra></extra>",
-        }
+        kit.bars(
+            [kept.get(part, 0) / 1e9 for _, kept in rows],
+            [row for row, _ in rows],
+            colour,
+            name=part,
+            orientation="h",
+            hovertemplate="%{y}, " + part + ": %{x:,.2f} GB<extra></extra>",
+        )
         for part, colour in BYTES.items()
     ]
     layout = base_layout(
         height,
         barmode="stack",
-        xaxis={"title": "GB (10⁹ bytes)", "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        xaxis=kit.axis("GB (10⁹ bytes)", fixed=True),
+        yaxis=kit.axis(fixed=True, autorange="reversed"),
         legend={"y": 1.04, "traceorder": "normal"},
     )
     return build(data, layout)

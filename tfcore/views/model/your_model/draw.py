@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import gigabytes
 from tfcore.views.model.your_model.measure import Need
@@ -27,86 +28,73 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
         fits = end is None or row.fits(end)
         colour = "@accent" if row.name == chosen else "@ink" if fits else "@muted"
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": [low, row.total],
-                "y": [place, place],
-                "cliponaxis": False,
-                "showlegend": False,
-                "line": {"color": colour, "width": 5 if row.name == chosen else 3, "dash": "solid" if fits else "dot"},
-                "marker": {
+            kit.line(
+                [low, row.total],
+                [place, place],
+                colour,
+                width=5 if row.name == chosen else 3,
+                dash="solid" if fits else "dot",
+                hover=f"weights {gigabytes(row.weights)}, cache of {row.tokens:,} tokens {gigabytes(row.cache)}",
+                marks={
                     "color": colour if fits else "@paper",
                     "size": [0, 11],
                     "opacity": 1,
                     "line": {"color": colour, "width": 2},
                 },
-                "hovertemplate": f"weights {gigabytes(row.weights)}, cache of {row.tokens:,} tokens "
-                f"{gigabytes(row.cache)}<extra></extra>",
-            }
+                cliponaxis=False,
+                showlegend=False,
+            )
         )
         notes.append(
-            {
-                "x": math.log10(row.total),
-                "y": place,
-                "xanchor": "left",
-                "xshift": 9,
-                "showarrow": False,
-                "text": gigabytes(row.total),
-                "bgcolor": "@paper",
-                "borderpad": 1,
-                "font": {"color": colour, "size": 12},
-            }
+            kit.note(
+                gigabytes(row.total),
+                math.log10(row.total),
+                place,
+                colour,
+                xanchor="left",
+                xshift=9,
+                bgcolor="@paper",
+                borderpad=1,
+            )
         )
     shapes = []
     for bound, word, side in ((room, "free now", "left"), (limit, "limit here", "right")):
         if bound is not None:
             other = limit if bound is room else room
             after = other is None or bound > other or (bound == other and side == "left")
-            shapes.append(
-                {
-                    "type": "line",
-                    "xref": "x",
-                    "yref": "paper",
-                    "x0": bound,
-                    "x1": bound,
-                    "y0": 0,
-                    "y1": 1,
-                    "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
-                }
-            )
+            shapes.append(kit.upright(bound, width=1.5, dash="dash", below=False, xref="x"))
             notes.append(
-                {
-                    "x": math.log10(bound),
-                    "y": 1,
-                    "yref": "paper",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "xanchor": "center" if other is None else "left" if after else "right",
-                    "text": f"{word}: {gigabytes(bound)}",
-                    "font": {"color": "@ink", "size": 12},
-                }
+                kit.note(
+                    f"{word}: {gigabytes(bound)}",
+                    math.log10(bound),
+                    1,
+                    "@ink",
+                    paper="y",
+                    yanchor="bottom",
+                    xanchor="center" if other is None else "left" if after else "right",
+                )
             )
     high = max([row.total for row in rows] + bounds)
     layout = theme.base_layout(
         height,
-        xaxis={
-            "type": "log",
-            "title": "memory in bytes",
-            "range": [math.log10(low), math.log10(high * 30)],
-            "fixedrange": True,
-            "tickvals": [10.0**k for k in range(6, 14)],
-            "ticktext": ["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB", "10 TB"],
-        },
-        yaxis={
-            "tickmode": "array",
-            "tickvals": list(range(len(rows))),
-            "ticktext": [plain(row.name) for row in rows],
-            "range": [len(rows) - 0.5, -0.5],
-            "fixedrange": True,
-            "showgrid": False,
-            "automargin": True,
-        },
+        xaxis=kit.axis(
+            "memory in bytes",
+            [math.log10(low), math.log10(high * 30)],
+            log=True,
+            fixed=True,
+            tickvals=[10.0**k for k in range(6, 14)],
+            ticktext=["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB", "10 TB"],
+        ),
+        yaxis=kit.axis(
+            None,
+            [len(rows) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickmode="array",
+            tickvals=list(range(len(rows))),
+            ticktext=[plain(row.name) for row in rows],
+            automargin=True,
+        ),
         shapes=shapes,
         annotations=notes,
         margin={"l": 130, "t": 34},

@@ -5,6 +5,7 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 State = Literal["right", "wrong", "open"]
@@ -59,14 +60,15 @@ def round_map(chapters: Sequence[str], states: Sequence[State], current: int, he
         height,
         margin={"l": 8, "r": 8, "t": 6, "b": 6},
         showlegend=False,
-        xaxis={"visible": False, "fixedrange": True, "range": [-0.6, max(longest, 5) + 0.6]},
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": names,
-            "range": [len(rows) - 0.4, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"size": 13, "color": "@ink"},
-        },
+        xaxis=kit.axis(None, [-0.6, max(longest, 5) + 0.6], fixed=True, visible=False),
+        yaxis=kit.axis(
+            None,
+            [len(rows) - 0.4, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(rows))),
+            ticktext=names,
+            tickfont={"size": 13, "color": "@ink"},
+        ),
     )
     return theme.build([squares], layout)

@@ -5,6 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.reference.folklore.measure.claim import ROUGH, Checked, Claim, Verdict
 
@@ -40,58 +41,36 @@ def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chos
     marks = (_marks(verdict, claims, findings, rows) for verdict in LOOKS)
     data = [_spans(claims, findings, rows), *marks, _targets(claims, findings, rows)]
     shapes: list[dict[str, Any]] = [
-        {
-            "type": "rect",
-            "xref": "x",
-            "yref": "paper",
-            "x0": 1 - ROUGH,
-            "x1": 1 + ROUGH,
-            "y0": 0,
-            "y1": 1,
-            "fillcolor": "@cat2/0.12",
-            "line": {"width": 0},
-            "layer": "below",
-        }
+        kit.box(1 - ROUGH, 1 + ROUGH, 0, 1, "@cat2/0.12", width=0, below=True, paper="y", xref="x")
     ]
     if chosen in rows:
         at = rows[chosen]
-        shapes.append(
-            {
-                "type": "rect",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": at - 0.5,
-                "y1": at + 0.5,
-                "fillcolor": "@accent/0.14",
-                "line": {"width": 0},
-                "layer": "below",
-            }
-        )
+        shapes.append(kit.box(0, 1, at - 0.5, at + 0.5, "@accent/0.14", width=0, below=True, paper="x"))
     names = [f"<b>{claim.name}</b>" if claim.key == chosen else claim.name for claim in claims]
     layout = theme.base_layout(
         height_of(len(claims)),
         shapes=shapes,
         margin={"l": LEFT, "r": 16, "t": TOP, "b": BOTTOM},
         legend={"itemclick": False, "itemdoubleclick": False, "y": 1.0},
-        xaxis={
-            "type": "log",
-            "range": [-0.74, 0.74],
-            "tickvals": list(TICKS),
-            "ticktext": list(TICKS.values()),
-            "title": "computed / quoted",
-            "fixedrange": True,
-            "automargin": False,
-            "tickangle": 0,
-        },
-        yaxis={
-            "tickvals": list(range(len(claims))),
-            "ticktext": names,
-            "range": [max(len(claims), 3) - 0.5, -0.5],
-            "fixedrange": True,
-            "automargin": False,
-            "tickfont": {"size": 12 if row_height(len(claims)) > 15 else 11, "color": "@ink"},
-        },
+        xaxis=kit.axis(
+            "computed / quoted",
+            [-0.74, 0.74],
+            log=True,
+            fixed=True,
+            tickvals=list(TICKS),
+            ticktext=list(TICKS.values()),
+            automargin=False,
+            tickangle=0,
+        ),
+        yaxis=kit.axis(
+            None,
+            [max(len(claims), 3) - 0.5, -0.5],
+            fixed=True,
+            tickvals=list(range(len(claims))),
+            ticktext=names,
+            automargin=False,
+            tickfont={"size": 12 if row_height(len(claims)) > 15 else 11, "color": "@ink"},
+        ),
     )
     return theme.build(data, layout)
 
@@ -108,15 +87,7 @@ def _spans(claims: Sequence[Claim], findings: Mapping[str, Checked], rows: Mappi
         ratios = [drawn_at(ratio) for ratio in findings[claim.key].ratios.values()]
         x += [min(ratios), max(ratios), None]
         y += [rows[claim.key], rows[claim.key], None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": "@muted/0.6", "width": 1.5},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return kit.line(x, y, "@muted/0.6", width=1.5, hover=False, showlegend=False)
 
 
 def _marks(
@@ -129,33 +100,34 @@ def _marks(
         if findings[claim.key].verdict == verdict
         for ratio in findings[claim.key].ratios.values()
     ]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": verdict,
-        "x": [x for x, _ in points] or [None],
-        "y": [y for _, y in points] or [None],
-        "hoverinfo": "skip",
-        "showlegend": True,
-        "cliponaxis": False,
-        "marker": {"color": colour, "symbol": symbol, "size": 9, "line": {"width": 1.5, "color": colour}},
-    }
+    return kit.dots(
+        [x for x, _ in points] or [None],
+        [y for _, y in points] or [None],
+        colour,
+        name=verdict,
+        symbol=symbol,
+        size=9,
+        marker={"line": {"width": 1.5, "color": colour}},
+        hover=False,
+        showlegend=True,
+        cliponaxis=False,
+    )
 
 
 def _targets(claims: Sequence[Claim], findings: Mapping[str, Checked], rows: Mapping[str, int]) -> dict[str, Any]:
     """Invisible marks along every row, which take clicks and the pointer."""
     every = [claim for claim in claims for _ in TARGETS]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": TARGETS * len(claims),
-        "y": [rows[claim.key] for claim in every],
-        "marker": {"size": 18, "opacity": 0, "color": "@muted"},
-        "showlegend": False,
-        "customdata": [claim.key for claim in every],
-        "text": [_words(claim, findings[claim.key]) for claim in every],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    return kit.dots(
+        TARGETS * len(claims),
+        [rows[claim.key] for claim in every],
+        "@muted",
+        size=18,
+        marker={"opacity": 0},
+        hover="%{text}",
+        showlegend=False,
+        customdata=[claim.key for claim in every],
+        text=[_words(claim, findings[claim.key]) for claim in every],
+    )
 
 
 def _words(claim: Claim, finding: Checked) -> str:

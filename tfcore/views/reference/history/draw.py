@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.reference.history.measure import (
     FAMILIES,
@@ -69,19 +70,7 @@ def timeline_figure(
         data.append(_ring(chosen, layout))
     names = {**FIELDS, **FAMILIES}
     bounds = [first for first, _ in layout.lanes.values()][1:]
-    lines = [
-        {
-            "type": "line",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": at - 0.5,
-            "y1": at - 0.5,
-            "layer": "below",
-            "line": {"color": "@grid", "width": 1},
-        }
-        for at in bounds
-    ]
+    lines = [kit.across(at - 0.5, "@grid", width=1) for at in bounds]
     figure_layout = theme.base_layout(
         height_of(layout),
         shapes=lines,
@@ -92,23 +81,25 @@ def timeline_figure(
             if key == chosen or (edges and key in shown)
         ],
         legend={"y": 1.035, "itemclick": False, "itemdoubleclick": False, "traceorder": "normal"},
-        xaxis={
-            "range": [FIRST, LAST],
-            "tickvals": list(layout.years.values()),
-            "fixedrange": True,
-            "ticktext": [str(year) for year in layout.years],
-            "automargin": False,
-            "tickangle": 0,
-        },
-        yaxis={
-            "range": [layout.rows - 0.5, -0.5],
-            "fixedrange": True,
-            "showgrid": False,
-            "automargin": False,
-            "tickvals": [first + (count - 1) / 2 for first, count in layout.lanes.values()],
-            "ticktext": [names[lane] for lane in layout.lanes],
-            "tickfont": {"color": "@ink", "size": 13},
-        },
+        xaxis=kit.axis(
+            None,
+            [FIRST, LAST],
+            fixed=True,
+            tickvals=list(layout.years.values()),
+            ticktext=[str(year) for year in layout.years],
+            automargin=False,
+            tickangle=0,
+        ),
+        yaxis=kit.axis(
+            None,
+            [layout.rows - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            automargin=False,
+            tickvals=[first + (count - 1) / 2 for first, count in layout.lanes.values()],
+            ticktext=[names[lane] for lane in layout.lanes],
+            tickfont={"color": "@ink", "size": 13},
+        ),
     )
     return theme.build(data, figure_layout)
 
@@ -146,32 +137,24 @@ def _is_strong(key: str, related: Collection[str], chosen: str | None) -> bool:
 def _label(key: str, layout: Timeline, is_chosen: bool, is_faint: bool) -> dict[str, Any]:
     """A name on a ground of its own, so that lines pass behind it; that of the chosen entry stands beside its ring."""
     name = milestones()[key].name
-    return {
-        "x": round(layout.x[key], 4),
-        "y": layout.row[key],
-        "showarrow": False,
-        "xanchor": "left",
-        "yanchor": "middle",
-        "text": f"<b>{name}</b>" if is_chosen else name,
-        "xshift": 11 if is_chosen else 5,
-        "font": {"size": 11, "color": "@muted" if is_faint else "@ink"},
-        "bgcolor": "@paper/0.8",
-        "borderpad": 0,
-    }
+    return kit.note(
+        f"<b>{name}</b>" if is_chosen else name,
+        round(layout.x[key], 4),
+        layout.row[key],
+        "@muted" if is_faint else "@ink",
+        size=11,
+        xanchor="left",
+        yanchor="middle",
+        xshift=11 if is_chosen else 5,
+        bgcolor="@paper/0.8",
+        borderpad=0,
+    )
 
 
 def _legend(family: str) -> dict[str, Any]:
     """The family in the legend, which would else take the faintness of its first entry."""
     colour, symbol = LOOKS[family]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": FAMILIES[family],
-        "x": [None],
-        "y": [None],
-        "marker": {"size": 8, "color": colour, "symbol": symbol},
-        "showlegend": True,
-    }
+    return kit.dots([None], [None], colour, name=FAMILIES[family], size=8, symbol=symbol, showlegend=True)
 
 
 def _words(entry: Milestone) -> str:
@@ -180,27 +163,28 @@ def _words(entry: Milestone) -> str:
 
 
 def _faint(keys: Sequence[str], layout: Timeline) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(layout.x[key], 4) for key in keys],
-        "y": [layout.row[key] for key in keys],
-        "marker": {"size": 4, "color": "@muted", "opacity": 0.5},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return kit.dots(
+        [round(layout.x[key], 4) for key in keys],
+        [layout.row[key] for key in keys],
+        "@muted",
+        size=4,
+        marker={"opacity": 0.5},
+        hover=False,
+        showlegend=False,
+    )
 
 
 def _ring(key: str, layout: Timeline) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(layout.x[key], 4)],
-        "y": [layout.row[key]],
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "marker": {"size": 16, "symbol": "circle-open", "color": "@accent", "line": {"width": 2.5}},
-    }
+    return kit.dots(
+        [round(layout.x[key], 4)],
+        [layout.row[key]],
+        "@accent",
+        size=16,
+        symbol="circle-open",
+        marker={"line": {"width": 2.5}},
+        hover=False,
+        showlegend=False,
+    )
 
 
 def _edges(
@@ -229,16 +213,7 @@ def _curves(pairs: Sequence[tuple[str, str]], layout: Timeline, colour: str, wid
     for old, new in pairs:
         x += [*np.round(layout.x[old] + t * (layout.x[new] - layout.x[old]), 4).tolist(), None]
         y += [*np.round(layout.row[old] + bend * (layout.row[new] - layout.row[old]), 3).tolist(), None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "width": width},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "connectgaps": False,
-    }
+    return kit.line(x, y, colour, width=width, hover=False, showlegend=False, connectgaps=False)
 
 
 def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
@@ -248,19 +223,18 @@ def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
     A click on a bar carries customdata, the key.
     """
     values = [found.tokens if kind == found.kind else SEQUENCES[kind].published() for kind in KINDS]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(KINDS))),
-        "x": values,
-        "customdata": KINDS,
-        "marker": {"color": ["@embedding" if kind == found.kind else "@muted/0.45" for kind in KINDS]},
-        "text": [f"{value:,}" for value in values],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 12, "color": "@ink"},
-        "hovertemplate": "%{x:,} tokens<extra></extra>",
-    }
+    bars = kit.bars(
+        values,
+        list(range(len(KINDS))),
+        ["@embedding" if kind == found.kind else "@muted/0.45" for kind in KINDS],
+        hover="%{x:,} tokens",
+        orientation="h",
+        customdata=KINDS,
+        text=[f"{value:,}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": 12, "color": "@ink"},
+    )
     names = {kind: SEQUENCES[kind].name for kind in KINDS} | {found.kind: f"<b>{SEQUENCES[found.kind].name}</b>"}
     labels = [f"{name}<br><span style='font-size:10px'>{SEQUENCES[kind].model}</span>" for kind, name in names.items()]
     layout = theme.base_layout(
@@ -268,22 +242,23 @@ def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
         margin={"l": 124, "r": 48, "t": 8, "b": 44},
         bargap=0.3,
         showlegend=False,
-        xaxis={
-            "type": "log",
-            "range": [0, 5.2],
-            "title": "tokens",
-            "fixedrange": True,
-            "tickvals": [1, 10, 100, 1_000, 10_000, 100_000],
-            "ticktext": ["1", "10", "100", "1 k", "10 k", "100 k"],
-        },
-        yaxis={
-            "tickvals": list(range(len(KINDS))),
-            "ticktext": labels,
-            "range": [len(KINDS) - 0.5, -0.5],
-            "fixedrange": True,
-            "automargin": False,
-            "showgrid": False,
-            "tickfont": {"color": "@ink", "size": 12},
-        },
+        xaxis=kit.axis(
+            "tokens",
+            [0, 5.2],
+            log=True,
+            fixed=True,
+            tickvals=[1, 10, 100, 1_000, 10_000, 100_000],
+            ticktext=["1", "10", "100", "1 k", "10 k", "100 k"],
+        ),
+        yaxis=kit.axis(
+            None,
+            [len(KINDS) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(KINDS))),
+            ticktext=labels,
+            automargin=False,
+            tickfont={"color": "@ink", "size": 12},
+        ),
     )
     return theme.build([bars], layout)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
@@ -161,16 +162,7 @@ def _traces(piece: ShownTensor, number: str, limit: float, most: int) -> list[di
     if piece.blocked is None or not piece.blocked.any():
         return [drawn]
     x, y = hatch(piece.blocked)
-    lines = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "xaxis": f"x{number}",
-        "yaxis": "y",
-        "hoverinfo": "skip",
-        "line": {"color": "@muted/0.6", "width": 1},
-    }
+    lines = kit.line(x, y, "@muted/0.6", width=1, hover=False, xaxis=f"x{number}", yaxis="y")
     return [drawn, lines]
 
 
@@ -201,44 +193,25 @@ def _columns(
 
 
 def _title(piece: ShownTensor, left: float) -> dict[str, Any]:
-    return {
-        "text": f"<b>{piece.title}</b>",
-        "x": left,
-        "xref": "paper",
-        "y": 1,
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "yshift": 4,
-        "showarrow": False,
-        "font": {"size": 13, "color": "@" + piece.role},
-    }
+    return kit.note(
+        f"<b>{piece.title}</b>",
+        left,
+        1,
+        "@" + piece.role,
+        size=13,
+        paper="xy",
+        xanchor="left",
+        yanchor="bottom",
+        yshift=4,
+    )
 
 
 def _sign(sign: str, at: float) -> dict[str, Any]:
-    return {
-        "text": f"<b>{sign}</b>",
-        "x": at,
-        "xref": "paper",
-        "y": 1,
-        "yref": "paper",
-        "xanchor": "center",
-        "yanchor": "bottom",
-        "yshift": 2,
-        "showarrow": False,
-        "font": {"size": 18, "color": "@ink"},
-    }
+    return kit.note(f"<b>{sign}</b>", at, 1, "@ink", size=18, paper="xy", xanchor="center", yanchor="bottom", yshift=2)
 
 
 def _frame(columns: tuple[int, int], number: str, rows: int) -> dict[str, Any]:
     """Around the columns of the chosen head."""
-    return {
-        "type": "rect",
-        "xref": f"x{number}",
-        "yref": "y",
-        "x0": columns[0] - 0.5,
-        "x1": columns[1] - 0.5,
-        "y0": -0.5,
-        "y1": rows - 0.5,
-        "line": {"color": "@ink", "width": 2},
-    }
+    return kit.box(
+        columns[0] - 0.5, columns[1] - 0.5, -0.5, rows - 0.5, edge="@ink", width=2, xref=f"x{number}", yref="y"
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.config import Activation
 from tfcore.figures import theme
 from tfcore.measures.block_parameters import BlockShare, LayerCost
@@ -34,20 +35,16 @@ def activation_figure(result: ActivationCurves, kind: Activation, x: float, heig
     for i in [*(i for i in range(len(PLAIN_ACTIVATIONS)) if i != chosen), chosen]:
         strong = i == chosen
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]],
-                "x": result.x.astype(np.float32),
-                "y": rows[i].astype(np.float32),
-                "opacity": 1 if strong else 0.55,
-                "line": {
-                    "color": "@feedforward" if strong else "@muted",
-                    "width": 3.5 if strong else 1.5,
-                    "dash": "solid" if strong else CURVE_DASHES[i],
-                },
-                "hovertemplate": "%{x:.2f}: %{y:.4f}<extra>" + ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]] + "</extra>",
-            }
+            kit.line(
+                result.x.astype(np.float32),
+                rows[i].astype(np.float32),
+                "@feedforward" if strong else "@muted",
+                name=ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]],
+                width=3.5 if strong else 1.5,
+                dash="solid" if strong else CURVE_DASHES[i],
+                opacity=1 if strong else 0.55,
+                hovertemplate="%{x:.2f}: %{y:.4f}<extra>" + ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]] + "</extra>",
+            )
         )
     at = float(np.interp(x, result.x, rows[chosen]))
     data.append(
@@ -67,14 +64,14 @@ def activation_figure(result: ActivationCurves, kind: Activation, x: float, heig
     )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "input x", "range": [-CURVE_LIMIT, CURVE_LIMIT], "fixedrange": True},
-        yaxis={
-            "title": "slope f′(x)" if slope else "f(x)",
-            "range": [-0.25, 1.25] if slope else [-0.6, CURVE_LIMIT],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@grid",
-        },
+        xaxis=kit.axis("input x", [-CURVE_LIMIT, CURVE_LIMIT], fixed=True),
+        yaxis=kit.axis(
+            "slope f′(x)" if slope else "f(x)",
+            [-0.25, 1.25] if slope else [-0.6, CURVE_LIMIT],
+            fixed=True,
+            zeroline=True,
+            zerolinecolor="@grid",
+        ),
         margin={"t": 62},
         showlegend=not slope,
     )
@@ -88,18 +85,18 @@ def inputs_figure(result: LayerInputs, x: float, height: int) -> go.Figure:
         x: the input looked at.
     """
     middle, bins = (result.edges[1:] + result.edges[:-1]) / 2, len(result.share)
-    bars = {
-        "type": "bar",
-        "x": middle.astype(np.float32),
-        "y": result.share.astype(np.float32),
-        "width": 2 * CURVE_LIMIT / bins,
-        "marker": {"color": "@feedforward", "opacity": 0.8},
-        "hovertemplate": "near %{x:.2f}: %{y:.2%}<extra></extra>",
-    }
+    bars = kit.bars(
+        middle.astype(np.float32),
+        result.share.astype(np.float32),
+        "@feedforward",
+        marker={"opacity": 0.8},
+        hover="near %{x:.2f}: %{y:.2%}",
+        width=2 * CURVE_LIMIT / bins,
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "input x", "range": [-CURVE_LIMIT, CURVE_LIMIT], "fixedrange": True},
-        yaxis={"title": "share", "tickformat": ".0%", "fixedrange": True},
+        xaxis=kit.axis("input x", [-CURVE_LIMIT, CURVE_LIMIT], fixed=True),
+        yaxis=kit.axis("share", fixed=True, tickformat=".0%"),
         margin={"t": 12},
         bargap=0.05,
         shapes=[_line("x", x, "@accent"), _line("x", 0.0, "@muted")],
@@ -123,21 +120,20 @@ def _line(axis: str, value: float, colour: str) -> dict[str, Any]:
 
 def unit_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
     """A gated unit over both of its inputs, with a line at the value looked at."""
-    surface = {
-        "type": "heatmap",
-        "x": result.gate,
-        "y": result.up,
-        "z": result.gated.astype(np.float32),
-        "zmin": -8,
-        "zmax": 8,
-        "colorscale": "@signed",
-        "hovertemplate": "gate %{x:.1f}, up %{y:.1f}: %{z:.2f}<extra></extra>",
-        "colorbar": {"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    surface = kit.cells(
+        result.gated.astype(np.float32),
+        "@signed",
+        -8,
+        8,
+        hover="gate %{x:.1f}, up %{y:.1f}: %{z:.2f}",
+        x=result.gate,
+        y=result.up,
+        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "gate: W_gate x", "fixedrange": True, "showgrid": False},
-        yaxis={"title": "up: W_up x", "fixedrange": True, "showgrid": False},
+        xaxis=kit.axis("gate: W_gate x", fixed=True, grid=False),
+        yaxis=kit.axis("up: W_up x", fixed=True, grid=False),
         shapes=[_line("y", up, "@accent")],
         margin={"t": 12},
     )
@@ -152,27 +148,13 @@ def slice_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
     row = result.gated[low] * (1 - part) + result.gated[min(low + 1, len(result.up) - 1)] * part
     pairs = ((result.plain, "plain: act(gate)", "@muted", "dash"), (row, f"gated: × {up:g}", "@feedforward", "solid"))
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": result.gate,
-            "y": y.astype(np.float32),
-            "line": {"color": colour, "width": 3, "dash": dash},
-            "hovertemplate": "%{x:.2f}: %{y:.3f}<extra></extra>",
-        }
+        kit.line(result.gate, y.astype(np.float32), colour, name=name, width=3, dash=dash, hover="%{x:.2f}: %{y:.3f}")
         for y, name, colour, dash in pairs
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "gate: W_gate x", "fixedrange": True},
-        yaxis={
-            "title": "output of the unit",
-            "range": [-8.5, 8.5],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@grid",
-        },
+        xaxis=kit.axis("gate: W_gate x", fixed=True),
+        yaxis=kit.axis("output of the unit", [-8.5, 8.5], fixed=True, zeroline=True, zerolinecolor="@grid"),
         margin={"t": 40},
     )
     return theme.build(data, layout)
@@ -194,40 +176,30 @@ def matrices_figure(layers: Sequence[tuple[str, LayerCost]], d_model: int, heigh
             for size, (_, cost) in zip(sizes, layers, strict=True)
         ]
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": names,
-                "x": sizes,
-                "text": words,
-                "textposition": "inside",
-                "insidetextanchor": "middle",
-                "name": f"W_{part}",
-                "showlegend": False,
-                "textangle": 0,
-                "insidetextfont": {"color": "@ink", "size": 12},
-                "marker": {"color": f"@feedforward/{(0.55, 0.3, 0.8)[i]}", "line": {"color": "@paper", "width": 2}},
-                "hovertemplate": f"W_{part}: %{{x:,}} parameters<extra></extra>",
-            }
+            kit.bars(
+                sizes,
+                names,
+                f"@feedforward/{(0.55, 0.3, 0.8)[i]}",
+                name=f"W_{part}",
+                marker={"line": {"color": "@paper", "width": 2}},
+                hover=f"W_{part}: %{{x:,}} parameters",
+                orientation="h",
+                text=words,
+                textposition="inside",
+                insidetextanchor="middle",
+                showlegend=False,
+                textangle=0,
+                insidetextfont={"color": "@ink", "size": 12},
+            )
         )
     target = 8 * d_model**2
     layout = theme.base_layout(
         height,
         barmode="stack",
-        xaxis={"title": "parameters", "fixedrange": True, "range": [0, 12.4 * d_model**2], "tickformat": ".2s"},
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        xaxis=kit.axis("parameters", [0, 12.4 * d_model**2], fixed=True, tickformat=".2s"),
+        yaxis=kit.axis(fixed=True, autorange="reversed"),
         shapes=[_line("x", target, "@accent")],
-        annotations=[
-            {
-                "x": target,
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": f"8 d² = {target:,}",
-                "font": {"size": 12, "color": "@accent"},
-            }
-        ],
+        annotations=[kit.note(f"8 d² = {target:,}", target, 1, "@accent", paper="y", yanchor="bottom")],
         margin={"t": 30},
     )
     return theme.build(data, layout)
@@ -247,39 +219,29 @@ def block_shares_figure(blocks: Mapping[str, BlockShare], chosen: str, height: i
     )
     names = [f"<b>{name}</b>" if name == chosen else name for name in blocks]
     data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": label,
-            "y": names,
-            "x": [getattr(block, part) / block.total for block in blocks.values()],
-            "customdata": [getattr(block, part) for block in blocks.values()],
-            "text": [f"{block.share:.1%}" if part == "feed_forward" else "" for block in blocks.values()],
-            "textposition": "inside",
-            "insidetextanchor": "start",
-            "insidetextfont": {"color": ["@paper" if name == chosen else "@ink" for name in blocks], "size": 12},
-            "marker": {"color": colour, "opacity": [1 if name == chosen else 0.35 for name in blocks]},
-            "hovertemplate": f"%{{y}}: {label} %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>",
-        }
+        kit.bars(
+            [getattr(block, part) / block.total for block in blocks.values()],
+            names,
+            colour,
+            name=label,
+            marker={"opacity": [1 if name == chosen else 0.35 for name in blocks]},
+            hover=f"%{{y}}: {label} %{{x:.1%}}, %{{customdata:,}} parameters",
+            orientation="h",
+            customdata=[getattr(block, part) for block in blocks.values()],
+            text=[f"{block.share:.1%}" if part == "feed_forward" else "" for block in blocks.values()],
+            textposition="inside",
+            insidetextanchor="start",
+            insidetextfont={"color": ["@paper" if name == chosen else "@ink" for name in blocks], "size": 12},
+        )
         for part, label, colour in parts
     ]
     layout = theme.base_layout(
         height,
         barmode="stack",
-        xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True, "title": "share of one block's parameters"},
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        xaxis=kit.axis("share of one block's parameters", [0, 1], fixed=True, tickformat=".0%"),
+        yaxis=kit.axis(fixed=True, autorange="reversed"),
         shapes=[_line("x", 2 / 3, "@ink")],
-        annotations=[
-            {
-                "x": 2 / 3,
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": "two thirds",
-                "font": {"size": 12, "color": "@ink"},
-            }
-        ],
+        annotations=[kit.note("two thirds", 2 / 3, 1, "@ink", paper="y", yanchor="bottom")],
         legend={"y": 1.06},
         margin={"t": 60},
     )

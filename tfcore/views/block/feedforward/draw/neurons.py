@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
@@ -26,30 +27,21 @@ def activations_figure(
     """
     n, end = len(labels), record or 0.0
     way = 1.0 if (float(values[chosen]) if record is None else record) >= 0 else -1.0
-    bars = {
-        "type": "bar",
-        "x": np.arange(n),
-        "y": values.astype(np.float32),
-        "text": list(labels),
-        "textposition": "none",
-        "marker": {
-            "color": [PROMOTED if way * v > 0 else SUPPRESSED for v in values.tolist()],
-            "line": {"color": "@accent", "width": [2.5 if i == chosen else 0 for i in range(n)]},
-        },
-        "hovertemplate": "'%{text}' (%{x}): %{y:.3f}<extra></extra>",
-    }
+    bars = kit.bars(
+        np.arange(n),
+        values.astype(np.float32),
+        [PROMOTED if way * v > 0 else SUPPRESSED for v in values.tolist()],
+        marker={"line": {"color": "@accent", "width": [2.5 if i == chosen else 0 for i in range(n)]}},
+        hover="'%{text}' (%{x}): %{y:.3f}",
+        text=list(labels),
+        textposition="none",
+    )
     low, high = min(0.0, end, float(values.min())), max(0.0, end, float(values.max()))
     room = 0.08 * (high - low) or 1.0
     layout = theme.base_layout(
         height,
         xaxis=token_axis(labels),
-        yaxis={
-            "title": "activation",
-            "range": [low - room, high + room],
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-            "fixedrange": True,
-        },
+        yaxis=kit.axis("activation", [low - room, high + room], fixed=True, zero=True),
         margin={"b": label_room(labels, SLANT) + 8, "t": 14},
         bargap=0.15,
     )
@@ -59,28 +51,18 @@ def activations_figure(
 def _record(record: float) -> dict[str, Any]:
     """The dotted line of a record, with its number."""
     return {
-        "shapes": [
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": record,
-                "y1": record,
-                "line": {"color": PROMOTED, "width": 1.5, "dash": "dot"},
-            }
-        ],
+        "shapes": [kit.across(record, PROMOTED, width=1.5, dash="dot", below=False)],
         "annotations": [
-            {
-                "xref": "paper",
-                "x": 1,
-                "xanchor": "right",
-                "y": record,
-                "showarrow": False,
-                "yanchor": "top" if record > 0 else "bottom",
-                "text": f"its record {record:.2f}",
-                "font": {"size": 11, "color": PROMOTED},
-            }
+            kit.note(
+                f"its record {record:.2f}",
+                1,
+                record,
+                PROMOTED,
+                size=11,
+                paper="x",
+                xanchor="right",
+                yanchor="top" if record > 0 else "bottom",
+            )
         ],
     }
 
@@ -127,14 +109,7 @@ def shares_figure(found: Sequence[Writer], words: Sequence[str], chosen: tuple[i
     xaxis = {"title": "share in the logit", "range": [-reach, reach], "zeroline": True, "zerolinecolor": "@muted"}
     layout = _named_rows([f"{one.layer}.{one.neuron}" for one in found], xaxis, height)
     layout["annotations"] = [
-        {
-            "x": 0,
-            "y": i,
-            "xanchor": "right" if one.share >= 0 else "left",
-            "text": f" {text} ",
-            "showarrow": False,
-            "font": {"size": 11, "family": theme.MONO, "color": "@ink"},
-        }
+        kit.note(f" {text} ", 0, i, "@ink", size=11, family=theme.MONO, xanchor="right" if one.share >= 0 else "left")
         for i, (one, text) in enumerate(zip(found, words, strict=True))
     ]
     return theme.build([bars], layout)
@@ -142,16 +117,13 @@ def shares_figure(found: Sequence[Writer], words: Sequence[str], chosen: tuple[i
 
 def _rows(lengths: Sequence[float], strong: Sequence[bool]) -> dict[str, Any]:
     """A bar for each neuron."""
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(lengths))),
-        "x": [round(length, 4) for length in lengths],
-        "marker": {
-            "color": [PROMOTED if length >= 0 else SUPPRESSED for length in lengths],
-            "opacity": [1.0 if one else 0.6 for one in strong],
-        },
-    }
+    return kit.bars(
+        [round(length, 4) for length in lengths],
+        list(range(len(lengths))),
+        [PROMOTED if length >= 0 else SUPPRESSED for length in lengths],
+        marker={"opacity": [1.0 if one else 0.6 for one in strong]},
+        orientation="h",
+    )
 
 
 def _named_rows(names: Sequence[str], xaxis: dict[str, Any], height: int) -> dict[str, Any]:
@@ -159,14 +131,14 @@ def _named_rows(names: Sequence[str], xaxis: dict[str, Any], height: int) -> dic
     return theme.base_layout(
         height,
         xaxis=xaxis | {"fixedrange": True},
-        yaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": list(names),
-            "autorange": "reversed",
-            "fixedrange": True,
-            "title": "neuron: layer.number",
-            "showgrid": False,
-        },
+        yaxis=kit.axis(
+            "neuron: layer.number",
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(names))),
+            ticktext=list(names),
+            autorange="reversed",
+        ),
         margin={"t": 8},
         bargap=0.2,
     )

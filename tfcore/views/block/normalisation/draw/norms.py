@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.panels import column_domain, heading
 from tfcore.figures.tokens import ticks
@@ -64,15 +65,14 @@ def norm_steps_figure(layer: NormSteps, rms: NormSteps, height: int = 430) -> go
 
 
 def _bars(values: Float[ndarray, " feature"], number: str, name: str, colour: str) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "x": np.arange(len(values)),
-        "y": values,
-        "xaxis": f"x{number}",
-        "yaxis": f"y{number}",
-        "marker": {"color": colour},
-        "hovertemplate": f"{name}, feature %{{x}}: %{{y:.6g}}<extra></extra>",
-    }
+    return kit.bars(
+        np.arange(len(values)),
+        values,
+        colour,
+        hover=f"{name}, feature %{{x}}: %{{y:.6g}}",
+        xaxis=f"x{number}",
+        yaxis=f"y{number}",
+    )
 
 
 def _range(layer: NormSteps, rms: NormSteps, column: int) -> tuple[float, float]:
@@ -126,16 +126,16 @@ def axis_figure(result: AxisLeak, tokens: Sequence[Sequence[str]], place: tuple[
         }
         notes.append(heading(x_domain[0], y_domain[1] + 0.01, AXIS_HEADINGS[axis]))
         shapes.append(
-            {
-                "type": "rect",
-                "xref": f"x{number}",
-                "yref": f"y{number}",
-                "x0": position - 0.5,
-                "x1": position + 0.5,
-                "y0": row - 0.5,
-                "y1": row + 0.5,
-                "line": {"color": "@accent", "width": 2.5},
-            }
+            kit.box(
+                position - 0.5,
+                position + 0.5,
+                row - 0.5,
+                row + 0.5,
+                edge="@accent",
+                width=2.5,
+                xref=f"x{number}",
+                yref=f"y{number}",
+            )
         )
     layout = theme.base_layout(
         height, margin={"l": 50, "t": 8, "b": 26, "r": 76}, annotations=notes, shapes=shapes, **axes
@@ -151,23 +151,22 @@ def _map(change: Float[ndarray, "batch seq"], tokens: Sequence[Sequence[str]], n
         [f"{token}<br>{'0' if value == 0 else f'{value:.2g}'}" for token, value in zip(line, values, strict=True)]
         for line, values in zip(tokens, change.tolist(), strict=True)
     ]
-    return {
-        "type": "heatmap",
-        "z": z,
-        "zmin": LEAST_CHANGE,
-        "zmax": 3.0,
-        "colorscale": "@seq:norm",
-        "text": words,
-        "texttemplate": "%{text}",
-        "textfont": {"size": 12, "color": "@ink"},
-        "xaxis": f"x{number}",
-        "yaxis": f"y{number}",
-        "customdata": change.astype(np.float32),
-        "xgap": 2,
-        "ygap": 2,
-        "showscale": last,
-        "hovertemplate": "text %{y}, token %{x}: changed by %{customdata:.4g}<extra></extra>",
-        "colorbar": {
+    return kit.cells(
+        z,
+        "@seq:norm",
+        LEAST_CHANGE,
+        3.0,
+        hover="text %{y}, token %{x}: changed by %{customdata:.4g}",
+        text=words,
+        texttemplate="%{text}",
+        textfont={"size": 12, "color": "@ink"},
+        xaxis=f"x{number}",
+        yaxis=f"y{number}",
+        customdata=change.astype(np.float32),
+        xgap=2,
+        ygap=2,
+        showscale=last,
+        colorbar={
             "thickness": 10,
             "outlinewidth": 0,
             "tickfont": {"size": 11, "color": "@muted"},
@@ -175,4 +174,4 @@ def _map(change: Float[ndarray, "batch seq"], tokens: Sequence[Sequence[str]], n
             "tickvals": [-4, -2, 0],
             "ticktext": ["≤ 10<sup>−4</sup>", "0.01", "1"],
         },
-    }
+    )

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.block.residuals.measure.ablation import SubsetLosses
 
@@ -29,46 +30,43 @@ def subsets_figure(result: SubsetLosses, chosen: int, height: int = 420) -> go.F
         ", ".join(name for s, name in enumerate(result.sublayers) if not row >> s & 1) or "nothing"
         for row in range(len(loss))
     ]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x.astype(np.float32),
-        "y": loss.astype(np.float32),
-        "marker": {"size": 6, "color": "@residual/0.55"},
-        "name": "one set",
-        "customdata": np.arange(len(loss)),
-        "text": words,
-        "hovertemplate": "without %{text}<br>loss %{y:.2f} nats<extra></extra>",
-    }
-    mean = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.arange(n + 1),
-        "y": means,
-        "name": "mean of all sets",
-        "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
-        "hovertemplate": "%{y:.2f}<extra>mean</extra>",
-    }
-    mark = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x[[chosen]],
-        "y": loss[[chosen]].astype(np.float32),
-        "marker": {"size": 15, "symbol": "diamond", "color": "@accent", "line": {"color": "@paper", "width": 1.5}},
-        "name": "your set",
-        "hoverinfo": "skip",
-    }
+    dots = kit.dots(
+        x.astype(np.float32),
+        loss.astype(np.float32),
+        "@residual/0.55",
+        name="one set",
+        size=6,
+        hover="without %{text}<br>loss %{y:.2f} nats",
+        customdata=np.arange(len(loss)),
+        text=words,
+    )
+    mean = kit.line(
+        np.arange(n + 1),
+        means,
+        "@ink",
+        name="mean of all sets",
+        width=1.5,
+        dash="dot",
+        hover="%{y:.2f}<extra>mean</extra>",
+    )
+    mark = kit.dots(
+        x[[chosen]],
+        loss[[chosen]].astype(np.float32),
+        "@accent",
+        name="your set",
+        size=15,
+        symbol="diamond",
+        marker={"line": {"color": "@paper", "width": 1.5}},
+        hover=False,
+    )
     low, high = float(loss.min()), float(loss.max())
     powers = [p for e in (-2, -1, 0, 1, 2) for m in (1, 2, 5) if 0.7 * low < (p := m * 10**e) < 1.4 * high]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "sublayers left out", "range": [-0.6, n + 0.6], "dtick": 1, "showgrid": False},
-        yaxis={
-            "title": "loss (nats per token)",
-            "type": "log",
-            "tickvals": powers,
-            "range": [math.log10(0.85 * low), math.log10(1.15 * high)],
-        },
+        xaxis=kit.axis("sublayers left out", [-0.6, n + 0.6], grid=False, dtick=1),
+        yaxis=kit.axis(
+            "loss (nats per token)", [math.log10(0.85 * low), math.log10(1.15 * high)], log=True, tickvals=powers
+        ),
     )
     return theme.build([dots, mean, mark], layout)
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.views.experts.routing.measure.tokens import Preferred
@@ -46,19 +47,18 @@ def overview_figure(
         ]
         for i in range(rows)
     ]
-    field = {
-        "type": "heatmap",
-        "z": np.where(none, np.nan, first % HUES).astype(np.float32),
-        "zmin": -0.5,
-        "zmax": HUES - 0.5,
-        "colorscale": steps(),
-        "showscale": False,
-        "xgap": 1,
-        "ygap": 3,
-        "customdata": hover,
-        "hovertemplate": "%{customdata}<extra></extra>",
-        "hoverongaps": True,
-    }
+    field = kit.cells(
+        np.where(none, np.nan, first % HUES).astype(np.float32),
+        steps(),
+        -0.5,
+        HUES - 0.5,
+        hover="%{customdata}",
+        showscale=False,
+        xgap=1,
+        ygap=3,
+        customdata=hover,
+        hoverongaps=True,
+    )
     if n <= WRITTEN:
         field |= {"text": names.tolist(), "texttemplate": "%{text}", "textfont": {"size": 11, "color": "@paper"}}
     row, column = chosen
@@ -73,24 +73,16 @@ def overview_figure(
             "showgrid": False,
             "fixedrange": True,
         },
-        yaxis={
-            "tickvals": list(range(rows)),
-            "ticktext": [f"layer {i}" for i in layers],
-            "showgrid": False,
-            "range": [rows - 0.5, -0.5],
-            "fixedrange": True,
-            "automargin": False,
-        },
-        shapes=[
-            {
-                "type": "rect",
-                "x0": column - 0.5,
-                "x1": column + 0.5,
-                "y0": row - 0.5,
-                "y1": row + 0.5,
-                "line": {"color": "@ink", "width": 2.5},
-            }
-        ],
+        yaxis=kit.axis(
+            None,
+            [rows - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(rows)),
+            ticktext=[f"layer {i}" for i in layers],
+            automargin=False,
+        ),
+        shapes=[kit.box(column - 0.5, column + 0.5, row - 0.5, row + 0.5, edge="@ink", width=2.5)],
     )
     return theme.build([field], layout)
 
@@ -114,18 +106,17 @@ def probs_figure(
     """
     n, most = len(probs), max(0.3, float(probs.max()))
     words = [f"<b>{weights[i]:.2f}</b>" if chosen[i] else "" for i in range(n)]
-    bars = {
-        "type": "bar",
-        "x": _places(n),
-        "y": probs.astype(np.float32),
-        "text": words,
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 13, "color": "@ink"},
-        "showlegend": False,
-        "marker": {"color": [f"@expert{i % HUES}" + ("" if chosen[i] else "/0.3") for i in range(n)]},
-        "hovertemplate": "expert %{x}: probability %{y:.3f}<extra></extra>",
-    }
+    bars = kit.bars(
+        _places(n),
+        probs.astype(np.float32),
+        [f"@expert{i % HUES}" + ("" if chosen[i] else "/0.3") for i in range(n)],
+        hover="expert %{x}: probability %{y:.3f}",
+        text=words,
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": 13, "color": "@ink"},
+        showlegend=False,
+    )
     data = [bars]
     if usual is not None:
         data.append(_diamonds(usual, "expert %{x}: takes it %{y:.0%} of the time in the held-out stories"))
@@ -135,7 +126,7 @@ def probs_figure(
         margin={"t": 12},
         bargap=0.2,
         xaxis=_numbers(n),
-        yaxis={"title": "probability", "range": [0, 1.17 * most], "fixedrange": True, "rangemode": "tozero"},
+        yaxis=kit.axis("probability", [0, 1.17 * most], fixed=True, rangemode="tozero"),
     )
     return theme.build(data, layout)
 
@@ -159,37 +150,35 @@ def load_figure(
     even = float(asked.sum()) / n
     faint = ["" if expert in (-1, i) else "/0.3" for i in range(n)]
     data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "x": _places(n),
-            "y": taken.astype(np.int32),
-            "showlegend": False,
-            "marker": {"color": [f"@expert{i % HUES}{faint[i]}" for i in range(n)]},
-            "text": [str(v) for v in taken],
-            "textposition": ["inside" if v > LOW * asked.max() else "outside" for v in taken.tolist()],
-            "insidetextanchor": "start",
-            "textangle": 0,
-            "constraintext": "none",
-            "cliponaxis": False,
-            "insidetextfont": {"size": 12, "color": ["@ink" if pale else "@paper" for pale in faint]},
-            "outsidetextfont": {"size": 12, "color": "@ink"},
-            "hovertemplate": "expert %{x} computes %{y} tokens<extra></extra>",
-        }
+        kit.bars(
+            _places(n),
+            taken.astype(np.int32),
+            [f"@expert{i % HUES}{faint[i]}" for i in range(n)],
+            hover="expert %{x} computes %{y} tokens",
+            showlegend=False,
+            text=[str(v) for v in taken],
+            textposition=["inside" if v > LOW * asked.max() else "outside" for v in taken.tolist()],
+            insidetextanchor="start",
+            textangle=0,
+            constraintext="none",
+            cliponaxis=False,
+            insidetextfont={"size": 12, "color": ["@ink" if pale else "@paper" for pale in faint]},
+            outsidetextfont={"size": 12, "color": "@ink"},
+        )
     ]
     if dropped.any():
         data.append(
-            {
-                "type": "bar",
-                "x": _places(n),
-                "y": dropped.astype(np.int32),
-                "showlegend": False,
-                "marker": {
-                    "color": "@paper",
+            kit.bars(
+                _places(n),
+                dropped.astype(np.int32),
+                "@paper",
+                marker={
                     "line": {"color": "@muted", "width": 1},
                     "pattern": {"shape": "/", "fgcolor": "@muted", "bgcolor": "@paper", "size": 5},
                 },
-                "hovertemplate": "expert %{x} has no room for %{y} tokens<extra></extra>",
-            }
+                hover="expert %{x} has no room for %{y} tokens",
+                showlegend=False,
+            )
         )
     if usual is not None:
         data.append(_diamonds(usual, "expert %{x}: %{y:.1f} tokens by its share of the held-out stories"))
@@ -203,7 +192,7 @@ def load_figure(
         bargap=0.2,
         margin={"t": 12, "r": 58},
         xaxis=_numbers(n),
-        yaxis={"title": "tokens", "range": [0, 1.12 * most], "fixedrange": True},
+        yaxis=kit.axis("tokens", [0, 1.12 * most], fixed=True),
         shapes=[line for line, _ in lines],
         annotations=[words for _, words in lines],
     )
@@ -212,15 +201,16 @@ def load_figure(
 
 def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
     """What is usual for each expert, over its bar."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": _places(len(usual)),
-        "y": usual.astype(np.float32),
-        "showlegend": False,
-        "hovertemplate": f"{hover}<extra></extra>",
-        "marker": {"symbol": "diamond-open", "size": 9, "color": "@ink", "line": {"width": 1.6}},
-    }
+    return kit.dots(
+        _places(len(usual)),
+        usual.astype(np.float32),
+        "@ink",
+        symbol="diamond-open",
+        size=9,
+        marker={"line": {"width": 1.6}},
+        hover=f"{hover}",
+        showlegend=False,
+    )
 
 
 def _places(n: int) -> list[int]:
@@ -229,36 +219,13 @@ def _places(n: int) -> list[int]:
 
 def _numbers(n: int) -> dict[str, Any]:
     """An axis of experts."""
-    return {
-        "title": "expert",
-        "dtick": 1 if n <= NUMBERED else 8,
-        "tick0": 0,
-        "range": [0.4, n + 0.6],
-        "showgrid": False,
-        "fixedrange": True,
-    }
+    return kit.axis("expert", [0.4, n + 0.6], fixed=True, grid=False, dtick=1 if n <= NUMBERED else 8, tick0=0)
 
 
 def _line(y: float, dash: str, colour: str, words: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A line across, and its name at its right end."""
-    line = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": y,
-        "y1": y,
-        "line": {"color": colour, "width": 1.4, "dash": dash},
-    }
-    name = {
-        "xref": "paper",
-        "x": 1,
-        "xanchor": "left",
-        "y": y,
-        "text": words,
-        "showarrow": False,
-        "font": {"size": 11, "color": colour},
-    }
+    line = kit.across(y, colour, width=1.4, dash=dash, below=False)
+    name = kit.note(words, 1, y, colour, size=11, paper="x", xanchor="left")
     return line, name
 
 
@@ -273,36 +240,36 @@ def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: s
     share, n = found.share.tolist(), len(labels)
     values = found.share if by == "share" else found.work
     names = [f"{sent:,} of {seen:,}" for sent, seen in zip(found.sent.tolist(), found.seen.tolist(), strict=True)]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(n)),
-        "x": (100 * values).astype(np.float32),
-        "marker": {"color": [f"@expert{expert % HUES}/{max(0.25, part):.2g}" for part in share]},
-        "text": [
+    bars = kit.bars(
+        (100 * values).astype(np.float32),
+        list(range(n)),
+        [f"@expert{expert % HUES}/{max(0.25, part):.2g}" for part in share],
+        hover="'%{customdata[0]}': %{customdata[1]} go to this expert",
+        orientation="h",
+        text=[
             f"{100 * v:.0f} %" + (f" · {100 * part:.0f} % of all" if by == "work" else f" of {seen:,}")
             for v, part, seen in zip(values, share, found.seen.tolist(), strict=True)
         ],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 12, "color": "@ink"},
-        "customdata": [[label, name] for label, name in zip(labels, names, strict=True)],
-        "hovertemplate": "'%{customdata[0]}': %{customdata[1]} go to this expert<extra></extra>",
-    }
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": 12, "color": "@ink"},
+        customdata=[[label, name] for label, name in zip(labels, names, strict=True)],
+    )
     title = "% of the token's occurrences" if by == "share" else "% of what the expert takes"
     most = 100 if by == "share" else 100 * float(values.max(initial=0.01))
     layout = theme.base_layout(
         height,
         margin={"t": 8, "r": 118 if by == "work" else 92},
         bargap=0.25,
-        xaxis={"title": title, "range": [0, 1.001 * most], "fixedrange": True},
-        yaxis={
-            "tickvals": list(range(n)),
-            "ticktext": list(labels),
-            "range": [max(n, 4) - 0.5, -0.5],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"},
-        },
+        xaxis=kit.axis(title, [0, 1.001 * most], fixed=True),
+        yaxis=kit.axis(
+            None,
+            [max(n, 4) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(n)),
+            ticktext=list(labels),
+            tickfont={"family": theme.MONO, "size": 13, "color": "@ink"},
+        ),
     )
     return theme.build([bars], layout)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, token_axis
 from tfcore.views.experts.routing.measure.rules import RoutingSweep
@@ -43,22 +44,11 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
         },
         xaxis2={**side, "domain": [0.355, 0.645], "title": "capacity factor"},
         xaxis3={**side, "domain": [0.71, 1], "title": "noise σ"},
-        yaxis={
-            "title": "loss, nats per token",
-            "fixedrange": True,
-            "range": [max(0.0, low - 0.08 * (high - low)), high + 0.08 * (high - low)],
-        },
+        yaxis=kit.axis(
+            "loss, nats per token", [max(0.0, low - 0.08 * (high - low)), high + 0.08 * (high - low)], fixed=True
+        ),
         shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": y,
-                "y1": y,
-                "layer": "below",
-                "line": {"color": colour, "width": 1.3, "dash": dash},
-            }
+            kit.across(y, colour, width=1.3, dash=dash)
             for y, colour, dash in ((loss, "@muted", "dot"), (now, "@ink", "dash"))
         ],
         legend={"y": 1.04},
@@ -69,18 +59,18 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
 def _curve(
     name: str, x: Sequence[float | int], y: Sequence[float], axis: str, colour: str, dash: str
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": list(x),
-        "y": [round(v, 4) for v in y],
-        "xaxis": f"x{axis}",
-        "line": {"color": colour, "width": 2, "dash": dash},
-        "marker": {"color": colour, "size": 7},
-        "showlegend": axis == "",
-        "hovertemplate": f"{name}, %{{x}}: %{{y:.3f}} nats per token<extra></extra>",
-    }
+    return kit.line(
+        list(x),
+        [round(v, 4) for v in y],
+        colour,
+        name=name,
+        width=2,
+        dash=dash,
+        hover=f"{name}, %{{x}}: %{{y:.3f}} nats per token",
+        marks={"color": colour, "size": 7},
+        xaxis=f"x{axis}",
+        showlegend=axis == "",
+    )
 
 
 def loss_changes_figure(
@@ -94,41 +84,28 @@ def loss_changes_figure(
         lost: where in the chosen layer no expert took the token before it.
     """
     n = len(tokens)
-    bars = {
-        "type": "bar",
-        "x": list(range(n)),
-        "y": change.astype(np.float32),
-        "text": list(tokens),
-        "textposition": "none",
-        "hovertemplate": "'%{text}' (%{x}): %{y:+.2f} nats<extra></extra>",
-        "marker": {"color": ["@cat1" if v > 0 else "@cat0" for v in change.tolist()]},
-    }
+    bars = kit.bars(
+        list(range(n)),
+        change.astype(np.float32),
+        ["@cat1" if v > 0 else "@cat0" for v in change.tolist()],
+        hover="'%{text}' (%{x}): %{y:+.2f} nats",
+        text=list(tokens),
+        textposition="none",
+    )
     most = max(1.0, float(np.abs(change).max(initial=0)))
     layout = theme.base_layout(
         height,
         margin={"t": 10, "b": label_room(tokens, SLANT) + 8},
         bargap=0.15,
         xaxis=token_axis(tokens, MOST_LABELS // 2),
-        yaxis={
-            "title": "change of the loss, nats",
-            "range": [min(-0.5, 1.08 * float(change.min(initial=0))), 1.08 * most],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-        },
+        yaxis=kit.axis(
+            "change of the loss, nats",
+            [min(-0.5, 1.08 * float(change.min(initial=0))), 1.08 * most],
+            fixed=True,
+            zero=True,
+        ),
         shapes=[
-            {
-                "type": "rect",
-                "xref": "x",
-                "yref": "paper",
-                "x0": i - 0.5,
-                "x1": i + 0.5,
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "line": {"width": 0},
-                "fillcolor": "@muted/0.16",
-            }
+            kit.box(i - 0.5, i + 0.5, 0, 1, "@muted/0.16", width=0, below=True, paper="y", xref="x")
             for i in np.flatnonzero(lost)
         ],
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
 
@@ -25,16 +26,15 @@ def share_figure(tokens: Sequence[str], share: Float[ndarray, " seq"], even: flo
     known = np.clip(share, 0, 1)
     named = [(f"'{token}' ({i})", part) for i, (token, part) in enumerate(zip(tokens, share.tolist(), strict=True))]
     bars: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": list(range(len(tokens))),
-            "y": part.astype(np.float32),
-            "text": words,
-            "marker": {"color": colour},
-            "textposition": "none",
-            "hovertemplate": "%{text}<extra></extra>",
-        }
+        kit.bars(
+            list(range(len(tokens))),
+            part.astype(np.float32),
+            colour,
+            name=name,
+            hover="%{text}",
+            text=words,
+            textposition="none",
+        )
         for name, colour, part, words in (
             ("shared", SHARED, known, [f"{token}: {part:.0%} shared" for token, part in named]),
             ("chosen", f"{ROUTED}/0.45", 1 - known, [f"{token}: {1 - part:.0%} chosen" for token, part in named]),
@@ -44,18 +44,8 @@ def share_figure(tokens: Sequence[str], share: Float[ndarray, " seq"], even: flo
         tokens,
         height,
         barmode="stack",
-        yaxis={"title": "of what the layer writes", "range": [0, 1], "tickformat": ".0%", "fixedrange": True},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": even,
-                "y1": even,
-                "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
-            }
-        ],
+        yaxis=kit.axis("of what the layer writes", [0, 1], fixed=True, tickformat=".0%"),
+        shapes=[kit.across(even, "@ink", width=1.5, dash="dot", below=False)],
     )
     return theme.build(bars, layout)
 
@@ -66,26 +56,22 @@ def missed_figure(
     """By how much each token but the first is predicted worse without the shared experts, and without the chosen."""
     places = list(range(1, len(tokens)))
     bars = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": places,
-            "y": change.astype(np.float32),
-            "marker": {"color": colour},
-            "text": list(tokens[1:]),
-            "textposition": "none",
-            "hovertemplate": f"'%{{text}}' (%{{x}}), {name}: %{{y:+.2f}} nats<extra></extra>",
-        }
+        kit.bars(
+            places,
+            change.astype(np.float32),
+            colour,
+            name=name,
+            hover=f"'%{{text}}' (%{{x}}), {name}: %{{y:+.2f}} nats",
+            text=list(tokens[1:]),
+            textposition="none",
+        )
         for name, colour, change in (
             ("without the shared", SHARED, without_shared),
             ("without the chosen", ROUTED, without_routed),
         )
     ]
     layout = _by_token(
-        tokens,
-        height,
-        barmode="group",
-        yaxis={"title": "change of the loss, nats", "fixedrange": True, "zeroline": True, "zerolinecolor": "@muted"},
+        tokens, height, barmode="group", yaxis=kit.axis("change of the loss, nats", fixed=True, zero=True)
     )
     return theme.build(bars, layout)
 

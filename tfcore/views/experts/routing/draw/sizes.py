@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.charts.components import COLOURS
 from tfcore.figures import theme
 from tfcore.measures.quantities import short
@@ -66,15 +67,16 @@ def expert_strips_figure(rows: Sequence[tuple[str, ExpertSizes]], height: int) -
         bargap=0,
         barmode="overlay",
         legend={"y": 1.0, "traceorder": "normal"},
-        xaxis={"visible": False, "range": [-0.005, 1.005], "fixedrange": True},
-        yaxis={
-            "tickvals": [-row for row in range(len(rows))],
-            "ticktext": [name for name, _ in rows],
-            "range": [0.45 - len(rows), 0.45],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis(None, [-0.005, 1.005], fixed=True, visible=False),
+        yaxis=kit.axis(
+            None,
+            [0.45 - len(rows), 0.45],
+            fixed=True,
+            grid=False,
+            tickvals=[-row for row in range(len(rows))],
+            ticktext=[name for name, _ in rows],
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return theme.build(data, layout)
 
@@ -91,25 +93,18 @@ def weights_figure(sizes: ExpertSizes, height: int) -> go.Figure:
         bargap=0.35,
         margin={"t": 58, "r": 78, "l": 92},
         legend={"traceorder": "normal"},
-        xaxis={"title": "parameters", "fixedrange": True, "range": [0, 1.01 * sizes.count.total]},
-        yaxis={
-            "tickvals": [0, 1],
-            "ticktext": ["in memory", "at work"],
-            "range": [1.6, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"size": 13, "color": "@ink"},
-        },
+        xaxis=kit.axis("parameters", [0, 1.01 * sizes.count.total], fixed=True),
+        yaxis=kit.axis(
+            None,
+            [1.6, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=[0, 1],
+            ticktext=["in memory", "at work"],
+            tickfont={"size": 13, "color": "@ink"},
+        ),
         annotations=[
-            {
-                "x": value,
-                "y": row,
-                "text": f"<b>{short(value)}</b>",
-                "showarrow": False,
-                "xanchor": "left",
-                "xshift": 5,
-                "font": {"size": 14, "color": "@ink"},
-            }
+            kit.note(f"<b>{short(value)}</b>", value, row, "@ink", size=14, xanchor="left", xshift=5)
             for row, value in enumerate((sizes.count.total, sizes.count.active))
         ],
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.product_spread import ProductSpread
 from tfcore.views.foundations.attention.measure.scale import GradientTheory, Saturation
@@ -34,31 +35,30 @@ def products_figure(result: ProductSpread, at: int, *, scaled: bool, height: int
     x = np.linspace(-5, 5, 201)
     name = WITH if scaled else WITHOUT
     colour = COLOURS[scaled]
-    bars = {
-        "type": "bar",
-        "x": (middle * unit).astype(np.float32),
-        "width": float(middle[1] - middle[0]) * unit,
-        "y": (result.density[at] * math.sqrt(2 * math.pi)).astype(np.float32),
-        "name": f"{name}, drawn",
-        "marker": {"color": f"{colour}/0.55", "line": {"width": 0}},
-        "hovertemplate": "%{x:.2f}: %{y:.2f} of the peak<extra></extra>",
-    }
+    bars = kit.bars(
+        (middle * unit).astype(np.float32),
+        (result.density[at] * math.sqrt(2 * math.pi)).astype(np.float32),
+        f"{colour}/0.55",
+        name=f"{name}, drawn",
+        marker={"line": {"width": 0}},
+        hover="%{x:.2f}: %{y:.2f} of the peak",
+        width=float(middle[1] - middle[0]) * unit,
+    )
     variance = f"variance {1 if scaled else width:,}"
-    curve = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": (x * unit).astype(np.float32),
-        "name": f"normal, {variance}",
-        "y": np.exp(-(x**2) / 2).astype(np.float32),
-        "line": {"color": "@ink", "width": 2},
-        "hoverinfo": "skip",
-    }
+    curve = kit.line(
+        (x * unit).astype(np.float32),
+        np.exp(-(x**2) / 2).astype(np.float32),
+        "@ink",
+        name=f"normal, {variance}",
+        width=2,
+        hover=False,
+    )
     end = 5.0 if scaled else WIDEST
     layout = theme.base_layout(
         height,
-        xaxis={"title": name, "range": [-end, end]},
+        xaxis=kit.axis(name, [-end, end]),
         bargap=0,
-        yaxis={"title": "density ÷ peak", "range": [0, 2], "showgrid": False},
+        yaxis=kit.axis("density ÷ peak", [0, 2], grid=False),
         margin={"t": 40},
     )
     return theme.build([bars, curve], layout)
@@ -74,10 +74,7 @@ def variance_figure(result: ProductSpread, at: int, height: int = 300) -> go.Fig
     for row, values in enumerate((result.variance, result.variance / result.widths)):
         data.append(_measured(widths, values, row, at, "variance %{y:.2f} at d<sub>k</sub> = %{x:,}"))
     layout = theme.base_layout(
-        height,
-        xaxis=_widths(),
-        margin={"t": 56},
-        yaxis={"title": "variance", "type": "log", "range": [-0.5, 3.4], "dtick": 1},
+        height, xaxis=_widths(), margin={"t": 56}, yaxis=kit.axis("variance", [-0.5, 3.4], log=True, dtick=1)
     )
     return theme.build(data, layout)
 
@@ -114,53 +111,22 @@ def _saturation(
     for row in (0, 1):
         low, high = np.quantile(values[row], (0.1, 0.9), axis=-1)
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": np.concatenate((widths, widths[::-1])),
-                "y": np.concatenate((high, low[::-1])).astype(np.float32),
-                "fill": "toself",
-                "fillcolor": f"{COLOURS[row]}/0.14",
-                "line": {"width": 0},
-                "hoverinfo": "skip",
-                "showlegend": False,
-            }
+            kit.line(
+                np.concatenate((widths, widths[::-1])),
+                np.concatenate((high, low[::-1])).astype(np.float32),
+                width=0,
+                hover=False,
+                fill="toself",
+                fillcolor=f"{COLOURS[row]}/0.14",
+                showlegend=False,
+            )
         )
     hover = title + " %{y:.2f} at d<sub>k</sub> = %{x:,}"
     data += [_measured(widths, values[row].mean(-1), row, at, hover) for row in (0, 1)]
-    notes = [
-        {
-            "xref": "paper",
-            "x": 0.99,
-            "xanchor": "right",
-            "y": y,
-            "yanchor": side,
-            "text": text,
-            "showarrow": False,
-            "font": {"size": 12, "color": "@muted"},
-        }
-        for y, side, text in lines
-    ]
-    shapes = [
-        {
-            "type": "line",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": y,
-            "y1": y,
-            "layer": "below",
-            "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
-        }
-        for y, *_ in lines
-    ]
+    notes = [kit.note(text, 0.99, y, paper="x", xanchor="right", yanchor=side) for y, side, text in lines]
+    shapes = [kit.across(y, width=1.5, dash="dash") for y, *_ in lines]
     layout = theme.base_layout(
-        height,
-        xaxis=_widths(),
-        yaxis={"title": title, "range": span},
-        annotations=notes,
-        shapes=shapes,
-        margin={"t": 40},
+        height, xaxis=_widths(), yaxis=kit.axis(title, span), annotations=notes, shapes=shapes, margin={"t": 40}
     )
     return theme.build(data, layout)
 
@@ -172,21 +138,21 @@ def curve_figure(result: Saturation, at: int, height: int = 320) -> go.Figure:
     for row in (0, 1):
         name = (WITHOUT, WITH)[row]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": result.largest[row, at],
-                "y": result.steepest[row, at],
-                "name": name,
-                "marker": {"symbol": SYMBOLS[row] + "-open", "size": 8, "color": COLOURS[row]},
-                "hovertemplate": "largest weight %{x:.3f}: steepest slope %{y:.4f}<extra></extra>",
-            }
+            kit.dots(
+                result.largest[row, at],
+                result.steepest[row, at],
+                COLOURS[row],
+                name=name,
+                symbol=SYMBOLS[row] + "-open",
+                size=8,
+                hover="largest weight %{x:.3f}: steepest slope %{y:.4f}",
+            )
         )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "largest weight p of a query", "range": [-0.02, 1.02]},
+        xaxis=kit.axis("largest weight p of a query", [-0.02, 1.02]),
         margin={"t": 56},
-        yaxis={"title": "largest ∂weight ∕ ∂score", "range": [-0.01, 0.28]},
+        yaxis=kit.axis("largest ∂weight ∕ ∂score", [-0.01, 0.28]),
     )
     return theme.build(data, layout)
 
@@ -223,13 +189,13 @@ def gradient_figure(result: Saturation, theory: GradientTheory, at: int, height:
         xaxis=_widths(),
         margin={"t": 40},
         annotations=notes,
-        yaxis={
-            "title": "norm of ∂weights ∕ ∂scores",
-            "type": "log",
-            "range": [-2.4, 0.1],
-            "tickvals": [0.01, 0.03, 0.1, 0.3, 1],
-            "ticktext": ["0.01", "0.03", "0.1", "0.3", "1"],
-        },
+        yaxis=kit.axis(
+            "norm of ∂weights ∕ ∂scores",
+            [-2.4, 0.1],
+            log=True,
+            tickvals=[0.01, 0.03, 0.1, 0.3, 1],
+            ticktext=["0.01", "0.03", "0.1", "0.3", "1"],
+        ),
     )
     return theme.build(data, layout)
 
@@ -237,36 +203,29 @@ def gradient_figure(result: Saturation, theory: GradientTheory, at: int, height:
 def _widths() -> dict[str, Any]:
     """The axis of d_k: one, two, four ... 1,024."""
     ticks = [1, 4, 16, 64, 256, 1024]
-    return {
-        "title": "d<sub>k</sub>",
-        "type": "log",
-        "range": [-0.12, math.log10(1024) + 0.12],
-        "tickvals": ticks,
-        "ticktext": [f"{tick:,}" for tick in ticks],
-    }
+    return kit.axis(
+        "d<sub>k</sub>",
+        [-0.12, math.log10(1024) + 0.12],
+        log=True,
+        tickvals=ticks,
+        ticktext=[f"{tick:,}" for tick in ticks],
+    )
 
 
 def _theory(x: ndarray, y: ndarray, name: str, dash: str = "solid") -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x.astype(np.float32),
-        "y": y.astype(np.float32),
-        "name": name,
-        "line": {"color": "@ink", "width": 1.5, "dash": dash},
-        "hoverinfo": "skip",
-    }
+    return kit.line(x.astype(np.float32), y.astype(np.float32), "@ink", name=name, width=1.5, dash=dash, hover=False)
 
 
 def _measured(x: ndarray, y: ndarray, row: int, at: int, hover: str) -> dict[str, Any]:
     """Marks of what was drawn, the chosen width larger."""
     sizes = [14 if i == at else 8 for i in range(len(x))]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x,
-        "y": y.astype(np.float32),
-        "name": (WITHOUT, WITH)[row],
-        "marker": {"symbol": SYMBOLS[row], "size": sizes, "color": COLOURS[row], "opacity": 0.9},
-        "hovertemplate": hover + "<extra></extra>",
-    }
+    return kit.dots(
+        x,
+        y.astype(np.float32),
+        COLOURS[row],
+        name=(WITHOUT, WITH)[row],
+        symbol=SYMBOLS[row],
+        size=sizes,
+        marker={"opacity": 0.9},
+        hover=hover,
+    )

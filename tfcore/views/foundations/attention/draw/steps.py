@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.foundations.attention.measure.steps import AttentionSteps, TemperatureSweep
 
@@ -45,41 +46,12 @@ def attention_steps_figure(
         data.append(_numbers(values, f"x{number}", scale, low, high, hover))
         axes[f"xaxis{number}"] = _columns(columns, domain)
         notes.append(
-            {
-                "text": f"<b>{title}</b>",
-                "xref": "paper",
-                "yref": "paper",
-                "x": sum(domain) / 2,
-                "y": 1,
-                "yshift": 26,
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 14},
-            }
+            kit.note(f"<b>{title}</b>", sum(domain) / 2, 1, None, size=14, paper="xy", yshift=26, yanchor="bottom")
         )
         if i:
-            notes.append(
-                {
-                    "text": "→",
-                    "xref": "paper",
-                    "yref": "paper",
-                    "x": (left - GAP / 2) / width,
-                    "y": 0.5,
-                    "showarrow": False,
-                    "font": {"size": 18, "color": "@muted"},
-                }
-            )
+            notes.append(kit.note("→", (left - GAP / 2) / width, 0.5, size=18, paper="xy"))
         shapes.append(
-            {
-                "type": "rect",
-                "xref": f"x{number}",
-                "yref": "y",
-                "x0": -0.5,
-                "x1": n - 0.5,
-                "y0": chosen - 0.5,
-                "y1": chosen + 0.5,
-                "line": {"color": "@accent", "width": 2},
-            }
+            kit.box(-0.5, n - 0.5, chosen - 0.5, chosen + 0.5, edge="@accent", width=2, xref=f"x{number}", yref="y")
         )
         left += n + GAP
     rows = {
@@ -99,38 +71,38 @@ def attention_steps_figure(
 
 def _numbers(values: ndarray, axis: str, scale: str, low: float, high: float, hover: str) -> dict[str, Any]:
     """A small matrix with each number in its cell."""
-    return {
-        "type": "heatmap",
-        "z": values.astype(np.float32),
-        "xaxis": axis,
-        "yaxis": "y",
-        "colorscale": scale,
-        "zmin": low,
-        "zmax": high,
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "texttemplate": "%{z:.2f}",
-        "textfont": {"size": 14},
-        "hovertemplate": hover + "<extra></extra>",
-    }
+    return kit.cells(
+        values.astype(np.float32),
+        scale,
+        low,
+        high,
+        hover=hover,
+        xaxis=axis,
+        yaxis="y",
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        texttemplate="%{z:.2f}",
+        textfont={"size": 14},
+    )
 
 
 def _columns(labels: Sequence[str], domain: list[float]) -> dict[str, Any]:
     """The columns of one matrix: keys, or coordinates of the output."""
     colour = "@value" if labels is OUTPUT_COLUMNS else "@key"
-    return {
-        "domain": domain,
-        "range": [-0.5, len(labels) - 0.5],
-        "tickvals": list(range(len(labels))),
-        "side": "top",
-        "ticktext": list(labels),
-        "tickfont": {"family": theme.MONO, "size": 13, "color": colour},
-        "showgrid": False,
-        "fixedrange": True,
-        "automargin": False,
-        "tickangle": 0,
-    }
+    return kit.axis(
+        None,
+        [-0.5, len(labels) - 0.5],
+        fixed=True,
+        grid=False,
+        domain=domain,
+        tickvals=list(range(len(labels))),
+        side="top",
+        ticktext=list(labels),
+        tickfont={"family": theme.MONO, "size": 13, "color": colour},
+        automargin=False,
+        tickangle=0,
+    )
 
 
 def temperature_figure(sweep: TemperatureSweep, height: int = 320) -> go.Figure:
@@ -138,70 +110,40 @@ def temperature_figure(sweep: TemperatureSweep, height: int = 320) -> go.Figure:
     n = len(sweep.scores)
     names = [f"x<sub>{i + 1}</sub> = {score:g}" for i, score in enumerate(sweep.scores)]
     lines = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": sweep.temperatures.astype(np.float32),
-            "name": names[i],
-            "y": sweep.curves[:, i].astype(np.float32),
-            "line": {"color": f"@cat{i}", "width": 2.5, "dash": dash},
-            "hovertemplate": "T = %{x:.2f}: weight %{y:.4f}<extra>" + names[i] + "</extra>",
-        }
+        kit.line(
+            sweep.temperatures.astype(np.float32),
+            sweep.curves[:, i].astype(np.float32),
+            f"@cat{i}",
+            name=names[i],
+            width=2.5,
+            dash=dash,
+            hovertemplate="T = %{x:.2f}: weight %{y:.4f}<extra>" + names[i] + "</extra>",
+        )
         for i, dash in zip(range(n), ("solid", "dash", "dot"), strict=False)
     ]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [sweep.temperature] * n,
-        "y": sweep.weights.astype(np.float32),
-        "marker": {"size": 11, "color": [f"@cat{i}" for i in range(n)]},
-        "showlegend": False,
-        "hovertemplate": "T = %{x:g}: weight %{y:.4f}<extra></extra>",
-    }
+    dots = kit.dots(
+        [sweep.temperature] * n,
+        sweep.weights.astype(np.float32),
+        [f"@cat{i}" for i in range(n)],
+        size=11,
+        hover="T = %{x:g}: weight %{y:.4f}",
+        showlegend=False,
+    )
     shapes = [
-        {
-            "type": "line",
-            "xref": "x",
-            "yref": "paper",
-            "x0": sweep.temperature,
-            "x1": sweep.temperature,
-            "y0": 0,
-            "y1": 1,
-            "line": {"color": "@accent", "width": 1.5},
-            "layer": "below",
-        },
-        {
-            "type": "line",
-            "xref": "paper",
-            "yref": "y",
-            "x0": 0,
-            "x1": 1,
-            "y0": 1 / n,
-            "y1": 1 / n,
-            "line": {"color": "@muted", "width": 1, "dash": "dash"},
-            "layer": "below",
-        },
+        kit.upright(sweep.temperature, "@accent", width=1.5, xref="x"),
+        kit.across(1 / n, width=1, dash="dash", yref="y"),
     ]
-    note = {
-        "xref": "paper",
-        "x": 0.01,
-        "y": 1 / n,
-        "yanchor": "bottom",
-        "xanchor": "left",
-        "showarrow": False,
-        "text": f"equal weights: 1/{n}",
-        "font": {"size": 12, "color": "@muted"},
-    }
+    note = kit.note(f"equal weights: 1/{n}", 0.01, 1 / n, paper="x", yanchor="bottom", xanchor="left")
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "temperature T",
-            "type": "log",
-            "range": [-1, 2],
-            "tickvals": [0.1, 0.3, 1, 3, 10, 30, 100],
-            "ticktext": ["0.1", "0.3", "1", "3", "10", "30", "100"],
-        },
-        yaxis={"title": "weight", "range": [-0.02, 1.02]},
+        xaxis=kit.axis(
+            "temperature T",
+            [-1, 2],
+            log=True,
+            tickvals=[0.1, 0.3, 1, 3, 10, 30, 100],
+            ticktext=["0.1", "0.3", "1", "3", "10", "30", "100"],
+        ),
+        yaxis=kit.axis("weight", [-0.02, 1.02]),
         shapes=shapes,
         annotations=[note],
         margin={"t": 40},

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures.theme import HEAD_KINDS, base_layout, build
 from tfcore.measures.heads.kinds import Place
 
@@ -43,15 +44,9 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
     ]
     trace = _cells(cells, words, -0.5, n - 0.5, stops)
     legend: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [None],
-            "y": [None],
-            "name": f"{name} ({counted[name]})",
-            "marker": {"symbol": "square", "size": 11, "color": HEAD_KINDS[name]},
-            "hoverinfo": "skip",
-        }
+        kit.dots(
+            [None], [None], HEAD_KINDS[name], name=f"{name} ({counted[name]})", symbol="square", size=11, hover=False
+        )
         for name in names
     ]
     layout = _layout(kinds.shape, selected, kind_map_height(kinds), n * LEGEND)
@@ -94,19 +89,18 @@ def _rows(layers: int) -> int:
 
 
 def _cells(z: ndarray, words: Sequence[Sequence[str]], zmin: float, zmax: float, colours: Any) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "z": z,
-        "text": words,
-        "zmin": zmin,
-        "zmax": zmax,
-        "colorscale": colours,
-        "showscale": False,
-        "showlegend": False,
-        "xgap": 1,
-        "ygap": 1,
-        "hovertemplate": "layer %{y}, head %{x}: %{text}<extra></extra>",
-    }
+    return kit.cells(
+        z,
+        colours,
+        zmin,
+        zmax,
+        hover="layer %{y}, head %{x}: %{text}",
+        text=words,
+        showscale=False,
+        showlegend=False,
+        xgap=1,
+        ygap=1,
+    )
 
 
 def _layout(shape: tuple[int, ...], selected: Place, height: int, below: int) -> dict[str, Any]:

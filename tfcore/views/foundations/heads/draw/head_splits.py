@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures.theme import base_layout, build
 from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import ticks
@@ -24,41 +25,28 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
         own = end - start == split.widths[0]  # fewer KV heads are shared: what a cut makes of them is no reshape
         inner = np.linspace(start, end, n_heads + 1) if own else np.array((start, end))
         shapes += [_line(float(x) - 0.5, "@ink/0.7", 1) for x in inner]
-        shapes.append(
-            {
-                "type": "rect",
-                "yref": "paper",
-                "x0": float(start) - 0.5,
-                "x1": float(end) - 0.5,
-                "y0": 1.01,
-                "y1": 1.05,
-                "fillcolor": colour,
-                "line": {"width": 0},
-            }
-        )
+        shapes.append(kit.box(float(start) - 0.5, float(end) - 0.5, 1.01, 1.05, colour, width=0, paper="y"))
         notes.append(
-            {
-                "x": float(start + end) / 2,
-                "y": 1.06,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": f"{name}: {n_heads} x {(end - start) // n_heads}" if own else f"{name}: {end - start}, shared",
-                "font": {"size": 12, "color": colour},
-            }
+            kit.note(
+                f"{name}: {n_heads} x {(end - start) // n_heads}" if own else f"{name}: {end - start}, shared",
+                float(start + end) / 2,
+                1.06,
+                colour,
+                paper="y",
+                yanchor="bottom",
+            )
         )
-    trace = {
-        "type": "heatmap",
-        "z": np.clip(np.round(split.product / LIMIT * 127), -127, 127).astype(np.int8),
-        "zmin": -127,
-        "zmax": 127,
-        "colorscale": "@signed",
-        "showscale": False,
-        "hoverinfo": "skip",
-    }
+    trace = kit.cells(
+        np.clip(np.round(split.product / LIMIT * 127), -127, 127).astype(np.int8),
+        "@signed",
+        -127,
+        127,
+        hover=False,
+        showscale=False,
+    )
     layout = base_layout(
         height,
-        xaxis={"title": "column of the product", "range": [-0.5, edges[-1] - 0.5], "showgrid": False},
+        xaxis=kit.axis("column of the product", [-0.5, edges[-1] - 0.5], grid=False),
         yaxis={**ticks(labels, 12), "range": [len(labels) - 0.5, -0.5], "showgrid": False},
         margin={"t": 40},
         shapes=shapes,
@@ -68,15 +56,7 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
 
 
 def _line(x: float, colour: str, width: float) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "yref": "paper",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": colour, "width": width},
-    }
+    return kit.upright(x, colour, width=width, below=False)
 
 
 def split_figure(maps: Any, d_head: int, height: int) -> go.Figure:
@@ -98,36 +78,25 @@ def sharing_figure(shared: Sequence[SharedKV], height: int) -> go.Figure:
         below = [left + (g + 0.5) * group - 0.5 for g in range(variant.kv_heads)]
         lines_x = [x for head in range(n_heads) for x in (left + head, below[head // group], None)]
         traces += [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": lines_x,
-                "y": [1, 0, None] * n_heads,
-                "hoverinfo": "skip",
-                "line": {"color": "@muted", "width": 1.5},
-            },
+            kit.line(lines_x, [1, 0, None] * n_heads, "@muted", width=1.5, hover=False),
             _squares([left + head for head in range(n_heads)], 1, "@query", "query head %{customdata}"),
             _squares(below, 0, "@key", "KV head %{customdata}"),
         ]
         notes.append(
-            {
-                "x": left + (n_heads - 1) / 2,
-                "y": 1.45,
-                "showarrow": False,
-                "font": {"size": 13, "color": "@ink"},
-                "text": f"<b>{variant.kind}</b>: {variant.kv_heads} for {n_heads}",
-            }
+            kit.note(
+                f"<b>{variant.kind}</b>: {variant.kv_heads} for {n_heads}",
+                left + (n_heads - 1) / 2,
+                1.45,
+                "@ink",
+                size=13,
+            )
         )
     layout = base_layout(
         height,
-        xaxis={"visible": False, "range": [-1, len(shared) * (n_heads + 1.5) - 1.5], "fixedrange": True},
-        yaxis={
-            "tickvals": [0, 1],
-            "ticktext": ["keys, values", "queries"],
-            "range": [-0.4, 1.7],
-            "showgrid": False,
-            "fixedrange": True,
-        },
+        xaxis=kit.axis(None, [-1, len(shared) * (n_heads + 1.5) - 1.5], fixed=True, visible=False),
+        yaxis=kit.axis(
+            None, [-0.4, 1.7], fixed=True, grid=False, tickvals=[0, 1], ticktext=["keys, values", "queries"]
+        ),
         showlegend=False,
         annotations=notes,
         margin={"t": 8, "b": 8},
@@ -136,15 +105,7 @@ def sharing_figure(shared: Sequence[SharedKV], height: int) -> go.Figure:
 
 
 def _squares(x: list[float], y: float, colour: str, hover: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x,
-        "y": [y] * len(x),
-        "customdata": list(range(len(x))),
-        "marker": {"symbol": "square", "size": 16, "color": colour},
-        "hovertemplate": hover + "<extra></extra>",
-    }
+    return kit.dots(x, [y] * len(x), colour, symbol="square", size=16, hover=hover, customdata=list(range(len(x))))
 
 
 def shared_maps_figure(shared: Sequence[SharedKV], layer: int, height: int) -> go.Figure:

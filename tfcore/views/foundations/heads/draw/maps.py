@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures.theme import DECADES, MONO, base_layout, build
 from tfcore.figures.tiles import tiles
 from tfcore.measures.heads.kinds import Place
@@ -117,22 +118,22 @@ def lines(
     size = max(7, min(13, int(0.72 * (height - 60) / max(n, 1))))
     for x, side, labels in ((0, "middle left", queries), (1, "middle right", keys)):
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "text",
-                "x": [x] * len(labels),
-                "y": list(range(len(labels))),
-                "text": list(labels),
-                "textposition": side,
-                "hoverinfo": "skip",
-                "textfont": {"family": MONO, "size": size, "color": "@ink"},
-                "cliponaxis": False,
-            }
+            kit.words(
+                [x] * len(labels),
+                list(range(len(labels))),
+                list(labels),
+                "@ink",
+                family=MONO,
+                size=size,
+                hover=False,
+                textposition=side,
+                cliponaxis=False,
+            )
         )
     layout = base_layout(
         height,
-        xaxis={"visible": False, "range": [-0.35, 1.35], "fixedrange": True},
-        yaxis={"visible": False, "range": [n - 0.4, -0.6], "fixedrange": True},
+        xaxis=kit.axis(None, [-0.35, 1.35], fixed=True, visible=False),
+        yaxis=kit.axis(None, [n - 0.4, -0.6], fixed=True, visible=False),
         margin={"l": 8, "r": 8, "t": 34, "b": 8},
         showlegend=False,
         annotations=[_column(0.0, "query token", "right"), _column(1.0, "key token", "left")],
@@ -143,28 +144,11 @@ def lines(
 def _segments(queries: Sequence[int], keys: ndarray, opacity: float, width: float) -> dict[str, object]:
     x = [0.02, 0.98, None] * len(queries)
     y = [v for q, k in zip(queries, keys.tolist(), strict=True) for v in (q, k, None)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "opacity": round(opacity, 3),
-        "hoverinfo": "skip",
-        "line": {"color": "@attention", "width": round(width, 2)},
-    }
+    return kit.line(x, y, "@attention", width=round(width, 2), hover=False, opacity=round(opacity, 3))
 
 
 def _column(x: float, text: str, anchor: str) -> dict[str, object]:
-    return {
-        "x": x,
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "bottom",
-        "text": text,
-        "showarrow": False,
-        "xanchor": anchor,
-        "font": {"size": 12, "color": "@muted"},
-    }
+    return kit.note(text, x, 1, paper="y", yanchor="bottom", xanchor=anchor)
 
 
 def one_token(
@@ -188,17 +172,16 @@ def one_token(
         log: colours by the logarithm of the weight.
     """
     n, rows = weights.shape[1], len(places)
-    trace = {
-        "type": "heatmap",
-        "z": weights.astype(np.float32),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": "@logweights" if log else "@weights",
-        "showscale": False,
-        "ygap": 1,
-        "hovertemplate": "head %{y}: %{x} gets %{z:.2f}<extra></extra>",
-        "hoverongaps": False,
-    }
+    trace = kit.cells(
+        weights.astype(np.float32),
+        "@logweights" if log else "@weights",
+        0,
+        1,
+        hover="head %{y}: %{x} gets %{z:.2f}",
+        showscale=False,
+        ygap=1,
+        hoverongaps=False,
+    )
     step = -(-n // MOST_KEYS)
     row = places.index(selected) if selected in places else None
     edges = [i - 0.5 for i in range(1, rows) if places[i][0] != places[i - 1][0]]
@@ -207,32 +190,29 @@ def one_token(
     layout = base_layout(
         height,
         margin={"l": 64, "t": 8, "b": 96},
-        xaxis={
-            "title": "key token",
-            "tickvals": list(range(0, n, step)),
-            "ticktext": list(labels)[::step],
-            "tickangle": -60,
-            "tickfont": {"family": MONO, "size": 11, "color": "@ink"},
-            "showgrid": False,
-            "fixedrange": True,
-            "automargin": False,
-        },
-        yaxis={
-            "title": "head",
-            "tickvals": list(range(rows)),
-            "ticktext": [f"{layer}.{head}" for layer, head in places],
-            "autorange": "reversed",
-            "showgrid": False,
-            "tickfont": {"size": 10, "color": "@muted"},
-            "fixedrange": True,
-            "automargin": False,
-        },
+        xaxis=kit.axis(
+            "key token",
+            fixed=True,
+            grid=False,
+            tickvals=list(range(0, n, step)),
+            ticktext=list(labels)[::step],
+            tickangle=-60,
+            tickfont={"family": MONO, "size": 11, "color": "@ink"},
+            automargin=False,
+        ),
+        yaxis=kit.axis(
+            "head",
+            fixed=True,
+            grid=False,
+            tickvals=list(range(rows)),
+            ticktext=[f"{layer}.{head}" for layer, head in places],
+            autorange="reversed",
+            tickfont={"size": 10, "color": "@muted"},
+            automargin=False,
+        ),
         shapes=[
-            *({"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": y, "y1": y, "line": LAYERS_APART} for y in edges),
-            *(
-                {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": colour, "width": 1.5}}
-                for x0, x1, y0, y1, colour in frames
-            ),
+            *(kit.stroke(-0.5, n - 0.5, y, y, line=LAYERS_APART) for y in edges),
+            *(kit.box(x0, x1, y0, y1, edge=colour, width=1.5) for x0, x1, y0, y1, colour in frames),
         ],
     )
     return build([trace], layout)

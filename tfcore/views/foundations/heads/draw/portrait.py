@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures.theme import MONO, base_layout, build
 
 TOKENS = 48  # drawn at most
@@ -62,24 +63,24 @@ def portrait(
     ]
     shapes += [_box(edges, int(k), float(weights[k])) for k in np.flatnonzero(weights >= FAINT)]
     shapes.append({**_box(edges, chosen, 0.0), "line": {"color": "@query", "width": 2}})
-    words = {
-        "type": "scatter",
-        "mode": "text",
-        "x": middle.tolist(),
-        "y": [LINE] * len(labels),
-        "text": list(labels),
-        "textfont": {"family": MONO, "size": round(size, 1), "color": "@ink"},
-        "customdata": list(range(len(labels))),
-        "hovertext": [
+    words = kit.words(
+        middle.tolist(),
+        [LINE] * len(labels),
+        list(labels),
+        "@ink",
+        family=MONO,
+        size=round(size, 1),
+        customdata=list(range(len(labels))),
+        hovertext=[
             f"{labels[chosen]} attends to {label} with {w:.2f}" for label, w in zip(labels, weights, strict=True)
         ],
-        "hoverinfo": "text",
-        "cliponaxis": False,
-    }
+        hoverinfo="text",
+        cliponaxis=False,
+    )
     layout = base_layout(
         height,
-        xaxis={"visible": False, "range": [-0.6, float(edges[-1]) - 0.4], "fixedrange": True},
-        yaxis={"visible": False, "range": [-0.3, 1.05], "fixedrange": True},
+        xaxis=kit.axis(None, [-0.6, float(edges[-1]) - 0.4], fixed=True, visible=False),
+        yaxis=kit.axis(None, [-0.3, 1.05], fixed=True, visible=False),
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         showlegend=False,
         shapes=shapes,
@@ -116,4 +117,4 @@ def _box(edges: ndarray, token: int, weight: float) -> dict[str, Any]:
 def _number(x: float, weight: float, size: float) -> dict[str, Any]:
     text = f"{weight:.2f}"
     font = {"size": round(max(11.0, size - 3), 1), "color": "@ink"}
-    return {"x": float(x), "y": NUMBERS, "text": text, "showarrow": False, "font": font, "yanchor": "middle"}
+    return kit.note(text, float(x), NUMBERS, None, size=None, font=font, yanchor="middle")

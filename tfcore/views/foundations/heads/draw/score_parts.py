@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.foundations.heads.measure.score_table import LargestPairs, ScoreTable
 
@@ -27,20 +28,19 @@ def score_matrix(table: ScoreTable, query: str, key: str, height: int = HEIGHT) 
     rows, columns = np.arange(n_rows), np.arange(n_columns)
     limit = max(1e-3, float(np.abs(table.values).max()))
     few = max(n_rows, n_columns) <= NUMBERS
-    cells = {
-        "type": "heatmap",
-        "z": table.values.astype(np.float32),
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": "@signed",
-        "showscale": False,
-        "xgap": 1,
-        "ygap": 1,
-        "texttemplate": "%{z:.1f}" if few else "",
-        "textfont": {"size": 10},
-        "customdata": [[[row, column] for column in table.columns] for row in table.rows],
-        "hovertemplate": f"%{{customdata[0]}} at '{query}' × %{{customdata[1]}} at '{key}': %{{z:+.3f}}<extra></extra>",
-    }
+    cells = kit.cells(
+        table.values.astype(np.float32),
+        "@signed",
+        -limit,
+        limit,
+        hover=f"%{{customdata[0]}} at '{query}' × %{{customdata[1]}} at '{key}': %{{z:+.3f}}",
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        texttemplate="%{z:.1f}" if few else "",
+        textfont={"size": 10},
+        customdata=[[[row, column] for column in table.columns] for row in table.rows],
+    )
     sums = [(table.values.sum(1), table.rows, "h", query), (table.values.sum(0), table.columns, "v", key)]
     bars = [_bars(*one) for one in sums]
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
@@ -72,19 +72,7 @@ def score_matrix(table: ScoreTable, query: str, key: str, height: int = HEIGHT) 
         yaxis2={**free, "domain": [1 - SIDE, 1], "range": _span(sums[1][0]), "anchor": "x"},
         bargap=0.25,
         showlegend=False,
-        annotations=[
-            {
-                "text": "sums",
-                "xref": "paper",
-                "yref": "paper",
-                "x": 1,
-                "y": 1,
-                "xanchor": "right",
-                "yanchor": "top",
-                "showarrow": False,
-                "font": {"size": 12, "color": "@muted"},
-            }
-        ],
+        annotations=[kit.note("sums", 1, 1, paper="xy", xanchor="right", yanchor="top")],
     )
     return theme.build([cells, *bars], layout)
 
@@ -124,37 +112,33 @@ def pairs_figure(found: LargestPairs, bias: float, height: int = HEIGHT) -> go.F
     if bias:
         names, values = [*names, "position bias"], [*values, bias]
     end = max(1e-3, *(abs(value) for value in values))
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": np.asarray(values, dtype=np.float32),
-        "y": list(range(len(values))),
-        "marker": {"color": ["@attention"] * len(found.pairs) + ["@muted"] * (len(values) - len(found.pairs))},
-        "text": [f"{value:+.2f}" for value in values],
-        "textposition": "outside",
-        "textfont": {"size": 11, "color": "@ink"},
-        "cliponaxis": False,
-        "customdata": names,
-        "hovertemplate": "%{customdata}: %{x:+.3f}<extra></extra>",
-    }
+    bars = kit.bars(
+        np.asarray(values, dtype=np.float32),
+        list(range(len(values))),
+        ["@attention"] * len(found.pairs) + ["@muted"] * (len(values) - len(found.pairs)),
+        hover="%{customdata}: %{x:+.3f}",
+        orientation="h",
+        text=[f"{value:+.2f}" for value in values],
+        textposition="outside",
+        textfont={"size": 11, "color": "@ink"},
+        cliponaxis=False,
+        customdata=names,
+    )
     low, high = min(0.0, *values), max(0.0, *values)
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "part of the score",
-            "range": [low - (0.4 * end if low < 0 else 0), high + 0.4 * end],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-        },
-        yaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": [name.replace(" × ", " ×<br>") if len(name) > 22 else name for name in names],
-            "range": [len(names) - 0.4, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-            "tickfont": {"size": 11, "color": "@muted"},
-        },
+        xaxis=kit.axis(
+            "part of the score", [low - (0.4 * end if low < 0 else 0), high + 0.4 * end], fixed=True, zero=True
+        ),
+        yaxis=kit.axis(
+            None,
+            [len(names) - 0.4, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(names))),
+            ticktext=[name.replace(" × ", " ×<br>") if len(name) > 22 else name for name in names],
+            tickfont={"size": 11, "color": "@muted"},
+        ),
         margin={"t": 8, "r": 24},
         bargap=0.3,
         showlegend=False,

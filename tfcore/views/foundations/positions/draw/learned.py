@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.charts.heatmaps import Panel, heatmap, hundredths, side_by_side
 from tfcore.charts.lines import line
 from tfcore.figures import theme
@@ -77,8 +78,8 @@ def waves_figure(result: PositionTable, height: int) -> go.Figure:
     largest = 1.08 * float(np.abs(result.waves).max())
     layout = theme.base_layout(
         height,
-        xaxis={"title": "position", "range": [0, n - 1]},
-        yaxis={"title": "along the direction", "range": [-largest, largest]},
+        xaxis=kit.axis("position", [0, n - 1]),
+        yaxis=kit.axis("along the direction", [-largest, largest]),
         showlegend=True,
     )
     return theme.build(traces, layout)

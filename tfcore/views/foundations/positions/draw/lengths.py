@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.foundations.positions.measure.effects import LengthLosses
 
@@ -24,61 +25,48 @@ def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bo
         loss = found.loss[scheme] - found.loss[scheme][:, [found.within]] if rise else found.loss[scheme]
         colour, ends = f"@cat{i}", found.ends
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": np.concatenate([ends, ends[::-1]]),
-                "y": np.concatenate([loss.max(0), loss.min(0)[::-1]]),
-                "fill": "toself",
-                "hoverinfo": "skip",
-                "fillcolor": f"{colour}/0.15",
-                "line": {"width": 0},
-                "showlegend": False,
-            }
+            kit.line(
+                np.concatenate([ends, ends[::-1]]),
+                np.concatenate([loss.max(0), loss.min(0)[::-1]]),
+                width=0,
+                hover=False,
+                fill="toself",
+                fillcolor=f"{colour}/0.15",
+                showlegend=False,
+            )
         )
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "x": ends,
-                "y": loss.mean(0),
-                "name": names[scheme],
-                "line": {"color": colour, "width": 2},
-                "marker": {"size": 6, "symbol": i, "color": colour},
-                "hovertemplate": f"up to position %{{x}}: %{{y:.3f}}<extra>{names[scheme]}</extra>",
-            }
+            kit.line(
+                ends,
+                loss.mean(0),
+                colour,
+                name=names[scheme],
+                width=2,
+                hover=f"up to position %{{x}}: %{{y:.3f}}<extra>{names[scheme]}</extra>",
+                marks={"size": 6, "symbol": i, "color": colour},
+            )
         )
     ticks = [at for at in found.ends.tolist() if at % found.trained == 0]
     layout = theme.base_layout(
         height,
         margin={"t": 44},
-        xaxis={"title": "position in the text", "tickvals": ticks, "fixedrange": True},
-        yaxis={
-            "title": "loss above that within the trained length" if rise else "held-out loss, nats per token",
-            "fixedrange": True,
-        },
-        shapes=[
-            {
-                "type": "line",
-                "x0": found.trained,
-                "x1": found.trained,
-                "y0": 0,
-                "y1": 1,
-                "yref": "paper",
-                "line": {"color": "@ink", "width": 1, "dash": "dot"},
-            }
-        ],
+        xaxis=kit.axis("position in the text", fixed=True, tickvals=ticks),
+        yaxis=kit.axis(
+            "loss above that within the trained length" if rise else "held-out loss, nats per token", fixed=True
+        ),
+        shapes=[kit.upright(found.trained, "@ink", width=1, dash="dot", below=False)],
         annotations=[
-            {
-                "x": found.trained,
-                "y": 1,
-                "yref": "paper",
-                "text": "trained up to here",
-                "showarrow": False,
-                "xanchor": "left",
-                "xshift": 4,
-                "yanchor": "top",
-            }
+            kit.note(
+                "trained up to here",
+                found.trained,
+                1,
+                None,
+                size=None,
+                paper="y",
+                xanchor="left",
+                xshift=4,
+                yanchor="top",
+            )
         ],
     )
     return theme.build(data, layout)

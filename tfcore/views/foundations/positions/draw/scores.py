@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
 from tfcore.charts.lines import line, upright
 from tfcore.config import Positions
@@ -38,8 +39,8 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
     d_head = 2 * len(result.wavelengths)
     layout = theme.base_layout(
         height,
-        xaxis={"title": "distance: query position − key position", "range": [-1, len(result.distances)]},
-        yaxis={"title": "q · k", "range": [-0.75 * d_head, 1.08 * d_head]},
+        xaxis=kit.axis("distance: query position − key position", [-1, len(result.distances)]),
+        yaxis=kit.axis("q · k", [-0.75 * d_head, 1.08 * d_head]),
         shapes=[upright(distance)],
     )
     return theme.build(traces, layout)
@@ -99,21 +100,20 @@ def _broken(rows: np.ndarray, gap: int | float = math.nan) -> np.ndarray:
 def slopes_figure(result: LinearBiases, head: int, height: int) -> go.Figure:
     """The slope of every head, on a logarithmic axis; the chosen head stands out."""
     n = len(result.slopes)
-    trace = {
-        "type": "bar",
-        "x": np.arange(n),
-        "y": result.slopes,
-        "marker": {"color": ["@position" if h == head else "@position/0.35" for h in range(n)]},
-        "text": [f"{m:.3g}" for m in result.slopes] if n <= 12 else None,
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": result.reach,
-        "hovertemplate": "head %{x}: m = %{y:.4g}, mean distance %{customdata:.1f}<extra></extra>",
-    }
+    trace = kit.bars(
+        np.arange(n),
+        result.slopes,
+        ["@position" if h == head else "@position/0.35" for h in range(n)],
+        hover="head %{x}: m = %{y:.4g}, mean distance %{customdata:.1f}",
+        text=[f"{m:.3g}" for m in result.slopes] if n <= 12 else None,
+        textposition="outside",
+        cliponaxis=False,
+        customdata=result.reach,
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "head", "showgrid": False, "range": [-0.6, n - 0.4], "dtick": 1 if n <= 16 else 4},
-        yaxis={"title": "slope m", "type": "log", "range": [-3, 0.35], "dtick": 1},
+        xaxis=kit.axis("head", [-0.6, n - 0.4], grid=False, dtick=1 if n <= 16 else 4),
+        yaxis=kit.axis("slope m", [-3, 0.35], log=True, dtick=1),
         margin={"t": 8},
     )
     return theme.build([trace], layout)
@@ -149,8 +149,8 @@ def reach_figure(result: LinearBiases, head: int, height: int) -> go.Figure:
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "distance: tokens back from the last query", "range": [-0.3, len(distances) - 0.7]},
-        yaxis={"title": "attention weight", "range": [0, 0.65]},  # no slope reaches 1, so no weight 1 - 1/e
+        xaxis=kit.axis("distance: tokens back from the last query", [-0.3, len(distances) - 0.7]),
+        yaxis=kit.axis("attention weight", [0, 0.65]),  # no slope reaches 1, so no weight 1 - 1/e
         showlegend=False,
         margin={"t": 8},
     )
@@ -162,27 +162,22 @@ def differences_figure(
 ) -> go.Figure:
     """Largest change of any token's output when the tokens are shuffled, per scheme, on a logarithmic axis."""
     values = [result.largest[scheme] for scheme in SCHEMES]
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [max(v, 1e-9) for v in values],
-        "y": [names[s] for s in SCHEMES],
-        "marker": {"color": ["@position" if s == chosen else "@position/0.35" for s in SCHEMES]},
-        "text": [f"{v:.2g}" for v in values],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hovertemplate": "%{y}: largest difference %{text}<extra></extra>",
-    }
+    trace = kit.bars(
+        [max(v, 1e-9) for v in values],
+        [names[s] for s in SCHEMES],
+        ["@position" if s == chosen else "@position/0.35" for s in SCHEMES],
+        hover="%{y}: largest difference %{text}",
+        orientation="h",
+        text=[f"{v:.2g}" for v in values],
+        textposition="outside",
+        cliponaxis=False,
+    )
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "largest difference of any token's output",
-            "type": "log",
-            "range": [-8, 1.6],
-            "dtick": 2,
-            "exponentformat": "power",
-        },
-        yaxis={"autorange": "reversed", "showgrid": False},
+        xaxis=kit.axis(
+            "largest difference of any token's output", [-8, 1.6], log=True, dtick=2, exponentformat="power"
+        ),
+        yaxis=kit.axis(grid=False, autorange="reversed"),
         margin={"t": 8, "r": 40},
     )
     return theme.build([trace], layout)

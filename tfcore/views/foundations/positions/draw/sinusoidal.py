@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.charts.heatmaps import heatmap, hundredths, square_axes
 from tfcore.charts.lines import line, upright
 from tfcore.figures import theme
@@ -24,33 +25,15 @@ def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int) -> 
     step = math.ceil(seq * d_model / CELLS)  # every step-th position only, when there are too many
     trace = heatmap(hundredths(result.table[::step]), "@signed", -100, 100, "PE(%{y}, %{x}) = %{z}/100", dy=step)
     trace["colorbar"] |= {"tickvals": [-100, 0, 100], "ticktext": ["−1", "0", "1"]}
-    frames = [
-        {
-            "type": "rect",
-            "x0": 2 * pair - 0.5,
-            "x1": 2 * pair + 1.5,
-            "y0": -0.5,
-            "y1": seq - 0.5,
-            "line": {"color": "@ink", "width": 1.5},
-        }
-        for pair in pairs
-    ]
+    frames = [kit.box(2 * pair - 0.5, 2 * pair + 1.5, -0.5, seq - 0.5, edge="@ink", width=1.5) for pair in pairs]
     pointers = [
-        {
-            "x": 2 * pair + 0.5,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "text": "▼",
-            "showarrow": False,
-            "font": {"size": 14, "color": colour},
-        }
+        kit.note("▼", 2 * pair + 0.5, 1, colour, size=14, paper="y", yanchor="bottom")
         for pair, colour in zip(pairs, COLOURS, strict=True)
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "dimension", "showgrid": False, "range": [-0.5, d_model - 0.5]},
-        yaxis={"title": "position", "showgrid": False, "range": [seq - 0.5, -0.5]},
+        xaxis=kit.axis("dimension", [-0.5, d_model - 0.5], grid=False),
+        yaxis=kit.axis("position", [seq - 0.5, -0.5], grid=False),
         shapes=frames,
         annotations=pointers,
         margin={"t": 24},
@@ -75,9 +58,7 @@ def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: in
         for d, wave, dash in ((2 * pair, "sin", "solid"), (2 * pair + 1, "cos", "dot"))
     ]
     layout = theme.base_layout(
-        height,
-        xaxis={"title": "position", "range": [0, len(positions) - 1]},
-        yaxis={"title": "value", "range": [-1.08, 1.08]},
+        height, xaxis=kit.axis("position", [0, len(positions) - 1]), yaxis=kit.axis("value", [-1.08, 1.08])
     )
     return theme.build(traces, layout)
 
@@ -96,14 +77,9 @@ def wavelengths_figure(
         mode="lines+markers",
         marker={"size": 4, "color": "@position"},
     )
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(marked),
-        "y": [float(wavelengths[i]) for i in marked],
-        "marker": {"size": 11, "color": list(COLOURS[: len(marked)])},
-        "hoverinfo": "skip",
-    }
+    dots = kit.dots(
+        list(marked), [float(wavelengths[i]) for i in marked], list(COLOURS[: len(marked)]), size=11, hover=False
+    )
     longest = base * 2 * math.pi
     ends = (
         (2 * math.pi, "2π = 6.28", "top", 0.99, "right"),
@@ -111,33 +87,13 @@ def wavelengths_figure(
     )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "pair of dimensions", "range": [-0.5, n - 0.5]},
-        yaxis={"title": "wavelength (positions)", "type": "log", "range": [0.3, math.log10(longest) + 0.5], "dtick": 1},
+        xaxis=kit.axis("pair of dimensions", [-0.5, n - 0.5]),
+        yaxis=kit.axis("wavelength (positions)", [0.3, math.log10(longest) + 0.5], log=True, dtick=1),
         showlegend=False,
         margin={"t": 8},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": y,
-                "y1": y,
-                "line": {"color": "@muted", "width": 1, "dash": "dash"},
-            }
-            for y, *_ in ends
-        ],
+        shapes=[kit.across(y, width=1, dash="dash", below=False) for y, *_ in ends],
         annotations=[
-            {
-                "xref": "paper",
-                "x": x,
-                "xanchor": side,
-                "y": math.log10(y),
-                "yanchor": anchor,
-                "text": text,
-                "showarrow": False,
-                "font": {"size": 12, "color": "@muted"},
-            }
+            kit.note(text, x, math.log10(y), paper="x", xanchor=side, yanchor=anchor)
             for y, text, anchor, x, side in ends
         ],
     )
@@ -163,8 +119,8 @@ def products_figure(result: ShiftedProducts, k: int, start: int, height: int) ->
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "offset k", "range": [-0.5, n - 0.5]},
-        yaxis={"title": "PE(p) · PE(p + k)", "range": [-0.45 * half, 1.08 * half]},
+        xaxis=kit.axis("offset k", [-0.5, n - 0.5]),
+        yaxis=kit.axis("PE(p) · PE(p + k)", [-0.45 * half, 1.08 * half]),
         shapes=[upright(k)] if k < n else [],
     )
     return theme.build(traces, layout)

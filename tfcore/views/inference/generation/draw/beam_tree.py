@@ -6,6 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree, Node
@@ -38,37 +39,17 @@ def tree_figure(tree: BeamTree, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         margin={"l": 8, "r": 8, "t": 34, "b": 40},
-        xaxis={
-            "range": [-0.25, tree.steps + 0.55],
-            "showgrid": False,
-            "dtick": 1,
-            "tickvals": list(range(1, tree.steps + 1)),
-            "title": {"text": "tokens written", "standoff": 4},
-        },
-        yaxis={"range": [rows - 0.4, -0.6], "showgrid": False, "showticklabels": False},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "yref": "y",
-                "x0": 0,
-                "x1": 1,
-                "y0": tree.beams - 0.5,
-                "y1": tree.beams - 0.5,
-                "line": {"color": "@muted", "width": 1, "dash": "dot"},
-            }
-        ],
+        xaxis=kit.axis(
+            {"text": "tokens written", "standoff": 4},
+            [-0.25, tree.steps + 0.55],
+            grid=False,
+            dtick=1,
+            tickvals=list(range(1, tree.steps + 1)),
+        ),
+        yaxis=kit.axis(None, [rows - 0.4, -0.6], grid=False, showticklabels=False),
+        shapes=[kit.across(tree.beams - 0.5, width=1, dash="dot", below=False, yref="y")],
         annotations=[_words(node, name, node.ids in on_best) for node, name in zip(tree.nodes, labels, strict=True)]
-        + [
-            {
-                "x": 0,
-                "y": (tree.beams - 1) / 2,
-                "text": "text",
-                "showarrow": False,
-                "bgcolor": "@paper",
-                "font": {"size": 12, "color": "@muted"},
-            }
-        ],
+        + [kit.note("text", 0, (tree.beams - 1) / 2, bgcolor="@paper")],
     )
     return theme.build([*data, _marks(tree, labels)], layout)
 
@@ -83,32 +64,23 @@ def _lines(tree: BeamTree, nodes: Sequence[Node], kind: str) -> dict[str, Any]:
         parent = tree.nodes[node.parent] if node.parent >= 0 else None
         x += [node.step - 1, node.step, None]
         y += [parent.rank if parent else middle, node.rank, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": y,
-        "hoverinfo": "skip",
-        "line": {"color": colour, "width": width, "dash": "dot" if kind == "greedy" else "solid"},
-    }
+    return kit.line(x, y, colour, name=name, width=width, dash="dot" if kind == "greedy" else "solid", hover=False)
 
 
 def _marks(tree: BeamTree, labels: Sequence[str]) -> dict[str, Any]:
     """Invisible points that answer the pointer."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "showlegend": False,
-        "x": [node.step for node in tree.nodes],
-        "y": [node.rank for node in tree.nodes],
-        "marker": {"size": 22, "color": "@paper/0"},
-        "customdata": [
+    return kit.dots(
+        [node.step for node in tree.nodes],
+        [node.rank for node in tree.nodes],
+        "@paper/0",
+        size=22,
+        hover="'%{customdata[0]}' with %{customdata[1]:.3f}; the text so far: log p = %{customdata[2]:.2f}; "
+        "%{customdata[3]}",
+        showlegend=False,
+        customdata=[
             [name, node.probability, node.score, node.state] for node, name in zip(tree.nodes, labels, strict=True)
         ],
-        "hovertemplate": "'%{customdata[0]}' with %{customdata[1]:.3f}; the text so far: log p = %{customdata[2]:.2f}; "
-        "%{customdata[3]}<extra></extra>",
-    }
+    )
 
 
 def _words(node: Node, name: str, is_best: bool) -> dict[str, Any]:
@@ -116,16 +88,17 @@ def _words(node: Node, name: str, is_best: bool) -> dict[str, Any]:
     plain = unescape(name)
     short = name if len(plain) <= CHARACTERS else name if "&" in name else plain[: CHARACTERS - 1] + "…"
     dropped = node.state == "dropped"
-    return {
-        "x": node.step,
-        "y": node.rank,
-        "showarrow": False,
-        "bgcolor": "@paper",
-        "borderpad": 1,
-        "text": short if dropped else f"{'<b>' if is_best else ''}{short}{'</b>' if is_best else ''} {shown(node)}",
-        "bordercolor": "@accent" if node.state == "finished" else "@paper/0",
-        "font": {"family": theme.MONO, "size": 11, "color": "@muted" if dropped else "@ink"},
-    }
+    return kit.note(
+        short if dropped else f"{'<b>' if is_best else ''}{short}{'</b>' if is_best else ''} {shown(node)}",
+        node.step,
+        node.rank,
+        "@muted" if dropped else "@ink",
+        size=11,
+        family=theme.MONO,
+        bgcolor="@paper",
+        borderpad=1,
+        bordercolor="@accent" if node.state == "finished" else "@paper/0",
+    )
 
 
 def shown(node: Node) -> str:
@@ -136,32 +109,31 @@ def shown(node: Node) -> str:
 def results_figure(tree: BeamTree, height: int) -> go.Figure:
     """The score of each finished text and of greedy's, as bars."""
     every = [*tree.results, tree.greedy]
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [beam.score for beam in every],
-        "y": list(range(len(every))),
-        "marker": {"color": ["@accent", *["@embedding"] * (len(every) - 2), "@cat1"][: len(every)]},
-        "text": [f"{beam.score:.3f}" for beam in every],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": [[label(text, TEXT), len(beam.ids)] for text, beam in zip(tree.texts, every, strict=True)],
-        "hovertemplate": "%{customdata[0]} (%{customdata[1]} tokens): %{x:.3f}<extra></extra>",
-    }
+    trace = kit.bars(
+        [beam.score for beam in every],
+        list(range(len(every))),
+        ["@accent", *["@embedding"] * (len(every) - 2), "@cat1"][: len(every)],
+        hover="%{customdata[0]} (%{customdata[1]} tokens): %{x:.3f}",
+        orientation="h",
+        text=[f"{beam.score:.3f}" for beam in every],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[[label(text, TEXT), len(beam.ids)] for text, beam in zip(tree.texts, every, strict=True)],
+    )
     low = min(beam.score for beam in every)
     layout = theme.base_layout(
         height,
         bargap=0.3,
         margin={"l": 8, "r": 8, "t": 8, "b": 40},
         showlegend=False,
-        xaxis={"title": {"text": "score", "standoff": 4}, "range": [1.22 * low, 0]},
-        yaxis={
-            "autorange": "reversed",
-            "tickvals": list(range(len(every))),
-            "showgrid": False,
-            "side": "right",
-            "ticktext": [*(str(i + 1) for i in range(len(tree.results))), "greedy"],
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis({"text": "score", "standoff": 4}, [1.22 * low, 0]),
+        yaxis=kit.axis(
+            grid=False,
+            autorange="reversed",
+            tickvals=list(range(len(every))),
+            side="right",
+            ticktext=[*(str(i + 1) for i in range(len(tree.results))), "greedy"],
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return theme.build([trace], layout)

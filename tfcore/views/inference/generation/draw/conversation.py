@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Role
 
@@ -25,22 +26,21 @@ def conversation_figure(found: ConversationBits, labels: Sequence[str], height: 
         if not here:
             continue
         data.append(
-            {
-                "type": "bar",
-                "name": ROLES[role],
-                "x": places[here],
-                "y": found.bits[here].astype(np.float32),
-                "marker": {"color": colour},
-                "customdata": [labels[i + 1] for i in here],
-                "hovertemplate": "token %{x}, %{customdata}: %{y:.1f} bits<extra>" + ROLES[role] + "</extra>",
-            }
+            kit.bars(
+                places[here],
+                found.bits[here].astype(np.float32),
+                colour,
+                name=ROLES[role],
+                customdata=[labels[i + 1] for i in here],
+                hovertemplate="token %{x}, %{customdata}: %{y:.1f} bits<extra>" + ROLES[role] + "</extra>",
+            )
         )
     layout = theme.base_layout(
         height,
         barmode="overlay",
         bargap=0.15,
-        xaxis={"title": "token of the conversation", "range": [0, len(found.tokens)], "showgrid": False},
-        yaxis={"title": "cost, bits", "rangemode": "tozero"},
+        xaxis=kit.axis("token of the conversation", [0, len(found.tokens)], grid=False),
+        yaxis=kit.axis("cost, bits", rangemode="tozero"),
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         showlegend=True,
         margin={"t": 36},

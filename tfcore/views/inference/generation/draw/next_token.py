@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, ticks
 from tfcore.measures.token_text import label
@@ -52,46 +53,38 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
         low = 1 - (i + 1) * high + GAP
         layout[f"yaxis{axis}"] = theme.base_layout(
             1,
-            yaxis={
-                "domain": [max(low, 0.0), low + high - GAP],
-                "range": [0, top],
-                "tickvals": [0, top],
-                "anchor": "x",
-                "automargin": False,
-                "fixedrange": True,
-            },
+            yaxis=kit.axis(
+                None,
+                [0, top],
+                fixed=True,
+                domain=[max(low, 0.0), low + high - GAP],
+                tickvals=[0, top],
+                anchor="x",
+                automargin=False,
+            ),
         )["yaxis"]
         fewer = left[i] < left[max(i - 1, 0)]
         data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names, fewer)
         faint = i and not result.is_on[i]
         notes.append(
-            {
-                "xref": "paper",
-                "yref": "paper",
-                "x": 0,
-                "y": low + high - GAP,
-                "yanchor": "bottom",
-                "xanchor": "left",
-                "text": words[i],
-                "showarrow": False,
-                "font": {"size": 12, "color": "@muted" if faint else "@ink"},
-            }
+            kit.note(
+                words[i],
+                0,
+                low + high - GAP,
+                "@muted" if faint else "@ink",
+                paper="xy",
+                yanchor="bottom",
+                xanchor="left",
+            )
         )
         if row[n] > top:  # the bar of all others leaves the axis
-            high_bar = {"x": n, "y": top, "yanchor": "top", "text": f"{row[n]:.0%}", "showarrow": False}
+            high_bar = kit.note(f"{row[n]:.0%}", n, top, None, size=None, yanchor="top")
             notes.append({"xref": "x", "yref": f"y{axis}", **high_bar, "font": {"size": 11, "color": "@paper"}})
         if result.is_on[i] and left[i] < n:
             shapes.append(
-                {
-                    "type": "line",
-                    "xref": "x",
-                    "yref": f"y{axis}",
-                    "x0": left[i] - 0.5,
-                    "y0": 0,
-                    "x1": left[i] - 0.5,
-                    "y1": top,
-                    "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
-                }
+                kit.stroke(
+                    left[i] - 0.5, left[i] - 0.5, 0, top, "@ink", width=1.5, dash="dot", xref="x", yref=f"y{axis}"
+                )
             )
     drawn = min(result.place, n)  # a token without a bar of its own is among all others
     notes.append(_drawn(drawn, float(rows[-1, drawn]), top, f"y{len(p)}"))
@@ -190,49 +183,30 @@ def draw_figure(result: NextToken, height: int) -> go.Figure:
         texts = [token_label(result, at) for at in places]
         cut = [at >= 0 and bool(result.probabilities[-1, at] == 0) for at in places]
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": [name] * len(widths),
-                "x": widths,
-                "base": starts,
-                "text": [text if w > WIDE else "" for text, w in zip(texts, widths, strict=True)],
-                "textposition": "inside",
-                "insidetextanchor": "middle",
-                "textangle": 0,
-                "constraintext": "inside",
-                "insidetextfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-                "customdata": [text or "all others" for text in texts],
-                "hovertemplate": "%{customdata}: from %{base:.4f}, %{x:.4f} wide<extra></extra>",
-                "marker": {
-                    "color": [
-                        _segment_colour(i, at, result.place, out)
-                        for i, (at, out) in enumerate(zip(places, cut, strict=True))
-                    ],
-                    "line": {"width": 1, "color": "@paper"},
-                },
-            }
+            kit.bars(
+                widths,
+                [name] * len(widths),
+                [
+                    _segment_colour(i, at, result.place, out)
+                    for i, (at, out) in enumerate(zip(places, cut, strict=True))
+                ],
+                marker={"line": {"width": 1, "color": "@paper"}},
+                hover="%{customdata}: from %{base:.4f}, %{x:.4f} wide",
+                orientation="h",
+                base=starts,
+                text=[text if w > WIDE else "" for text, w in zip(texts, widths, strict=True)],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                constraintext="inside",
+                insidetextfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+                customdata=[text or "all others" for text in texts],
+            )
         )
-    u = {
-        "type": "line",
-        "xref": "x",
-        "yref": "paper",
-        "x0": result.u,
-        "x1": result.u,
-        "y0": 0,
-        "y1": 1.06,
-        "line": {"color": "@accent", "width": 2.5},
-    }
-    note = {
-        "xref": "x",
-        "yref": "paper",
-        "x": result.u,
-        "y": 1.06,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": f"<b>u = {result.u:.4f}</b>",
-        "font": {"size": 13, "color": "@accent"},
-    }
+    u = kit.stroke(result.u, result.u, 0, 1.06, "@accent", width=2.5, paper="y", xref="x")
+    note = kit.note(
+        f"<b>u = {result.u:.4f}</b>", result.u, 1.06, "@accent", size=13, paper="y", xref="x", yanchor="bottom"
+    )
     layout = theme.base_layout(
         height,
         barmode="overlay",
@@ -240,8 +214,8 @@ def draw_figure(result: NextToken, height: int) -> go.Figure:
         showlegend=False,
         uniformtext={"mode": "hide", "minsize": 12},  # words that do not fit into their part, as on a phone
         margin={"l": 8, "r": 16, "t": 34, "b": 40},
-        xaxis={"range": [0, 1], "title": {"text": "cumulative probability", "standoff": 4}},
-        yaxis={"autorange": "reversed", "tickfont": {"size": 12, "color": "@ink"}, "showgrid": False},
+        xaxis=kit.axis({"text": "cumulative probability", "standoff": 4}, [0, 1]),
+        yaxis=kit.axis(grid=False, autorange="reversed", tickfont={"size": 12, "color": "@ink"}),
         shapes=[u],
         annotations=[note],
     )
@@ -290,25 +264,17 @@ def ranks_figure(result: NextToken, height: int) -> go.Figure:
             "mode": "lines+markers",
             "marker": {"size": 5, "color": "@embedding"},
         },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "drawn",
-            "y": [p],
-            "hoverinfo": "skip",
-            "x": [1 + int((result.probabilities[-1] > p).sum())],
-            "marker": {"size": 11, "color": "@accent"},
-        },
+        kit.dots([1 + int((result.probabilities[-1] > p).sum())], [p], "@accent", name="drawn", size=11, hover=False),
     ]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "type": "log",
-            "title": "rank of the token",
-            "range": [-0.1, float(np.log10(len(own))) + 0.1],
-            "tickvals": [1, 10, 100, 1_000, 10_000, 100_000],
-        },
-        yaxis={"type": "log", "title": "probability", "range": [-8.3, 0.3], "dtick": 2, "exponentformat": "power"},
+        xaxis=kit.axis(
+            "rank of the token",
+            [-0.1, float(np.log10(len(own))) + 0.1],
+            log=True,
+            tickvals=[1, 10, 100, 1_000, 10_000, 100_000],
+        ),
+        yaxis=kit.axis("probability", [-8.3, 0.3], log=True, dtick=2, exponentformat="power"),
     )
     return theme.build(data, layout)
 
@@ -322,12 +288,10 @@ def drawn_ranks(count: int) -> Int[ndarray, " drawn"]:
 
 def _ranks(p: Float[ndarray, " rank"], name: str, line: dict[str, Any]) -> dict[str, Any]:
     ranks = drawn_ranks(len(p))
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": ranks,
-        "y": p[ranks - 1].astype(np.float32),
-        "line": line,
-        "hovertemplate": "rank %{x}: %{y:.2e}<extra>" + name + "</extra>",
-    }
+    return kit.line(
+        ranks,
+        p[ranks - 1].astype(np.float32),
+        name=name,
+        line=line,
+        hovertemplate="rank %{x}: %{y:.2e}<extra>" + name + "</extra>",
+    )

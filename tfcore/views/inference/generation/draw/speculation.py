@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, ticks
 from tfcore.views.inference.generation.draw.next_token import highest
@@ -82,7 +83,7 @@ def acceptance_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Fi
             "range": [-0.6, len(p) - 0.4],
             "automargin": False,
         },
-        yaxis={"title": "probability", "range": [0, 1.12 * top]},
+        yaxis=kit.axis("probability", [0, 1.12 * top]),
     )
     layout["margin"]["b"] = label_room(names, SLANT) + 4
     return theme.build(data, layout)
@@ -95,15 +96,14 @@ def gain_figure(found: SpeedUp, height: int) -> go.Figure:
     names = {"tokens": "tokens per pass", "speed": "speed-up"}
     colours = {"tokens": BOTH, "speed": MODEL}
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": names[key],
-            "x": list(range(len(values))),
-            "y": list(values),
-            "line": {"color": colours[key], "width": 2.5},
-            "hovertemplate": "draft length %{x}: %{y:.2f}<extra>" + names[key] + "</extra>",
-        }
+        kit.line(
+            list(range(len(values))),
+            list(values),
+            colours[key],
+            name=names[key],
+            width=2.5,
+            hovertemplate="draft length %{x}: %{y:.2f}<extra>" + names[key] + "</extra>",
+        )
         for key, values in lines.items()
     ]
     data += [
@@ -126,31 +126,9 @@ def gain_figure(found: SpeedUp, height: int) -> go.Figure:
         height,
         legend={"y": 1.04},
         margin={"t": 64},
-        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, LONGEST + 0.3]},
-        yaxis={"range": [0, 1.18 * most], "title": "tokens per pass, speed-up"},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "yref": "y",
-                "x0": 0,
-                "x1": 1,
-                "y0": 1,
-                "y1": 1,
-                "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
-            }
-        ],
-        annotations=[
-            {
-                "xref": "paper",
-                "x": 1,
-                "y": 1,
-                "xanchor": "right",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": "the model alone",
-                "font": {"size": 12, "color": "@muted"},
-            }
-        ],
+        xaxis=kit.axis("draft length γ", [-0.3, LONGEST + 0.3], dtick=1),
+        yaxis=kit.axis("tokens per pass, speed-up", [0, 1.18 * most]),
+        shapes=[kit.across(1, width=1.5, dash="dash", below=False, yref="y")],
+        annotations=[kit.note("the model alone", 1, 1, paper="x", xanchor="right", yanchor="bottom")],
     )
     return theme.build(data, layout)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inference.generation.measure.decoding import LEAST, NAMES, Strategy, Written
 
@@ -31,26 +32,20 @@ def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, 
         logs = np.log([max(one.probability, LEAST) for one in text])
         means = np.cumsum(logs) / np.arange(1, len(logs) + 1)
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": NAMES[key],
-                "x": np.arange(1, len(means) + 1),
-                "y": means.astype(np.float32),
-                "line": {"color": COLOURS[key], "width": 2.5, "dash": DASHES[key]},
-                "hovertemplate": "after %{x} tokens: %{y:.2f}<extra>" + NAMES[key] + "</extra>",
-            }
+            kit.line(
+                np.arange(1, len(means) + 1),
+                means.astype(np.float32),
+                COLOURS[key],
+                name=NAMES[key],
+                width=2.5,
+                dash=DASHES[key],
+                hovertemplate="after %{x} tokens: %{y:.2f}<extra>" + NAMES[key] + "</extra>",
+            )
         )
         notes.append(
-            {
-                "x": len(means),
-                "y": float(max(means[-1], LOWEST)),
-                "text": f"{means[-1]:.2f}",
-                "xanchor": "left",
-                "xshift": 4,
-                "showarrow": False,
-                "font": {"size": 12, "color": COLOURS[key]},
-            }
+            kit.note(
+                f"{means[-1]:.2f}", len(means), float(max(means[-1], LOWEST)), COLOURS[key], xanchor="left", xshift=4
+            )
         )
     pixel = (HIGHEST - LOWEST) / (height - MARGINS)  # in nats
     last = HIGHEST + APART * pixel
@@ -61,7 +56,7 @@ def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, 
         height,
         annotations=notes,
         margin={"r": 40},
-        xaxis={"title": "tokens written", "range": [1, max(tokens, 2)]},
-        yaxis={"title": "mean log-probability, nats", "range": [LOWEST, HIGHEST]},
+        xaxis=kit.axis("tokens written", [1, max(tokens, 2)]),
+        yaxis=kit.axis("mean log-probability, nats", [LOWEST, HIGHEST]),
     )
     return theme.build(data, layout)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures.panels import heading
 from tfcore.figures.theme import CATEGORIES, base_layout, build
 from tfcore.views.inference.kv_cache.measure.paging import (
@@ -64,13 +65,13 @@ def picture_figure(runs: Mapping[Policy, MemoryRun], height: int, *, by_request:
         annotations=notes,
         margin={"t": 8, "l": 50, "b": 100 if not by_request else 44},
         legend={"y": -0.09, "yanchor": "top"},
-        xaxis={
-            "title": {"text": "step: every running request generates one token", "standoff": 4},
-            "showgrid": False,
-            "range": [-0.5, last - 0.5],
-            "anchor": f"y{len(runs)}",
-            "fixedrange": True,
-        },
+        xaxis=kit.axis(
+            {"text": "step: every running request generates one token", "standoff": 4},
+            [-0.5, last - 0.5],
+            fixed=True,
+            grid=False,
+            anchor=f"y{len(runs)}",
+        ),
         **axes,
     )
     return build(data, layout)
@@ -116,14 +117,7 @@ def _map(run: MemoryRun) -> dict[str, Any]:
 
 def _key(name: str, colour: str) -> dict[str, Any]:
     """An entry of the legend for a colour of the maps."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [None],
-        "y": [None],
-        "name": name,
-        "marker": {"symbol": "square", "size": 11, "color": colour},
-    }
+    return kit.dots([None], [None], colour, name=name, symbol="square", size=11)
 
 
 def shares_figure(runs: Mapping[Policy, MemoryRun], height: int) -> go.Figure:
@@ -134,20 +128,19 @@ def shares_figure(runs: Mapping[Policy, MemoryRun], height: int) -> go.Figure:
         name, colour = STATES[state]
         shares = [run.share(state) for run in runs.values()]
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": names,
-                "x": shares,
-                "name": name,
-                "marker": {"color": colour},
-                "text": [f"{share:.0%}" if share >= 0.06 else "" for share in shares],
-                "textposition": "inside",
-                "insidetextanchor": "middle",
-                "textfont": {"size": 13, "color": _ink(state)},
-                "textangle": 0,
-                "hovertemplate": "%{x:.1%} " + name + "<extra></extra>",
-            }
+            kit.bars(
+                shares,
+                names,
+                colour,
+                name=name,
+                hover="%{x:.1%} " + name,
+                orientation="h",
+                text=[f"{share:.0%}" if share >= 0.06 else "" for share in shares],
+                textposition="inside",
+                insidetextanchor="middle",
+                textfont={"size": 13, "color": _ink(state)},
+                textangle=0,
+            )
         )
     layout = base_layout(
         height,
@@ -155,8 +148,8 @@ def shares_figure(runs: Mapping[Policy, MemoryRun], height: int) -> go.Figure:
         bargap=0.35,
         margin={"t": 8, "b": 110},
         legend={"y": -0.2, "yanchor": "top", "traceorder": "normal"},
-        xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True, "tickfont": {"size": 12, "color": "@ink"}},
+        xaxis=kit.axis(None, [0, 1], fixed=True, tickformat=".0%"),
+        yaxis=kit.axis(fixed=True, autorange="reversed", tickfont={"size": 12, "color": "@ink"}),
     )
     return build(data, layout)
 
@@ -184,7 +177,7 @@ def crowd_figure(runs: Mapping[Policy, MemoryRun], height: int) -> go.Figure:
         height,
         margin={"t": 8, "b": 110},
         legend={"y": -0.32, "yanchor": "top"},
-        xaxis={"title": "step", "fixedrange": True},
-        yaxis={"title": "requests at once", "rangemode": "tozero", "fixedrange": True},
+        xaxis=kit.axis("step", fixed=True),
+        yaxis=kit.axis("requests at once", fixed=True, rangemode="tozero"),
     )
     return build(data, layout)

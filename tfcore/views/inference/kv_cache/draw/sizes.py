@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.charts.components import BYTES
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import Unit, amount, scale
@@ -34,20 +35,19 @@ def ways_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
     """One bar for each way to share keys and values."""
     largest = max(max(size.value for size in sizes), 1)
     by, name = scale(largest, unit)
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(sizes))),
-        "x": [size.value / by for size in sizes],
-        "customdata": [[size.name, amount(size.value, unit)] for size in sizes],
-        "marker": {"color": [KINDS[size.kind] if size.marked else f"{KINDS[size.kind]}/0.45" for size in sizes]},
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
-    }
+    trace = kit.bars(
+        [size.value / by for size in sizes],
+        list(range(len(sizes))),
+        [KINDS[size.kind] if size.marked else f"{KINDS[size.kind]}/0.45" for size in sizes],
+        hover="%{customdata[0]}: %{customdata[1]}",
+        orientation="h",
+        customdata=[[size.name, amount(size.value, unit)] for size in sizes],
+    )
     layout = base_layout(
         height,
         bargap=0.3,
         margin={"t": 10, "r": 24},
-        xaxis={"title": f"KV cache of the batch, {name}", "range": [0, largest / by * 1.03], "fixedrange": True},
+        xaxis=kit.axis(f"KV cache of the batch, {name}", [0, largest / by * 1.03], fixed=True),
         yaxis=_rows({size.name: amount(size.value, unit) for size in sizes}),
     )
     return build([trace], layout)
@@ -64,34 +64,30 @@ def models_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
         if not some:
             continue
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": kind,
-                "x": [size.value / by for size in some],
-                "y": [places[size.name] for size in some],
-                "customdata": [[size.name, amount(size.value, unit)] for size in some],
-                "marker": {
-                    "color": colour,
-                    "symbol": SYMBOLS[kind],
-                    "size": [15 if s.marked else 9 for s in some],
-                    "opacity": 1,
-                    "line": {"width": [2.5 if s.marked else 0 for s in some], "color": "@ink"},
-                },
-                "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra>" + kind + "</extra>",
-            }
+            kit.dots(
+                [size.value / by for size in some],
+                [places[size.name] for size in some],
+                colour,
+                name=kind,
+                symbol=SYMBOLS[kind],
+                size=[15 if s.marked else 9 for s in some],
+                marker={"opacity": 1, "line": {"width": [2.5 if s.marked else 0 for s in some], "color": "@ink"}},
+                customdata=[[size.name, amount(size.value, unit)] for size in some],
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<extra>" + kind + "</extra>",
+            )
         )
     layout = base_layout(
         height,
         margin={"t": 34, "l": 130},
-        xaxis={"type": "log", "title": f"KV cache, {name} (logarithmic)", "fixedrange": True, "dtick": 1},
-        yaxis={
-            "tickvals": list(range(len(ordered))),
-            "ticktext": [_name(size) for size in ordered],
-            "range": [-0.7, len(ordered) - 0.3],
-            "fixedrange": True,
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis(f"KV cache, {name} (logarithmic)", log=True, fixed=True, dtick=1),
+        yaxis=kit.axis(
+            None,
+            [-0.7, len(ordered) - 0.3],
+            fixed=True,
+            tickvals=list(range(len(ordered))),
+            ticktext=[_name(size) for size in ordered],
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return build(data, layout)
 
@@ -124,40 +120,30 @@ def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Fig
         "kept free": ("@muted/0.4", [budget.spared for budget in budgets]),
     }
     data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": part,
-            "y": list(range(len(names))),
-            "x": [value / by for value in values],
-            "marker": {"color": colour},
-            "customdata": [[name, amount(value, unit)] for name, value in zip(names, values, strict=True)],
-            "hovertemplate": "%{customdata[0]}, " + part + ": %{customdata[1]}<extra></extra>",
-        }
+        kit.bars(
+            [value / by for value in values],
+            list(range(len(names))),
+            colour,
+            name=part,
+            orientation="h",
+            customdata=[[name, amount(value, unit)] for name, value in zip(names, values, strict=True)],
+            hovertemplate="%{customdata[0]}, " + part + ": %{customdata[1]}<extra></extra>",
+        )
         for part, (colour, values) in parts.items()
     ]
     notes = [
-        {
-            "x": memory / by,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "xanchor": "right",
-            "text": f"one GPU: {amount(memory, unit)} ▾",
-            "font": {"size": 12, "color": "@accent"},
-            "xshift": 8,
-        }
+        kit.note(
+            f"one GPU: {amount(memory, unit)} ▾",
+            memory / by,
+            1,
+            "@accent",
+            paper="y",
+            yanchor="bottom",
+            xanchor="right",
+            xshift=8,
+        )
     ]
-    line = {
-        "type": "line",
-        "x0": memory / by,
-        "x1": memory / by,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "line": {"color": "@accent", "width": 2.5},
-    }
+    line = kit.upright(memory / by, "@accent", width=2.5, below=False)
     layout = base_layout(
         height,
         barmode="stack",
@@ -166,7 +152,7 @@ def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Fig
         shapes=[line],
         margin={"t": 64},
         legend={"y": 1.07, "traceorder": "normal"},
-        xaxis={"title": f"{unit_name} on the fullest GPU", "range": [0, end / by], "fixedrange": True},
+        xaxis=kit.axis(f"{unit_name} on the fullest GPU", [0, end / by], fixed=True),
         yaxis=_rows({name: budget.verdict(unit) for name, budget in rows.items()}),
     )
     return build(data, layout)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures.panels import heading
 from tfcore.figures.ranges import round_up
 from tfcore.figures.theme import base_layout, build
@@ -31,30 +32,30 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
         data.append(_line(x, flop / power, name, f"{colour}/0.3"))
         data.append(_line(x[:done], flop[:done] / power, name, colour) | {"showlegend": True})
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": x[:done],
-                "y": spent.astype(np.float32),
-                "yaxis": "y2",
-                "name": name,
-                "showlegend": False,
-                "marker": {"size": 4, "color": f"{colour}/0.5", "symbol": symbol},
-                "hovertemplate": "%{y:.1f} ms at %{x} tokens<extra>" + name + "</extra>",
-            }
+            kit.dots(
+                x[:done],
+                spent.astype(np.float32),
+                f"{colour}/0.5",
+                name=name,
+                size=4,
+                symbol=symbol,
+                yaxis="y2",
+                showlegend=False,
+                hovertemplate="%{y:.1f} ms at %{x} tokens<extra>" + name + "</extra>",
+            )
         )
         data.append(_line(x[:done], smoothed(spent), name, colour) | {"yaxis": "y2", "hoverinfo": "skip"})
     for name, colour, held in (("keys", "@key", work.keys), ("values", "@value", work.values)):
         data.append(
-            {
-                "type": "bar",
-                "x": x[:done],
-                "y": (held[:done] / size).astype(np.float32),
-                "yaxis": "y3",
-                "name": name,
-                "marker": {"color": colour, "line": {"width": 0}},
-                "hovertemplate": f"{name}: %{{y:.4g}} {unit} at %{{x}} tokens<extra></extra>",
-            }
+            kit.bars(
+                x[:done],
+                (held[:done] / size).astype(np.float32),
+                colour,
+                name=name,
+                marker={"line": {"width": 0}},
+                hover=f"{name}: %{{y:.4g}} {unit} at %{{x}} tokens",
+                yaxis="y3",
+            )
         )
     slowest = round_up(float(np.quantile(np.concatenate(times), 0.95)) * 1.2) if done else 10.0
     largest = float((work.keys + work.values)[-1]) / size
@@ -71,7 +72,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
         legend={"y": 1.0, "traceorder": "normal"},
         margin={"l": 48, "t": 12, "b": 40},
         annotations=[heading(0.0, domain[1] + 0.005, title) for domain, title in zip(PANELS, titles, strict=True)],
-        xaxis={"title": "sequence length", "anchor": "y3", "range": [x[0] - 0.7, x[-1] + 0.7], "fixedrange": True},
+        xaxis=kit.axis("sequence length", [x[0] - 0.7, x[-1] + 0.7], fixed=True, anchor="y3"),
         **axes,
     )
     return build(data, layout)
@@ -84,13 +85,12 @@ def smoothed(values: Float[ndarray, " step"]) -> Float[ndarray, " step"]:
 
 
 def _line(x: Shaped[ndarray, " step"], y: Shaped[ndarray, " step"], name: str, colour: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y.astype(np.float32),
-        "name": name,
-        "showlegend": False,
-        "line": {"color": colour, "width": 2.5},
-        "hovertemplate": "%{y:.3g} at %{x} tokens<extra>" + name + "</extra>",
-    }
+    return kit.line(
+        x,
+        y.astype(np.float32),
+        colour,
+        name=name,
+        width=2.5,
+        showlegend=False,
+        hovertemplate="%{y:.3g} at %{x} tokens<extra>" + name + "</extra>",
+    )

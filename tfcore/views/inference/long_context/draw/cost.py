@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.flop_count import LengthCost
 from tfcore.views.inference.long_context.measure.cost import GPU
@@ -27,29 +28,19 @@ def scale_figure(n: int, d_head: int, height: int) -> go.Figure:
     )
     shapes, notes = [], []
     for name, left, top, width, tall, colour in parts:
-        shapes.append(
-            {
-                "type": "rect",
-                "x0": left,
-                "x1": left + width,
-                "y0": top,
-                "y1": top + tall,
-                "fillcolor": f"{colour}/0.35",
-                "line": {"color": colour, "width": 1.5},
-            }
-        )
+        shapes.append(kit.box(left, left + width, top, top + tall, f"{colour}/0.35", edge=colour, width=1.5))
         side = name.startswith(("K", "V"))
         below = not side and "scores" not in name
         notes.append(
-            {
-                "x": left + width / 2,
-                "y": top if side else top + tall if below else top + tall / 2,
-                "text": name,
-                "yanchor": "bottom" if side else "top" if below else "middle",
-                "yshift": 4 if side else -4 if below else 0,
-                "showarrow": False,
-                "font": {"size": 12 if "scores" not in name else 15, "color": "@ink"},
-            }
+            kit.note(
+                name,
+                left + width / 2,
+                top if side else top + tall if below else top + tall / 2,
+                "@ink",
+                size=12 if "scores" not in name else 15,
+                yanchor="bottom" if side else "top" if below else "middle",
+                yshift=4 if side else -4 if below else 0,
+            )
         )
     axis = {"visible": False, "fixedrange": True}
     wide, high = 3 * d_head + n + 3 * gap, d_head + gap + n
@@ -74,27 +65,10 @@ def operations_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
     )
     data = [_line(cost.n, y, name, colour, dash, "FLOPs") for name, y, colour, dash in lines]
     cross = math.log10(cost.crossing)
-    note = {
-        "x": cross,
-        "y": 0.03,
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "xshift": 6,
-        "showarrow": False,
-        "text": f"equal at {cost.crossing:,.0f}",
-        "font": {"size": 12, "color": "@muted"},
-    }
-    crossing = {
-        "type": "line",
-        "x0": cost.crossing,
-        "x1": cost.crossing,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
+    note = kit.note(
+        f"equal at {cost.crossing:,.0f}", cross, 0.03, paper="y", xanchor="left", yanchor="bottom", xshift=6
+    )
+    crossing = kit.upright(cost.crossing, width=1, dash="dot")
     return _panel(data, cost, at, "FLOPs of one pass", height, [note], [crossing])
 
 
@@ -105,39 +79,17 @@ def layer_memory_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
         ("scores: n²", cost.matrices, "@attention", "solid"),
     )
     data = [_line(cost.n, y.astype(np.float64), name, colour, dash, "bytes") for name, y, colour, dash in lines]
-    rule = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": GPU,
-        "y1": GPU,
-        "layer": "below",
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
-    note = {
-        "xref": "paper",
-        "x": 0.01,
-        "xanchor": "left",
-        "y": math.log10(GPU),
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": f"a GPU of {GPU / 2**30:.0f} GiB",
-        "font": {"size": 12, "color": "@muted"},
-    }
+    rule = kit.across(GPU, width=1, dash="dot")
+    note = kit.note(
+        f"a GPU of {GPU / 2**30:.0f} GiB", 0.01, math.log10(GPU), paper="x", xanchor="left", yanchor="bottom"
+    )
     return _panel(data, cost, at, "bytes in one layer", height, [note], [rule])
 
 
 def _line(x: ndarray, y: ndarray, name: str, colour: str, dash: str, unit: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": name,
-        "hovertemplate": f"%{{x:,}} tokens: %{{y:.3s}} {unit}<extra>{name}</extra>",
-        "line": {"color": colour, "width": 2.5, "dash": dash},
-    }
+    return kit.line(
+        x, y, colour, name=name, width=2.5, dash=dash, hover=f"%{{x:,}} tokens: %{{y:.3s}} {unit}<extra>{name}</extra>"
+    )
 
 
 def _panel(
@@ -145,27 +97,10 @@ def _panel(
 ) -> go.Figure:
     """Two lines on logarithmic axes, the chosen length marked on both."""
     marks = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": cost.n[[at]],
-            "y": line["y"][[at]],
-            "showlegend": False,
-            "marker": {"size": 10, "color": line["line"]["color"]},
-            "hoverinfo": "skip",
-        }
+        kit.dots(cost.n[[at]], line["y"][[at]], line["line"]["color"], size=10, hover=False, showlegend=False)
         for line in data
     ]
-    chosen = {
-        "type": "line",
-        "x0": int(cost.n[at]),
-        "x1": int(cost.n[at]),
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@accent", "width": 1.5},
-    }
+    chosen = kit.upright(int(cost.n[at]), "@accent", width=1.5)
     layout = theme.base_layout(
         height,
         xaxis=lengths_axis(cost.n),
@@ -182,14 +117,7 @@ def lengths_axis(n: ndarray, every: int = 3) -> dict[str, Any]:
     ticks = [int(length) for length in n[::every]]
     names = [f"{t // 2**20}M" if t >= 2**20 else f"{t // 1024}k" if t >= 1024 else str(t) for t in ticks]
     low, high = math.log10(n[0]), math.log10(n[-1])
-    return {
-        "title": "tokens n",
-        "type": "log",
-        "range": [low - 0.05, high + 0.08],
-        "tickvals": ticks,
-        "ticktext": names,
-        "fixedrange": True,
-    }
+    return kit.axis("tokens n", [low - 0.05, high + 0.08], log=True, fixed=True, tickvals=ticks, ticktext=names)
 
 
 def powers_axis(title: str, values: Float[ndarray, " value"]) -> dict[str, Any]:
@@ -203,14 +131,7 @@ def powers_axis(title: str, values: Float[ndarray, " value"]) -> dict[str, Any]:
     if len(ticks) < 3:
         ticks = [step * 10.0**p for p in range(whole.start - 1, whole.stop) for step in (1, 2, 5)]
     ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
-    return {
-        "title": title,
-        "type": "log",
-        "range": [low, high],
-        "tickvals": ticks,
-        "ticktext": [_short(tick) for tick in ticks],
-        "fixedrange": True,
-    }
+    return kit.axis(title, [low, high], log=True, fixed=True, tickvals=ticks, ticktext=[_short(tick) for tick in ticks])
 
 
 def _short(value: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import KEY, QUERY, hatch, label_room, ticks
 from tfcore.views.inference.long_context.draw.cost import powers_axis
@@ -44,15 +45,7 @@ def tiles_figure(run: FlashRun, tile: int, labels: Sequence[str], height: int) -
     data = [
         _weights(np.where(gone, bright, np.nan), run.pattern, "@seq:norm", "gone again: " + hover),
         _weights(np.where(now, bright, np.nan), run.pattern, "@weights", "weight in the end: " + hover),
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": y,
-            "hoverinfo": "skip",
-            "showlegend": False,
-            "line": {"color": "@muted/0.5", "width": 1},
-        },
+        kit.line(x, y, "@muted/0.5", width=1, hover=False, showlegend=False),
     ]
     edges = run.tiles - 0.5
     top, bottom, left, right = edges[tile].tolist()
@@ -82,23 +75,22 @@ def tiles_figure(run: FlashRun, tile: int, labels: Sequence[str], height: int) -
 
 
 def _weights(shown: ndarray, pattern: ndarray, scale: str, hover: str) -> dict[str, Any]:
-    return {
-        "type": "heatmap",
-        "z": shown.astype(np.float32),
-        "customdata": pattern.astype(np.float32),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": scale,
-        "showscale": False,
-        "hoverongaps": False,
-        "hovertemplate": hover,
-    }
+    return kit.cells(
+        shown.astype(np.float32),
+        scale,
+        0,
+        1,
+        customdata=pattern.astype(np.float32),
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=hover,
+    )
 
 
 def _box(
     top: float, bottom: float, left: float, right: float, colour: str, width: float, fill: str | None = None
 ) -> dict[str, Any]:
-    box = {"type": "rect", "x0": left, "x1": right, "y0": top, "y1": bottom, "line": {"color": colour, "width": width}}
+    box = kit.box(left, right, top, bottom, edge=colour, width=width)
     return box | ({"fillcolor": fill, "layer": "below"} if fill else {})
 
 
@@ -111,23 +103,22 @@ def traffic_figure(naive: MemoryTraffic, tiled: MemoryTraffic, bytes_each: int, 
         ("tiles: written", tiled.writes),
     ]
     data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "y": [name for name, _ in rows],
-            "name": part,
-            "x": [float(bytes_each * moved.get(part, 0)) for _, moved in rows],
-            "marker": {"color": colour},
-            "hovertemplate": "%{y}, " + part + ": %{x:.3s}B<extra></extra>",
-        }
+        kit.bars(
+            [float(bytes_each * moved.get(part, 0)) for _, moved in rows],
+            [name for name, _ in rows],
+            colour,
+            name=part,
+            orientation="h",
+            hovertemplate="%{y}, " + part + ": %{x:.3s}B<extra></extra>",
+        )
         for part, colour in PARTS.items()
     ]
     layout = theme.base_layout(
         height,
         barmode="stack",
         bargap=0.25,
-        xaxis={"title": "bytes moved for one head", "fixedrange": True, "exponentformat": "SI", "ticksuffix": "B"},
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        xaxis=kit.axis("bytes moved for one head", fixed=True, exponentformat="SI", ticksuffix="B"),
+        yaxis=kit.axis(fixed=True, autorange="reversed"),
         legend={"traceorder": "normal"},
         margin={"t": 40},
     )
@@ -148,33 +139,23 @@ def sram_figure(
     x, y = np.array(sizes), np.array(counted)
     known = np.where(np.isfinite(formula), formula, np.nan)
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": np.full(len(x), naive),
-            "name": "standard attention",
-            "line": {"color": NAIVE, "width": 2.5},
-            "hovertemplate": "standard attention: %{y:.3s}B<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": known,
-            "name": "c n²d² ÷ M",
-            "line": {"color": THEORY, "width": 1.5, "dash": "dash"},
-            "hovertemplate": "formula: %{y:.3s}B<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": x,
-            "y": y,
-            "name": "tiles, counted",
-            "marker": {"color": TILED, "size": [14 if i == at else 8 for i in range(len(x))]},
-            "hovertemplate": "%{x:.0f} kB of SRAM: %{y:.3s}B<extra>counted</extra>",
-        },
+        kit.line(
+            x,
+            np.full(len(x), naive),
+            NAIVE,
+            name="standard attention",
+            width=2.5,
+            hover="standard attention: %{y:.3s}B",
+        ),
+        kit.line(x, known, THEORY, name="c n²d² ÷ M", width=1.5, dash="dash", hover="formula: %{y:.3s}B"),
+        kit.dots(
+            x,
+            y,
+            TILED,
+            name="tiles, counted",
+            size=[14 if i == at else 8 for i in range(len(x))],
+            hover="%{x:.0f} kB of SRAM: %{y:.3s}B<extra>counted</extra>",
+        ),
     ]
     ends = np.log10([x[0], x[-1]])
     every = np.concatenate((y, [naive], known[np.isfinite(known)]))
@@ -182,13 +163,13 @@ def sram_figure(
         height,
         margin={"t": 40},
         yaxis=powers_axis("bytes moved", every),
-        xaxis={
-            "title": "SRAM, kB",
-            "type": "log",
-            "range": [ends[0] - 0.08, ends[1] + 0.08],
-            "fixedrange": True,
-            "tickvals": [size for size in x if math.log2(size / x[0]).is_integer()],
-            "ticktext": [f"{size:g}" for size in x if math.log2(size / x[0]).is_integer()],
-        },
+        xaxis=kit.axis(
+            "SRAM, kB",
+            [ends[0] - 0.08, ends[1] + 0.08],
+            log=True,
+            fixed=True,
+            tickvals=[size for size in x if math.log2(size / x[0]).is_integer()],
+            ticktext=[f"{size:g}" for size in x if math.log2(size / x[0]).is_integer()],
+        ),
     )
     return theme.build(data, layout)

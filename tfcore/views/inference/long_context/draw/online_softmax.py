@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import compact
 from tfcore.views.inference.long_context.measure.online_softmax import RowStep
@@ -45,22 +46,21 @@ def ledger_figure(done: Sequence[RowStep], names: Sequence[str], height: int) ->
     if done:
         shade[len(done) - 1] = 1.0
     data: list[dict[str, Any]] = [
-        {
-            "type": "heatmap",
-            "x": edges,
-            "y": np.arange(len(names) + 1) - 0.5,
-            "z": shade,
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": [[0, "@muted/0.05"], [0.35, "@attention/0.08"], [1, "@attention/0.22"]],
-            "showscale": False,
-            "xgap": 2,
-            "ygap": 2,
-            "text": rows,
-            "texttemplate": "%{text}",
-            "textfont": {"size": 12, "family": theme.MONO, "color": "@ink"},
-            "hoverinfo": "skip",
-        }
+        kit.cells(
+            shade,
+            [[0, "@muted/0.05"], [0.35, "@attention/0.08"], [1, "@attention/0.22"]],
+            0,
+            1,
+            hover=False,
+            x=edges,
+            y=np.arange(len(names) + 1) - 0.5,
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            text=rows,
+            texttemplate="%{text}",
+            textfont={"size": 12, "family": theme.MONO, "color": "@ink"},
+        )
     ]
     centres = (edges[1:] + edges[:-1]) / 2
     axis = {"showgrid": False, "fixedrange": True, "tickangle": 0}
@@ -90,20 +90,19 @@ def scores_figure(step: RowStep, labels: Sequence[str], height: int) -> go.Figur
     weights = [f"{value:.3f}" if value == 0 or value >= 0.0005 else "<.001" for value in step.weights]
     z = np.stack([np.zeros(len(labels)), step.weights]).astype(np.float32)
     data = [
-        {
-            "type": "heatmap",
-            "z": z,
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": "@weights",
-            "showscale": False,
-            "xgap": 2,
-            "ygap": 2,
-            "text": [scores, weights],
-            "texttemplate": "%{text}",
-            "textfont": {"size": 13},
-            "hovertemplate": "%{y} of %{x}: %{text}<extra></extra>",
-        }
+        kit.cells(
+            z,
+            "@weights",
+            0,
+            1,
+            hover="%{y} of %{x}: %{text}",
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            text=[scores, weights],
+            texttemplate="%{text}",
+            textfont={"size": 13},
+        )
     ]
     axis = {"showgrid": False, "fixedrange": True, "tickangle": 0 if len(labels) <= 9 else -40}
     layout = theme.base_layout(

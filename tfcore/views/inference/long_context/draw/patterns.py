@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
 from tfcore.views.inference.long_context.draw.cost import lengths_axis, powers_axis
@@ -26,26 +27,17 @@ def pattern_reach_figure(reach: Reach, height: int) -> go.Figure:
     axis = {"range": [-0.5, n - 0.5], "showgrid": False, "fixedrange": True}
     places = [str(i) for i in range(n)]
     data = [
-        {
-            "type": "heatmap",
-            "z": np.where(never, np.nan, shade).astype(np.float32),
-            "zmin": 0,
-            "zmax": 1.15,
-            "colorscale": "@seq:attention",
-            "showscale": False,
-            "hoverongaps": False,
-            "customdata": needed.astype(np.uint8),
-            "hovertemplate": "token %{x} reaches token %{y} in %{customdata} layer(s)<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": y,
-            "hoverinfo": "skip",
-            "showlegend": False,
-            "line": {"color": "@muted/0.5", "width": 1},
-        },
+        kit.cells(
+            np.where(never, np.nan, shade).astype(np.float32),
+            "@seq:attention",
+            0,
+            1.15,
+            hover="token %{x} reaches token %{y} in %{customdata} layer(s)",
+            showscale=False,
+            hoverongaps=False,
+            customdata=needed.astype(np.uint8),
+        ),
+        kit.line(x, y, "@muted/0.5", width=1, hover=False, showlegend=False),
     ]
     layout = theme.base_layout(
         height,
@@ -70,27 +62,21 @@ def kept_pairs_figure(
     dashes = ("solid", "dash", "dot", "dashdot", "longdash")
     for i, (name, counts) in enumerate(pairs.items()):
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": n,
-                "y": counts.astype(np.float64),
-                "name": name,
-                "line": {"color": f"@cat{i}", "width": 4 if name == chosen else 1.5, "dash": dashes[i % len(dashes)]},
-                "hovertemplate": f"%{{x:,}} tokens: %{{y:,.0f}} pairs<extra>{name}</extra>",
-            }
+            kit.line(
+                n,
+                counts.astype(np.float64),
+                f"@cat{i}",
+                name=name,
+                width=4 if name == chosen else 1.5,
+                dash=dashes[i % len(dashes)],
+                hover=f"%{{x:,}} tokens: %{{y:,.0f}} pairs<extra>{name}</extra>",
+            )
         )
     place = list(pairs).index(chosen)
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": n[[at]],
-            "y": pairs[chosen][[at]].astype(np.float64),
-            "marker": {"size": 11, "color": f"@cat{place}"},
-            "showlegend": False,
-            "hoverinfo": "skip",
-        }
+        kit.dots(
+            n[[at]], pairs[chosen][[at]].astype(np.float64), f"@cat{place}", size=11, hover=False, showlegend=False
+        )
     )
     every = np.concatenate([counts.astype(np.float64) for counts in pairs.values()])
     layout = theme.base_layout(height, xaxis=lengths_axis(n), yaxis=powers_axis("pairs kept", every), margin={"t": 58})
@@ -105,31 +91,23 @@ def measured_figure(measured: MeasuredReach, labels: Sequence[str], height: int)
     where = [[f"{label} ({i})" for i, label in enumerate(labels)]] * 2
     words = [["reached" if cell else "not reached" for cell in row] for row in rows]
     data = [
-        {
-            "type": "heatmap",
-            "z": rows.astype(np.uint8),
-            "zmin": 0,
-            "zmax": 1,
-            "showscale": False,
-            "xgap": 1,
-            "ygap": 4,
-            "colorscale": [[0, "@muted/0.16"], [1, "@attention/0.75"]],
-            "customdata": np.stack([where, words], axis=-1).tolist(),
-            "hovertemplate": "%{y}: %{customdata[0]} %{customdata[1]}<extra></extra>",
-        }
+        kit.cells(
+            rows.astype(np.uint8),
+            [[0, "@muted/0.16"], [1, "@attention/0.75"]],
+            0,
+            1,
+            hover="%{y}: %{customdata[0]} %{customdata[1]}",
+            showscale=False,
+            xgap=1,
+            ygap=4,
+            customdata=np.stack([where, words], axis=-1).tolist(),
+        )
     ]
-    mark = {
-        "type": "rect",
-        "x0": measured.position - 0.5,
-        "x1": measured.position + 0.5,
-        "y0": -0.5,
-        "y1": 1.5,
-        "line": {"color": "@ink", "width": 2},
-    }
+    mark = kit.box(measured.position - 0.5, measured.position + 0.5, -0.5, 1.5, edge="@ink", width=2)
     layout = theme.base_layout(
         height,
         xaxis={**ticks(labels, 40), "range": [-0.5, n - 0.5], "tickangle": -60, "showgrid": False, "fixedrange": True},
-        yaxis={"tickvals": [0, 1], "ticktext": names, "range": [1.6, -0.6], "showgrid": False, "fixedrange": True},
+        yaxis=kit.axis(None, [1.6, -0.6], fixed=True, grid=False, tickvals=[0, 1], ticktext=names),
         shapes=[mark],
         margin={"t": 8},
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inference.long_context.measure.ring import RingRun
 
@@ -33,14 +34,7 @@ def devices_figure(run: RingRun, step: int, height: int) -> go.Figure:
     touch_x = [x for i in range(devices) if not idle[i] for x in (inner[i][0], outer[i][0], None)]
     touch_y = [y for i in range(devices) if not idle[i] for y in (inner[i][1], outer[i][1], None)]
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": touch_x,
-            "y": touch_y,
-            "hoverinfo": "skip",
-            "line": {"color": "@ink", "width": 4},
-        },
+        kit.line(touch_x, touch_y, "@ink", width=4, hover=False),
         _circles(
             inner,
             [f"Q{i}" for i in range(devices)],
@@ -83,16 +77,8 @@ def devices_figure(run: RingRun, step: int, height: int) -> go.Figure:
         )
         if idle[i]:
             x, y = _place(i, devices, BEYOND)
-            notes.append({"x": x, "y": y, "showarrow": False, "text": "idle", "font": {"size": 13, "color": "@muted"}})
-    notes.append(
-        {
-            "x": 0,
-            "y": 0,
-            "showarrow": False,
-            "font": {"size": 14, "color": "@ink"},
-            "text": f"step {step + 1} of {devices}",
-        }
-    )
+            notes.append(kit.note("idle", x, y, size=13))
+    notes.append(kit.note(f"step {step + 1} of {devices}", 0, 0, "@ink", size=14))
     axis = {"visible": False, "fixedrange": True, "range": [-2.55, 2.55]}
     layout = theme.base_layout(
         height,
@@ -134,21 +120,20 @@ def meetings_figure(run: RingRun, step: int, height: int) -> go.Figure:
     words = [[str(w + 1) if p else "–" for w, p in zip(*line, strict=True)] for line in zip(when, pairs, strict=True)]
     names = [str(i) for i in range(devices)]
     data = [
-        {
-            "type": "heatmap",
-            "z": np.where(pairs == 0, 0.1, shade).astype(np.float32),
-            "zmin": 0,
-            "zmax": 1,
-            "xgap": 2,
-            "ygap": 2,
-            "colorscale": [[0, "@muted/0.06"], [0.1, "@muted/0.16"], [0.4, "@attention/0.2"], [1, "@attention/0.6"]],
-            "showscale": False,
-            "text": words,
-            "texttemplate": "%{text}",
-            "textfont": {"size": 13, "color": "@ink"},
-            "customdata": pairs,
-            "hovertemplate": "queries of %{y}, keys of %{x}: %{customdata:,} pairs<extra></extra>",
-        }
+        kit.cells(
+            np.where(pairs == 0, 0.1, shade).astype(np.float32),
+            [[0, "@muted/0.06"], [0.1, "@muted/0.16"], [0.4, "@attention/0.2"], [1, "@attention/0.6"]],
+            0,
+            1,
+            hover="queries of %{y}, keys of %{x}: %{customdata:,} pairs",
+            xgap=2,
+            ygap=2,
+            showscale=False,
+            text=words,
+            texttemplate="%{text}",
+            textfont={"size": 13, "color": "@ink"},
+            customdata=pairs,
+        )
     ]
     axis = {"tickvals": list(range(devices)), "ticktext": names, "showgrid": False, "fixedrange": True}
     layout = theme.base_layout(
@@ -169,28 +154,20 @@ def work_figure(work: Int[ndarray, "step device"], step: int, top: int, height: 
     devices = len(work)
     slowest = work.max(axis=1)
     data = [
-        {
-            "type": "heatmap",
-            "z": work.T.astype(np.float32),
-            "zmin": 0,
-            "zmax": 1.3 * top,
-            "showscale": False,
-            "xgap": 2,
-            "ygap": 2,
-            "colorscale": "@seq:attention",
-            "texttemplate": "%{z:,.0f}",
-            "textfont": {"size": 12},
-            "hovertemplate": "device %{y}, step %{x}: %{z:,.0f} pairs<extra></extra>",
-        }
+        kit.cells(
+            work.T.astype(np.float32),
+            "@seq:attention",
+            0,
+            1.3 * top,
+            hover="device %{y}, step %{x}: %{z:,.0f} pairs",
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            texttemplate="%{z:,.0f}",
+            textfont={"size": 12},
+        )
     ]
-    frame = {
-        "type": "rect",
-        "x0": step + 0.5,
-        "x1": step + 1.5,
-        "y0": -0.5,
-        "y1": devices - 0.5,
-        "line": {"color": "@ink", "width": 2},
-    }
+    frame = kit.box(step + 0.5, step + 1.5, -0.5, devices - 0.5, edge="@ink", width=2)
     data[0]["x"] = list(range(1, devices + 1))
     axis = {"showgrid": False, "fixedrange": True}
     layout = theme.base_layout(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inference.long_context.draw.cost import lengths_axis
 from tfcore.views.inference.long_context.measure.timing import LENGTHS, Timed
@@ -42,16 +43,15 @@ def bytes_figure(points: Sequence[Timed], height: int) -> go.Figure:
 
 
 def _marks(points: Sequence[tuple[int, float]], name: str, colour: str, symbol: str, hover: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": [n for n, _ in points],
-        "y": [y for _, y in points],
-        "line": {"color": colour, "width": 2},
-        "marker": {"color": colour, "size": 10, "symbol": symbol},
-        "hovertemplate": f"%{{x:,}} tokens: {hover}<extra>{name}</extra>",
-    }
+    return kit.line(
+        [n for n, _ in points],
+        [y for _, y in points],
+        colour,
+        name=name,
+        width=2,
+        hover=f"%{{x:,}} tokens: {hover}<extra>{name}</extra>",
+        marks={"color": colour, "size": 10, "symbol": symbol},
+    )
 
 
 def _panel(
@@ -64,13 +64,8 @@ def _panel(
         height,
         xaxis=lengths_axis(np.array(LENGTHS), 1),
         margin={"t": 60},
-        yaxis={
-            "title": title,
-            "type": "log",
-            "range": [low, high],
-            "tickvals": [10.0**p for p in names],
-            "ticktext": list(names.values()),
-            "fixedrange": True,
-        },
+        yaxis=kit.axis(
+            title, [low, high], log=True, fixed=True, tickvals=[10.0**p for p in names], ticktext=list(names.values())
+        ),
     )
     return theme.build(data, layout)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures.theme import base_layout, build
 from tfcore.figures.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.inference.quantisation.measure.cache import CacheEffect
@@ -22,21 +23,20 @@ def channels_map(effect: CacheEffect, labels: Sequence[str], what: str, height: 
     """
     numbers = effect.keys if what == "keys" else effect.values
     most = max(float(np.abs(numbers).max()), 1e-6)
-    cells = {
-        "type": "heatmap",
-        "z": numbers.astype(np.float32),
-        "zmin": -most,
-        "zmax": most,
-        "colorscale": "@signed",
-        "hovertemplate": "%{y}, channel %{x}: %{z:.2f}<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    cells = kit.cells(
+        numbers.astype(np.float32),
+        "@signed",
+        -most,
+        most,
+        hover="%{y}, channel %{x}: %{z:.2f}",
+        colorbar=kit.colour_bar(),
+    )
     axis = {"range": [len(labels) - 0.5, -0.5], "showgrid": False, "fixedrange": True, "automargin": False}
     anchor = {"type": "scatter", "x": [None], "y": [None], "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
     layout = base_layout(
         height,
         margin={"l": label_room(labels) + 26, "r": 8, "t": TOP, "b": BOTTOM},
-        xaxis={"title": f"channel of the {what}", "showgrid": False, "fixedrange": True},
+        xaxis=kit.axis(f"channel of the {what}", fixed=True, grid=False),
         yaxis={**axis, **hover_ticks(labels)},  # all tokens, for the hover; the other axis writes as many as fit
         yaxis2={
             **axis,

@@ -6,6 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantities import counted
 from tfcore.views.inference.quantisation.measure.losses import HOW, LossTable
@@ -19,27 +20,19 @@ def losses_figure(table: LossTable, data_type: str, height: int) -> go.Figure:
     """Loss against bits per value, the points of one data type enlarged; float types as marks without a line."""
     data = [_way(table, how, place, data_type) for place, how in enumerate(table.ways) if how != "none"]
     data += [_floats(table)] if any(point.how == "none" for point in table.points) else []
-    line = {
-        "type": "line",
-        "x0": 0,
-        "x1": 1,
-        "xref": "paper",
-        "y0": table.unrounded,
-        "y1": table.unrounded,
-        "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
-    }
+    line = kit.across(table.unrounded, width=1.5, dash="dash", below=False)
     layout = base_layout(
         height,
         shapes=[line],
         margin={"t": 64},
-        xaxis={
-            "title": "bits per value, scales included (logarithmic)",
-            "type": "log",
-            "range": [math.log10(1.85), math.log10(17.5)],
-            "tickvals": [2, 3, 4, 5, 6, 8, 16],
-            "fixedrange": True,
-        },
-        yaxis={"title": "nats per token", "range": [0.94 * table.unrounded, CLEAR + 0.3], "fixedrange": True},
+        xaxis=kit.axis(
+            "bits per value, scales included (logarithmic)",
+            [math.log10(1.85), math.log10(17.5)],
+            log=True,
+            fixed=True,
+            tickvals=[2, 3, 4, 5, 6, 8, 16],
+        ),
+        yaxis=kit.axis("nats per token", [0.94 * table.unrounded, CLEAR + 0.3], fixed=True),
     )
     return build(data, layout)
 
@@ -47,67 +40,63 @@ def losses_figure(table: LossTable, data_type: str, height: int) -> go.Figure:
 def _way(table: LossTable, how: str, place: int, data_type: str) -> dict[str, Any]:
     own = sorted((p for p in table.points if p.how == how), key=lambda p: p.bits)
     integers = [p for p in own if p.format.startswith("int")]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": HOW[how],
-        "x": [p.bits for p in integers],
-        "y": [min(p.loss, CLEAR) for p in integers],
-        "customdata": [[p.format, p.loss] for p in integers],
-        "line": {"color": f"@cat{place}", "width": 2},
-        "marker": {
-            "symbol": SYMBOLS[place % len(SYMBOLS)],
-            "size": [13 if p.format == data_type else 7 for p in integers],
-        },
-        "hovertemplate": "%{customdata[0]}, %{x:.2f} bits: %{customdata[1]:.3f} nats per token<extra>"
-        + HOW[how]
-        + "</extra>",
-    }
+    return kit.line(
+        [p.bits for p in integers],
+        [min(p.loss, CLEAR) for p in integers],
+        f"@cat{place}",
+        name=HOW[how],
+        width=2,
+        marks={"symbol": SYMBOLS[place % len(SYMBOLS)], "size": [13 if p.format == data_type else 7 for p in integers]},
+        customdata=[[p.format, p.loss] for p in integers],
+        hovertemplate=(
+            "%{customdata[0]}, %{x:.2f} bits: %{customdata[1]:.3f} nats per token<extra>" + HOW[how] + "</extra>"
+        ),
+    )
 
 
 def _floats(table: LossTable) -> dict[str, Any]:
     own = [p for p in table.points if not p.format.startswith("int")]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "float types",
-        "x": [p.bits for p in own],
-        "y": [min(p.loss, CLEAR) for p in own],
-        "customdata": [[p.format, HOW[p.how], p.loss] for p in own],
-        "marker": {"symbol": "star", "size": 9, "color": "@ink"},
-        "hovertemplate": "%{customdata[0]}, %{customdata[1]}: %{customdata[2]:.3f} nats per token<extra></extra>",
-    }
+    return kit.dots(
+        [p.bits for p in own],
+        [min(p.loss, CLEAR) for p in own],
+        "@ink",
+        name="float types",
+        symbol="star",
+        size=9,
+        hover="%{customdata[0]}, %{customdata[1]}: %{customdata[2]:.3f} nats per token",
+        customdata=[[p.format, HOW[p.how], p.loss] for p in own],
+    )
 
 
 def speeds_figure(points: Sequence[SpeedPoint], height: int) -> go.Figure:
     """Milliseconds of the product for each data type, with one token and with many."""
     names = list(dict.fromkeys(point.name for point in points))
     data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": counted(tokens, "token"),
-            "y": [names.index(p.name) for p in points if p.tokens == tokens],
-            "x": [1e3 * p.seconds for p in points if p.tokens == tokens],
-            "text": [p.milliseconds for p in points if p.tokens == tokens],
-            "textposition": "auto",
-            "marker": {"color": f"@cat{place}"},
-            "hovertemplate": "%{x:.3g} ms<extra></extra>",
-        }
+        kit.bars(
+            [1e3 * p.seconds for p in points if p.tokens == tokens],
+            [names.index(p.name) for p in points if p.tokens == tokens],
+            f"@cat{place}",
+            name=counted(tokens, "token"),
+            hover="%{x:.3g} ms",
+            orientation="h",
+            text=[p.milliseconds for p in points if p.tokens == tokens],
+            textposition="auto",
+        )
         for place, tokens in enumerate(TOKENS)
     ]
     layout = base_layout(
         height,
         bargap=0.3,
         margin={"t": 34, "l": 150},
-        xaxis={"title": "milliseconds (logarithmic)", "type": "log", "fixedrange": True},
-        yaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": [name.replace(" via", "<br>via") for name in names],
-            "range": [len(names) - 0.5, -0.5],
-            "showgrid": False,
-            "fixedrange": True,
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis("milliseconds (logarithmic)", log=True, fixed=True),
+        yaxis=kit.axis(
+            None,
+            [len(names) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(names))),
+            ticktext=[name.replace(" via", "<br>via") for name in names],
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return build(data, layout)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures.theme import base_layout, build
 from tfcore.measures.quantisation.rounded_activations import OUTLIER
 from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
@@ -39,21 +40,20 @@ def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
     data = [
         _segments(*_grid_lines(found, shown, ends), "what can be stored", "@muted/0.45", 1),
         _segments(_interleaved(columns, columns), _interleaved(before, after), "rounding error", "@ink", 1.5),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "weight",
-            "x": columns,
-            "y": before.astype(np.float32),
-            "customdata": after.astype(np.float32),
-            "marker": {"color": colour, "size": 4},
-            "hovertemplate": "column %{x}: %{y:.4f} is stored as %{customdata:.4f}<extra></extra>",
-        },
+        kit.dots(
+            columns,
+            before.astype(np.float32),
+            colour,
+            name="weight",
+            size=4,
+            hover="column %{x}: %{y:.4f} is stored as %{customdata:.4f}",
+            customdata=after.astype(np.float32),
+        ),
     ]
     layout = base_layout(
         height,
-        xaxis={"title": "column of the row", "range": [shown.start - 1, shown.stop], "showgrid": False},
-        yaxis={"title": "weight", "range": [-ends, ends], "showgrid": False},
+        xaxis=kit.axis("column of the row", [shown.start - 1, shown.stop], grid=False),
+        yaxis=kit.axis("weight", [-ends, ends], grid=False),
         shapes=[_border(place) for place in range(shown.start, shown.stop + 1) if place % found.group == 0],
     )
     return build(data, layout)
@@ -63,7 +63,7 @@ def _border(column: int) -> dict[str, Any]:
     """A line between two groups."""
     x = column - 0.5
     line = {"color": "@grid", "width": 1}
-    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line, "layer": "below"}
+    return kit.upright(x, None, line=line)
 
 
 def _grid_lines(found: RowOnGrid, shown: slice, ends: float) -> tuple[np.ndarray, np.ndarray]:
@@ -87,15 +87,7 @@ def _interleaved(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _segments(x: np.ndarray, y: np.ndarray, name: str, colour: str, width: float) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "width": width},
-        "hoverinfo": "skip",
-    }
+    return kit.line(x, y, colour, name=name, width=width, hover=False)
 
 
 def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
@@ -103,42 +95,30 @@ def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
     layers, (layer, kind, _) = len(found.errors), found.worst
     percent = (100 * found.errors.T).astype(np.float32)  # (kind, layer)
     row = found.kinds.index(kind)
-    cells = {
-        "type": "heatmap",
-        "z": percent,
-        "zmin": 0,
-        "zmax": max(float(percent.max()), 1e-6),
-        "colorscale": "@seq:accent",
-        "xgap": 1,
-        "ygap": 1,
-        "customdata": [[f"{one}.{name}" for one in range(layers)] for name in found.kinds],
-        "hovertemplate": "layer %{x}, W_%{y}: %{z:.3g} %<extra></extra>",
-        "colorbar": {
-            "thickness": 10,
-            "outlinewidth": 0,
-            "ticksuffix": " %",
-            "tickfont": {"size": 11, "color": "@muted"},
-        },
-    }
-    frame = {
-        "type": "rect",
-        "x0": layer - 0.5,
-        "x1": layer + 0.5,
-        "y0": row - 0.5,
-        "y1": row + 0.5,
-        "line": {"color": "@ink", "width": 2},
-    }
+    cells = kit.cells(
+        percent,
+        "@seq:accent",
+        0,
+        max(float(percent.max()), 1e-6),
+        hover="layer %{x}, W_%{y}: %{z:.3g} %",
+        xgap=1,
+        ygap=1,
+        customdata=[[f"{one}.{name}" for one in range(layers)] for name in found.kinds],
+        colorbar={"thickness": 10, "outlinewidth": 0, "ticksuffix": " %", "tickfont": {"size": 11, "color": "@muted"}},
+    )
+    frame = kit.box(layer - 0.5, layer + 0.5, row - 0.5, row + 0.5, edge="@ink", width=2)
     layout = base_layout(
         height,
         margin={"t": 10, "l": 60},
-        xaxis={"title": "layer", "showgrid": False, "fixedrange": True, "dtick": 1 if layers <= 32 else 4},
-        yaxis={
-            "tickvals": list(range(len(found.kinds))),
-            "ticktext": [f"W_{name}" for name in found.kinds],
-            "range": [len(found.kinds) - 0.5, -0.5],
-            "showgrid": False,
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("layer", fixed=True, grid=False, dtick=1 if layers <= 32 else 4),
+        yaxis=kit.axis(
+            None,
+            [len(found.kinds) - 0.5, -0.5],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(found.kinds))),
+            ticktext=[f"W_{name}" for name in found.kinds],
+        ),
         shapes=[frame],
     )
     return build([cells], layout)
@@ -155,42 +135,27 @@ def channels_figure(scan: ActivationScan, layer: int, first: bool, height: int) 
         ),
         "showlegend": False,
     }
-    tips = {
-        "type": "scatter",
-        "mode": "markers",
-        "showlegend": False,
-        "x": channels,
-        "y": values.astype(np.float32),
-        "marker": {"color": "@residual", "size": 3},
-        "hovertemplate": "channel %{x}: %{y:.2f}<extra></extra>",
-    }
-    line = {
-        "type": "line",
-        "x0": 0,
-        "x1": 1,
-        "xref": "paper",
-        "y0": OUTLIER,
-        "y1": OUTLIER,
-        "line": {"color": "@accent", "width": 1.5, "dash": "dash"},
-    }
-    note = {
-        "x": 1,
-        "xref": "paper",
-        "xanchor": "right",
-        "y": OUTLIER,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": f"outlier: {OUTLIER_TEXT}",
-        "bgcolor": "@paper/0.8",
-        "font": {"size": 12, "color": "@accent"},
-    }
+    tips = kit.dots(
+        channels, values.astype(np.float32), "@residual", size=3, hover="channel %{x}: %{y:.2f}", showlegend=False
+    )
+    line = kit.across(OUTLIER, "@accent", width=1.5, dash="dash", below=False)
+    note = kit.note(
+        f"outlier: {OUTLIER_TEXT}",
+        1,
+        OUTLIER,
+        "@accent",
+        paper="x",
+        xanchor="right",
+        yanchor="bottom",
+        bgcolor="@paper/0.8",
+    )
     layout = base_layout(
         height,
         margin={"t": 10},
         shapes=[line],
         annotations=[note],
-        xaxis={"title": "channel", "range": [-1, len(values)], "showgrid": False},
-        yaxis={"title": "largest magnitude", "range": [0, top]},
+        xaxis=kit.axis("channel", [-1, len(values)], grid=False),
+        yaxis=kit.axis("largest magnitude", [0, top]),
     )
     return build([bars, tips], layout)
 
@@ -201,39 +166,25 @@ PERCENT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height: int) -> go.Figure:
     """The relative error of the activations of every layer, one line for each way to round them."""
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": way,
-            "x": list(range(len(errors))),
-            "y": [100 * float(error) for error in errors],
-            "line": {"color": colour, "dash": dash, "width": 2},
-            "marker": {"size": 5},
-            "hovertemplate": "layer %{x}: %{y:.3g} %<extra>" + way + "</extra>",
-        }
+        kit.line(
+            list(range(len(errors))),
+            [100 * float(error) for error in errors],
+            colour,
+            name=way,
+            dash=dash,
+            width=2,
+            marks={"size": 5},
+            hovertemplate="layer %{x}: %{y:.3g} %<extra>" + way + "</extra>",
+        )
         for (way, errors), (colour, dash) in zip(scan.errors[bits].items(), WAY_STYLES, strict=True)
     ]
-    chosen = {
-        "type": "line",
-        "x0": layer,
-        "x1": layer,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
+    chosen = kit.upright(layer, width=1, dash="dot", below=False)
     layout = base_layout(
         height,
         shapes=[chosen],
         margin={"t": 52},
-        xaxis={"title": "layer", "fixedrange": True},
-        yaxis={
-            "title": "relative error, %",
-            "type": "log",
-            "fixedrange": True,
-            "tickvals": PERCENT,
-            "ticktext": PERCENT,
-        },
+        xaxis=kit.axis("layer", fixed=True),
+        yaxis=kit.axis("relative error, %", log=True, fixed=True, tickvals=PERCENT, ticktext=PERCENT),
     )
     return build(data, layout)
 
@@ -247,29 +198,29 @@ def block_figure(found: OpenedBlock, height: int) -> go.Figure:
     lines = np.tile(np.array([-0.7, BLOCK - 0.3, np.nan], np.float32), len(levels))
     data = [
         _segments(lines, _interleaved(levels, levels), "minimum + scale × 0, 1, ... 15", "@muted/0.45", 1),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "weight the model computes with",
-            "x": places,
-            "y": found.used.astype(np.float32),
-            "marker": {"symbol": "circle-open", "size": 21, "color": "@feedforward", "line": {"width": 2}},
-            "hovertemplate": "value %{x}: the model computes with %{y:.5f}<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "text",
-            "name": "integer in the file",
-            "x": places,
-            "y": values,
-            "text": [str(code) for code in found.codes.tolist()],
-            "textfont": {"size": 12, "color": "@ink"},
-            "hovertemplate": "value %{x}: integer %{text}, %{y:.5f}<extra></extra>",
-        },
+        kit.dots(
+            places,
+            found.used.astype(np.float32),
+            "@feedforward",
+            name="weight the model computes with",
+            symbol="circle-open",
+            size=21,
+            marker={"line": {"width": 2}},
+            hover="value %{x}: the model computes with %{y:.5f}",
+        ),
+        kit.words(
+            places,
+            values,
+            [str(code) for code in found.codes.tolist()],
+            "@ink",
+            size=12,
+            hover="value %{x}: integer %{text}, %{y:.5f}",
+            name="integer in the file",
+        ),
     ]
     layout = base_layout(
         height,
-        xaxis={"title": "value in the block", "range": [-0.9, BLOCK - 0.1], "showgrid": False, "fixedrange": True},
-        yaxis={"title": "weight", "range": ends, "showgrid": False, "fixedrange": True},
+        xaxis=kit.axis("value in the block", [-0.9, BLOCK - 0.1], fixed=True, grid=False),
+        yaxis=kit.axis("weight", ends, fixed=True, grid=False),
     )
     return build(data, layout)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.heads.compositions import Composition
 from tfcore.measures.heads.induction_heads import HeadTests, Place
@@ -45,49 +46,41 @@ def strips_figure(
         for chosen, symbol, size in ((False, "circle-open", 6), (True, "diamond", 12)):
             at = [i for i, is_circuit in enumerate(circuit) if is_circuit == chosen]
             data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "x": x[at].astype(np.float32),
-                    "y": y[at].astype(np.float32),
-                    "text": [words[i] for i in at],
-                    "showlegend": False,
-                    "marker": {"symbol": symbol, "size": size, "color": COLOURS[kind]},
-                    "hovertemplate": "%{text}: %{x:.3f}<extra>" + LETTER[kind] + "-composition</extra>",
-                }
+                kit.dots(
+                    x[at].astype(np.float32),
+                    y[at].astype(np.float32),
+                    COLOURS[kind],
+                    symbol=symbol,
+                    size=size,
+                    text=[words[i] for i in at],
+                    showlegend=False,
+                    hovertemplate="%{text}: %{x:.3f}<extra>" + LETTER[kind] + "-composition</extra>",
+                )
             )
         best = [i for i in np.argsort(-x)[:NAMED] if x[i] > result.random + 6 * result.spread]
         notes += [_name(float(x[i]), float(y[i]), words[i]) for i in best]
     top = max(float(scores.max()) for scores in result.scores.values())
-    band = {
-        "type": "rect",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "x0": result.random - 2 * result.spread,
-        "x1": result.random + 2 * result.spread,
-        "fillcolor": "@muted/0.3",
-        "line": {"width": 0},
-        "layer": "below",
-    }
-    label = {
-        "x": result.random,
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": f"random matrices: {result.random:.3f}",
-        "font": {"size": 12, "color": "@muted"},
-    }
+    band = kit.box(
+        result.random - 2 * result.spread,
+        result.random + 2 * result.spread,
+        0,
+        1,
+        "@muted/0.3",
+        width=0,
+        below=True,
+        paper="y",
+    )
+    label = kit.note(f"random matrices: {result.random:.3f}", result.random, 1, paper="y", yanchor="bottom")
     layout = theme.base_layout(
         height,
-        xaxis={"title": "composition score ‖A B‖ / (‖A‖ ‖B‖)", "range": [0, 1.32 * top]},
-        yaxis={
-            "tickvals": [0, 1, 2],
-            "ticktext": [f"{LETTER[k]}-composition" for k in result.scores],
-            "range": [2.5, -0.5],
-            "showgrid": False,
-        },
+        xaxis=kit.axis("composition score ‖A B‖ / (‖A‖ ‖B‖)", [0, 1.32 * top]),
+        yaxis=kit.axis(
+            None,
+            [2.5, -0.5],
+            grid=False,
+            tickvals=[0, 1, 2],
+            ticktext=[f"{LETTER[k]}-composition" for k in result.scores],
+        ),
         shapes=[band],
         annotations=[label, *notes],
     )
@@ -101,15 +94,7 @@ def _jitter(values: np.ndarray) -> np.ndarray:
 
 
 def _name(x: float, y: float, words: str) -> dict[str, Any]:
-    return {
-        "x": x,
-        "y": y,
-        "text": words,
-        "showarrow": False,
-        "xanchor": "left",
-        "xshift": 8,
-        "font": {"size": 11, "color": "@ink"},
-    }
+    return kit.note(words, x, y, "@ink", size=11, xanchor="left", xshift=8)
 
 
 def path_patching_figure(runs: Sequence[PatchedRun], uniform_loss: float, height: int) -> go.Figure:
@@ -123,49 +108,29 @@ def path_patching_figure(runs: Sequence[PatchedRun], uniform_loss: float, height
     colours = [COLOURS.get(run.patched, "@muted") for run in runs]
     panels = (([run.induction for run in runs], "", ".2f"), ([run.second_loss for run in runs], "2", ".2f"))
     data: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "x": values,
-            "y": names,
-            "xaxis": f"x{axis}",
-            "yaxis": f"y{axis}",
-            "marker": {"color": colours},
-            "texttemplate": f"%{{x:{digits}}}",
-            "textposition": "outside",
-            "cliponaxis": False,
-            "hovertemplate": f"%{{y}}: %{{x:{digits}}}<extra></extra>",
-            "showlegend": False,
-        }
+        kit.bars(
+            values,
+            names,
+            colours,
+            hover=f"%{{y}}: %{{x:{digits}}}",
+            orientation="h",
+            xaxis=f"x{axis}",
+            yaxis=f"y{axis}",
+            texttemplate=f"%{{x:{digits}}}",
+            textposition="outside",
+            cliponaxis=False,
+            showlegend=False,
+        )
         for values, axis, digits in panels
     ]
     top = 1.4 * max(uniform_loss, *(run.second_loss for run in runs))
     names_axis = {"autorange": "reversed", "showgrid": False, "fixedrange": True}
-    line = {
-        "type": "line",
-        "xref": "x2",
-        "yref": "paper",
-        "x0": uniform_loss,
-        "x1": uniform_loss,
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-        "layer": "below",
-    }
-    note = {
-        "xref": "x2",
-        "x": uniform_loss,
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": "uniform",
-        "font": {"size": 11, "color": "@muted"},
-    }
+    line = kit.upright(uniform_loss, width=1, dash="dot", xref="x2")
+    note = kit.note("uniform", uniform_loss, 1, size=11, paper="y", xref="x2", yanchor="bottom")
     layout = theme.base_layout(
         height,
-        xaxis={"title": "induction weight", "range": [0, 1.2], "domain": [0, 0.43], "fixedrange": True},
-        xaxis2={"title": "loss, second copy", "range": [0, top], "domain": [0.57, 1], "fixedrange": True},
+        xaxis=kit.axis("induction weight", [0, 1.2], fixed=True, domain=[0, 0.43]),
+        xaxis2=kit.axis("loss, second copy", [0, top], fixed=True, domain=[0.57, 1]),
         yaxis=names_axis,
         yaxis2={**names_axis, "anchor": "x2", "showticklabels": False},
         shapes=[line],
@@ -192,22 +157,18 @@ def head_tests_figure(
     for chosen in (False, True):
         some = [place for place in places if (place in selected) == chosen]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "showlegend": False,
-                "x": [float(x[p]) for p in some],
-                "y": [float(y[p]) for p in some],
-                "text": [f"head {p[0]}.{p[1]}" for p in some],
-                "customdata": [float(result.copying_rank[p]) for p in some],
-                "marker": {
-                    "symbol": "diamond" if chosen else "circle-open",
-                    "size": 12 if chosen else 8,
-                    "color": "@attention",
-                },
-                "hovertemplate": f"%{{text}}: prefix matching %{{x:{digits}}}, copying %{{y:{digits}}}, "
-                "mean rank %{customdata:.1f}<extra></extra>",
-            }
+            kit.dots(
+                [float(x[p]) for p in some],
+                [float(y[p]) for p in some],
+                "@attention",
+                symbol="diamond" if chosen else "circle-open",
+                size=12 if chosen else 8,
+                hover=f"%{{text}}: prefix matching %{{x:{digits}}}, copying %{{y:{digits}}}, "
+                "mean rank %{customdata:.1f}",
+                showlegend=False,
+                text=[f"head {p[0]}.{p[1]}" for p in some],
+                customdata=[float(result.copying_rank[p]) for p in some],
+            )
         )
     uniform = 1 / max(tokens, 1) if by_rank else 2 / max(tokens, 1) - 1
     low = -0.06 if by_rank else min(-1.0, float(y.min())) - 0.06
@@ -219,26 +180,8 @@ def head_tests_figure(
     )
     format_ = {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if by_rank else {}
     chance = f"by chance: {uniform:.0%}" if by_rank else f"raises all tokens alike: {uniform:.2f}"
-    line = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": uniform,
-        "y1": uniform,
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-        "layer": "below",
-    }
-    note = {
-        "xref": "paper",
-        "x": 0.5,
-        "xanchor": "center",
-        "y": uniform,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "text": chance,
-        "font": {"size": 11, "color": "@muted"},
-    }
+    line = kit.across(uniform, width=1, dash="dot")
+    note = kit.note(chance, 0.5, uniform, size=11, paper="x", xanchor="center", yanchor="bottom")
     layout = theme.base_layout(
         height,
         xaxis={"title": titles[0], "range": [-0.05, 1.08], **format_},
@@ -260,15 +203,14 @@ def _names(selected: Sequence[Place], x: np.ndarray, y: np.ndarray) -> list[dict
         else:
             group.append(place)
     return [
-        {
-            "x": float(np.mean([x[p] for p in group])),
-            "y": float(np.max([y[p] for p in group])),
-            "text": _listed(sorted(group, key=lambda p: -x[p])),
-            "showarrow": False,
-            "xanchor": "center",
-            "yshift": 16,
-            "font": {"size": 12, "color": "@ink"},
-        }
+        kit.note(
+            _listed(sorted(group, key=lambda p: -x[p])),
+            float(np.mean([x[p] for p in group])),
+            float(np.max([y[p] for p in group])),
+            "@ink",
+            xanchor="center",
+            yshift=16,
+        )
         for group in groups
     ]
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.measures.heads.induction_heads import Copying, Place
@@ -31,37 +32,30 @@ def head_grid(
     """
     layers, heads = values.shape
     few = layers * heads <= MOST_NUMBERS
-    grid: dict[str, Any] = {
-        "type": "heatmap",
-        "z": values.astype(np.float32),
-        "zmin": 0,
-        "zmax": top,
-        "colorscale": "@seq:attention",
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "hovertemplate": "layer %{y}, head %{x}: " + words + " %{z:.2f}<extra></extra>",
-    }
+    grid: dict[str, Any] = kit.cells(
+        values.astype(np.float32),
+        "@seq:attention",
+        0,
+        top,
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        hovertemplate="layer %{y}, head %{x}: " + words + " %{z:.2f}<extra></extra>",
+    )
     if few:
         grid |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 12}}
-    crosses = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [head + (0.36 if few else 0) for _, head in off],
-        "y": [layer - (0.3 if few else 0) for layer, _ in off],
-        "marker": {"symbol": "x", "size": 10, "color": CUT, "line": {"width": 1, "color": "@paper"}},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    crosses = kit.dots(
+        [head + (0.36 if few else 0) for _, head in off],
+        [layer - (0.3 if few else 0) for layer, _ in off],
+        CUT,
+        symbol="x",
+        size=10,
+        marker={"line": {"width": 1, "color": "@paper"}},
+        hover=False,
+        showlegend=False,
+    )
     layer, head = selected
-    frame = {
-        "type": "rect",
-        "x0": head - 0.5,
-        "x1": head + 0.5,
-        "y0": layer - 0.5,
-        "y1": layer + 0.5,
-        "line": {"color": "@accent", "width": 2.5},
-    }
+    frame = kit.box(head - 0.5, head + 0.5, layer - 0.5, layer + 0.5, edge="@accent", width=2.5)
     axis = {"showgrid": False, "fixedrange": True}
     layout = theme.base_layout(
         height,
@@ -88,17 +82,17 @@ def losses_figure(
     if cut is not None:
         runs.append((cut, "heads ablated", CUT, "dash"))
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": name,
-            "x": places,
-            "y": run.losses.astype(np.float32),
-            "line": {"color": colour, "width": 2, "dash": dash},
-            "marker": {"size": 4},
-            "text": list(labels[1:]),
-            "hovertemplate": "'%{text}' (%{x}): %{y:.2f} nats<extra>" + name + "</extra>",
-        }
+        kit.line(
+            places,
+            run.losses.astype(np.float32),
+            colour,
+            name=name,
+            width=2,
+            dash=dash,
+            marks={"size": 4},
+            text=list(labels[1:]),
+            hovertemplate="'%{text}' (%{x}): %{y:.2f} nats<extra>" + name + "</extra>",
+        )
         for run, name, colour, dash in runs
     ]
     top = 1.06 * max([uniform_loss, *(float(run.losses.max()) for run, *_ in runs)])
@@ -112,20 +106,13 @@ def losses_figure(
             "automargin": False,
             "title": {"text": "token", "standoff": 4},
         },
-        yaxis={"title": "loss, nats", "range": [0, top]},
+        yaxis=kit.axis("loss, nats", [0, top]),
         margin={"b": label_room(labels, SLANT) + 26, "t": 40},
         shapes=[*_bands(whole.repeated), _level(uniform_loss)],
         annotations=[
-            {
-                "xref": "paper",
-                "x": 0,
-                "xanchor": "left",
-                "y": uniform_loss,
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": f"uniform: {uniform_loss:.2f}",
-                "font": {"size": 11, "color": "@muted"},
-            }
+            kit.note(
+                f"uniform: {uniform_loss:.2f}", 0, uniform_loss, size=11, paper="x", xanchor="left", yanchor="bottom"
+            )
         ],
     )
     return theme.build(data, layout)
@@ -136,24 +123,14 @@ def _bands(repeated: ndarray) -> list[dict[str, Any]]:
     edge = np.diff(repeated.astype(np.int8), prepend=0, append=0)
     spans = zip(np.flatnonzero(edge == 1), np.flatnonzero(edge == -1), strict=True)
     return [
-        {
-            "type": "rect",
-            "yref": "paper",
-            "x0": int(start) + 0.5,
-            "x1": int(end) + 0.5,
-            "y0": 0,
-            "y1": 1,
-            "fillcolor": "@attention/0.09",
-            "line": {"width": 0},
-            "layer": "below",
-        }
+        kit.box(int(start) + 0.5, int(end) + 0.5, 0, 1, "@attention/0.09", width=0, below=True, paper="y")
         for start, end in spans
     ]
 
 
 def _level(loss: float) -> dict[str, Any]:
     line = {"color": "@muted", "width": 1, "dash": "dot"}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": loss, "y1": loss, "line": line, "layer": "below"}
+    return kit.across(loss, None, line=line)
 
 
 def scale_end(values: Float[ndarray, "layer head"], weight: bool) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tiles import tiles
 from tfcore.measures.heads.induction_moments import Moment
@@ -45,26 +46,26 @@ def course_figure(
         ("best K-composition", [m.key_composition for m in moments], "@key", "dot", "2"),
     )
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": name,
-            "x": x,
-            "y": values,
-            "yaxis": f"y{axis}",
-            "line": {"color": colour, "width": 2.2, "dash": dash},
-            "marker": {"size": 4},
-            "customdata": [m.step for m in moments],
-            "hovertemplate": "step %{customdata}: %{y:.2f}<extra>" + name + "</extra>",
-        }
+        kit.line(
+            x,
+            values,
+            colour,
+            name=name,
+            width=2.2,
+            dash=dash,
+            marks={"size": 4},
+            yaxis=f"y{axis}",
+            customdata=[m.step for m in moments],
+            hovertemplate="step %{customdata}: %{y:.2f}<extra>" + name + "</extra>",
+        )
         for name, values, colour, dash, axis in curves
     ]
     top = 1.08 * max(uniform_loss, *(max(m.first_loss, m.second_loss) for m in moments))
     layout = theme.base_layout(
         height,
         xaxis={**_steps(left, steps, log), "title": "training step", "fixedrange": True, "anchor": "y2"},
-        yaxis={"title": "loss, nats", "range": [0, top], "domain": [0.5, 1], "fixedrange": True},
-        yaxis2={"title": "score", "range": [0, 1.04], "domain": [0, 0.42], "fixedrange": True},
+        yaxis=kit.axis("loss, nats", [0, top], fixed=True, domain=[0.5, 1]),
+        yaxis2=kit.axis("score", [0, 1.04], fixed=True, domain=[0, 0.42]),
         shapes=_marks(x[at], loss_fall),
         margin={"t": 64},
         legend={"y": 1.03},
@@ -86,32 +87,9 @@ def _steps(left: float, steps: int, log: bool) -> dict[str, Any]:
 
 def _marks(x: float, loss_fall: tuple[int, int] | None) -> list[dict[str, Any]]:
     """A line at the moment looked at, and a band from the beginning to the end of the fall."""
-    found: list[dict[str, Any]] = [
-        {
-            "type": "line",
-            "yref": "paper",
-            "x0": x,
-            "x1": x,
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "line": {"color": "@accent", "width": 2},
-        }
-    ]
+    found: list[dict[str, Any]] = [kit.upright(x, "@accent", width=2)]
     if loss_fall is not None:
-        found.append(
-            {
-                "type": "rect",
-                "yref": "paper",
-                "x0": loss_fall[0],
-                "x1": loss_fall[1],
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "fillcolor": "@attention/0.10",
-                "line": {"width": 0},
-            }
-        )
+        found.append(kit.box(loss_fall[0], loss_fall[1], 0, 1, "@attention/0.10", width=0, below=True, paper="y"))
     return found
 
 
@@ -146,33 +124,32 @@ def loss_by_position_figure(
     x = np.arange(2, len(now.by_place) + 2)
     runs = ((start, f"step {start.step}", "@muted", "dot"), (now, f"step {now.step:,}", SECOND, "solid"))
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": x,
-            "y": m.by_place.astype(np.float32),
-            "line": {"color": colour, "width": 2, "dash": dash},
-            "hovertemplate": "token %{x}: %{y:.2f} nats<extra>" + name + "</extra>",
-        }
+        kit.line(
+            x,
+            m.by_place.astype(np.float32),
+            colour,
+            name=name,
+            width=2,
+            dash=dash,
+            hovertemplate="token %{x}: %{y:.2f} nats<extra>" + name + "</extra>",
+        )
         for m, name, colour, dash in runs
     ]
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "showlegend": False,
-            "x": [early, late],
-            "hoverinfo": "skip",
-            "y": [float(now.by_place[i - 2]) for i in (early, late)],
-            "marker": {"size": 11, "color": "@accent"},
-        }
+        kit.dots(
+            [early, late],
+            [float(now.by_place[i - 2]) for i in (early, late)],
+            "@accent",
+            size=11,
+            hover=False,
+            showlegend=False,
+        )
     )
     top = 1.1 * max(uniform_loss, float(now.by_place.max()), float(start.by_place.max()))
     layout = theme.base_layout(
         height,
-        xaxis={"title": "position in the sequence", "range": [0, late + 3]},
-        yaxis={"title": "loss, nats", "range": [0, top]},
+        xaxis=kit.axis("position in the sequence", [0, late + 3]),
+        yaxis=kit.axis("loss, nats", [0, top]),
         annotations=[_point(now, early, "left"), _point(now, late, "right")],
     )
     return theme.build(data, layout)
@@ -182,13 +159,4 @@ def _point(now: Moment, token: int, anchor: str) -> dict[str, Any]:
     """The number beside a token whose loss is compared, above or below the curve, where there is room."""
     loss = float(now.by_place[token - 2])
     up = 20 if loss < 0.5 * float(now.by_place.max()) else -20
-    return {
-        "x": token,
-        "y": loss,
-        "text": f"token {token}: {loss:.2f}",
-        "showarrow": False,
-        "xanchor": anchor,
-        "yshift": up,
-        "bgcolor": "@paper/0.8",
-        "font": {"size": 12, "color": "@ink"},
-    }
+    return kit.note(f"token {token}: {loss:.2f}", token, loss, "@ink", xanchor=anchor, yshift=up, bgcolor="@paper/0.8")

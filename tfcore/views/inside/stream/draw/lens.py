@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.lenses import LensComparison, stage_names
 from tfcore.views.inside.stream.measure.lens import TokenPath
@@ -51,35 +52,24 @@ def lens_grid(
     """
     n, across = probability.shape
     places = list(range(first, first + n))
-    cells: dict[str, Any] = {
-        "type": "heatmap",
-        "y": places,
-        "z": probability.astype(np.float32),
-        "zmin": 0,
-        "zmax": SCALE_END,
-        "colorscale": "@seq:residual",
-        "text": [list(row) for row in words],
-        "texttemplate": "%{text}",
-        "customdata": [list(row) for row in hovers],
-        "hovertemplate": "%{customdata}<extra></extra>",
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
-        "textfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-    }
+    cells: dict[str, Any] = kit.cells(
+        probability.astype(np.float32),
+        "@seq:residual",
+        0,
+        SCALE_END,
+        hover="%{customdata}",
+        y=places,
+        text=[list(row) for row in words],
+        texttemplate="%{text}",
+        customdata=[list(row) for row in hovers],
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        textfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+    )
     x, y = frames(right)
     marked = [position] if position in places else []
-    marks = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y + np.float32(first),
-        "xaxis": "x",
-        "yaxis": "y2",
-        "hoverinfo": "skip",
-        "line": {"color": "@accent", "width": 2},
-        "showlegend": False,
-    }
+    marks = kit.line(x, y + np.float32(first), "@accent", width=2, hover=False, xaxis="x", yaxis="y2", showlegend=False)
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
     mono = {"family": theme.MONO, "size": 12, "color": "@ink"}
     down = {**axis, "tickvals": places, "range": [first + n - 0.5, first - 0.5], "tickfont": mono}
@@ -96,18 +86,7 @@ def lens_grid(
         yaxis={**down, "ticktext": [f"{i} {token}" for i, token in zip(places, read, strict=True)]},
         yaxis2={**down, "ticktext": [f"<b>{token}</b>" for token in following], "overlaying": "y", "side": "right"},
         margin={"l": 60, "r": 70, "t": 58, "b": 8},
-        shapes=[
-            {
-                "type": "rect",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": row - 0.5,
-                "y1": row + 0.5,
-                "line": {"color": "@ink", "width": 1.5},
-            }
-            for row in marked
-        ],
+        shapes=[kit.box(0, 1, row - 0.5, row + 0.5, edge="@ink", width=1.5, paper="x") for row in marked],
     )
     return theme.build([cells, marks], layout)
 
@@ -136,25 +115,26 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
         labels: of the tokens, safe for plotly; the first is the chosen one.
     """
     lines = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": name,
-            "x": list(range(len(stages))),
-            "y": path.probability[:, i].astype(np.float32),
-            "line": {"color": f"@cat{i}", "width": 3 if i == 0 else 1.6},
-            "marker": {"size": 8 if i == 0 else 5, "symbol": i},
-            "customdata": np.stack([path.rank[:, i] + 1, path.logits[:, i]], 1).round(2).tolist(),
-            "hovertemplate": "%{y:.1%}, number %{customdata[0]}, %{customdata[1]:.1f} logits above the mean<extra>"
-            + name
-            + "</extra>",
-        }
+        kit.line(
+            list(range(len(stages))),
+            path.probability[:, i].astype(np.float32),
+            f"@cat{i}",
+            name=name,
+            width=3 if i == 0 else 1.6,
+            marks={"size": 8 if i == 0 else 5, "symbol": i},
+            customdata=np.stack([path.rank[:, i] + 1, path.logits[:, i]], 1).round(2).tolist(),
+            hovertemplate=(
+                "%{y:.1%}, number %{customdata[0]}, %{customdata[1]:.1f} logits above the mean<extra>"
+                + name
+                + "</extra>"
+            ),
+        )
         for i, name in enumerate(labels)
     ]
     layout = theme.base_layout(
         height,
         xaxis=stage_axis(stages),
-        yaxis={"title": "probability", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
+        yaxis=kit.axis("probability", [-0.03, 1.05], fixed=True, tickformat=".0%"),
         legend={"font": {"family": theme.MONO, "size": 12}, "y": 1.04},
         margin={"t": 52},
         hovermode="closest",
@@ -166,16 +146,16 @@ def divergence_figure(found: LensComparison, height: int) -> go.Figure:
     """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
     logarithmic scale, where a divergence of 0, as at the last stage, has no point."""
     lines = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": name,
-            "x": list(range(len(found.stages))),
-            "y": [value if value > NO_DIVERGENCE else None for value in values.mean(1).tolist()],
-            "line": {"color": f"@cat{i}", "width": 2.4, "dash": dash},
-            "marker": {"size": 7, "symbol": i},
-            "hovertemplate": f"{name}: %{{y:.2f}} nats<extra></extra>",
-        }
+        kit.line(
+            list(range(len(found.stages))),
+            [value if value > NO_DIVERGENCE else None for value in values.mean(1).tolist()],
+            f"@cat{i}",
+            name=name,
+            width=2.4,
+            dash=dash,
+            hover=f"{name}: %{{y:.2f}} nats",
+            marks={"size": 7, "symbol": i},
+        )
         for i, (name, values, dash) in enumerate(
             [("logit lens", found.logit, "dot"), ("tuned lens", found.tuned, "solid")]
         )
@@ -183,7 +163,7 @@ def divergence_figure(found: LensComparison, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         xaxis=stage_axis(stage_names(found.stages)),
-        yaxis={"title": "mean KL divergence, nats", "type": "log", "dtick": 1, "fixedrange": True},
+        yaxis=kit.axis("mean KL divergence, nats", log=True, fixed=True, dtick=1),
         legend={"y": 1.06},
         margin={"t": 44},
         hovermode="closest",

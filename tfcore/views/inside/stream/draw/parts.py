@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inside.stream.measure.parts import OTHERS
 
@@ -38,48 +39,36 @@ def running_sum(names: Sequence[str], shares: Sequence[float], roles: Sequence[s
     starts = [0.0, *ends[:-1].tolist()]
     places = list(range(len(names) + 1))
     values = [*map(float, shares), total]
-    bars: dict[str, Any] = {
-        "type": "bar",
-        "orientation": "h",
-        "y": places,
-        "x": values,
-        "base": [*starts, 0.0],
-        "marker": {"color": [*roles, "@residual"]},
-        "customdata": [*ends.tolist(), total],
-        "hovertemplate": "%{text} logits, sum so far %{customdata:.2f}<extra></extra>",
-        "text": [f"{value:+.2f}" for value in values],
-        "textposition": "none",
-    }
+    bars: dict[str, Any] = kit.bars(
+        values,
+        places,
+        [*roles, "@residual"],
+        hover="%{text} logits, sum so far %{customdata:.2f}",
+        orientation="h",
+        base=[*starts, 0.0],
+        customdata=[*ends.tolist(), total],
+        text=[f"{value:+.2f}" for value in values],
+        textposition="none",
+    )
     tips = [max(start, start + value) for start, value in zip([*starts, 0.0], values, strict=True)]
-    words = {
-        "type": "scatter",
-        "mode": "text",
-        "x": tips,
-        "y": places,
-        "text": [f" {value:+.2f}" for value in values],
-        "textposition": "middle right",
-        "textfont": {"size": 12, "color": "@ink"},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
+    words = kit.words(
+        tips,
+        places,
+        [f" {value:+.2f}" for value in values],
+        "@ink",
+        size=12,
+        hover=False,
+        textposition="middle right",
+        cliponaxis=False,
+    )
     low, high = min(0.0, *ends.tolist()), max(0.0, *ends.tolist(), 1e-3)
     room = 0.16 * (high - low)
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "sum so far (logits)",
-            "range": [low - 0.03 * (high - low), high + room],
-            "fixedrange": True,
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-        },
-        yaxis={
-            "tickvals": places,
-            "ticktext": [*names, "<b>sum</b>"],
-            "range": [len(places) - 0.4, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-        },
+        xaxis=kit.axis("sum so far (logits)", [low - 0.03 * (high - low), high + room], fixed=True, zero=True),
+        yaxis=kit.axis(
+            None, [len(places) - 0.4, -0.6], fixed=True, grid=False, tickvals=places, ticktext=[*names, "<b>sum</b>"]
+        ),
         margin={"t": 8, "r": 12},
         bargap=0.25,
         showlegend=False,

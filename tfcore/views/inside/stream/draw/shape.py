@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 
 FAR_ABOVE = 8.0  # times the median of the last stage: beyond it a linear axis would hide what most tokens do
@@ -47,44 +48,31 @@ def curves(
     x = np.tile(np.append(places, n_stages - 1), n).astype(np.float32)
     names = np.repeat([f"'{token}' ({i})" for i, token in enumerate(tokens)], n_stages + 1).tolist()
     lines: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": y,
-            "text": names,
-            "name": "each token",
-            "line": {"color": "@residual/0.3", "width": 1},
-            "hovertemplate": "%{text}: %{y:.2f}<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": places,
-            "y": np.median(values, 1).astype(np.float32),
-            "name": "median",
-            "line": {"color": "@ink", "width": 1.6, "dash": "dot"},
-            "hovertemplate": "median %{y:.2f}<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": places,
-            "y": values[:, position].astype(np.float32),
-            "name": f"'{tokens[position]}' ({position})",
-            "line": {"color": "@residual", "width": 3},
-            "marker": {"size": 7},
-            "hovertemplate": "%{y:.2f}<extra></extra>",
-        },
+        kit.line(x, y, "@residual/0.3", name="each token", width=1, hover="%{text}: %{y:.2f}", text=names),
+        kit.line(
+            places,
+            np.median(values, 1).astype(np.float32),
+            "@ink",
+            name="median",
+            width=1.6,
+            dash="dot",
+            hover="median %{y:.2f}",
+        ),
+        kit.line(
+            places,
+            values[:, position].astype(np.float32),
+            "@residual",
+            name=f"'{tokens[position]}' ({position})",
+            width=3,
+            hover="%{y:.2f}",
+            marks={"size": 7},
+        ),
     ]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "tickvals": places[::-every][::-1].tolist(),
-            "ticktext": list(stages)[::-every][::-1],
-            "fixedrange": True,
-            "showgrid": False,
-        },
+        xaxis=kit.axis(
+            fixed=True, grid=False, tickvals=places[::-every][::-1].tolist(), ticktext=list(stages)[::-every][::-1]
+        ),
         yaxis={
             "title": f"{axis} (logarithmic)" if steep else axis,
             "type": "log" if steep else "linear",
@@ -107,26 +95,21 @@ def writes_figure(
 ) -> go.Figure:
     """What each part adds at one position: its length as a bar, and the cosine to what was there, above it if few."""
     places, every = list(range(len(parts))), label_every(len(parts))
-    bars = {
-        "type": "bar",
-        "x": places,
-        "y": added.astype(np.float32),
-        "marker": {"color": list(roles)},
-        "text": [f"{value:+.2f}" for value in along.tolist()],
-        "customdata": list(parts),
-        "textposition": "outside" if every == 1 else "none",
-        "cliponaxis": False,
-        "textfont": {"size": 12, "color": "@ink"},
-        "hovertemplate": "%{customdata}: length %{y:.2f}, cosine to the stream %{text}<extra></extra>",
-    }
+    bars = kit.bars(
+        places,
+        added.astype(np.float32),
+        list(roles),
+        hover="%{customdata}: length %{y:.2f}, cosine to the stream %{text}",
+        text=[f"{value:+.2f}" for value in along.tolist()],
+        customdata=list(parts),
+        textposition="outside" if every == 1 else "none",
+        cliponaxis=False,
+        textfont={"size": 12, "color": "@ink"},
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"tickvals": places[::every], "ticktext": list(parts)[::every], "fixedrange": True, "showgrid": False},
-        yaxis={
-            "title": "length of what is added",
-            "fixedrange": True,
-            "range": [0, 1.15 * max(1e-6, float(added.max()))],
-        },
+        xaxis=kit.axis(fixed=True, grid=False, tickvals=places[::every], ticktext=list(parts)[::every]),
+        yaxis=kit.axis("length of what is added", [0, 1.15 * max(1e-6, float(added.max()))], fixed=True),
         margin={"t": 20},
         bargap=0.3,
     )

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.training.information.measure.entropy import Comparison
 
@@ -59,15 +60,15 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
         },
     ]
     notes = [
-        {
-            "x": float(x + w / 2),
-            "y": min(float(max(a, b)), top),
-            "text": ("∞ " if gone else "") + name,
-            "showarrow": False,
-            "yanchor": "top" if gone else "bottom",
-            "bgcolor": "@paper/0.8" if gone else "@paper/0",
-            "font": {"size": 12, "family": theme.MONO, "color": "@ink"},
-        }
+        kit.note(
+            ("∞ " if gone else "") + name,
+            float(x + w / 2),
+            min(float(max(a, b)), top),
+            "@ink",
+            family=theme.MONO,
+            yanchor="top" if gone else "bottom",
+            bgcolor="@paper/0.8" if gone else "@paper/0",
+        )
         for x, w, a, b, gone, name in zip(left, p, own, other, infinite, labels, strict=True)
         if w > NARROW
     ]
@@ -76,8 +77,8 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
         barmode="overlay",
         annotations=notes,
         margin={"t": 44},
-        xaxis={"range": [0, 1], "title": "width: probability under P", "showgrid": False},
-        yaxis={"range": [0, 1.1 * top], "title": "height: bits, log<sub>2</sub> 1/p and log<sub>2</sub> 1/q"},
+        xaxis=kit.axis("width: probability under P", [0, 1], grid=False),
+        yaxis=kit.axis("height: bits, log<sub>2</sub> 1/p and log<sub>2</sub> 1/q", [0, 1.1 * top]),
     )
     return theme.build(data, layout)
 
@@ -106,14 +107,15 @@ def outcome_terms_figure(result: Comparison, names: Sequence[str], height: int) 
         barmode="group",
         bargap=0.3,
         margin={"t": 44},
-        xaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": list(names),
-            "showgrid": False,
-            "range": [-0.6, len(names) - 0.4],
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
-        yaxis={"range": [low, 1.05 * limit], "title": "bits added", "zeroline": True, "zerolinecolor": "@muted"},
+        xaxis=kit.axis(
+            None,
+            [-0.6, len(names) - 0.4],
+            grid=False,
+            tickvals=list(range(len(names))),
+            ticktext=list(names),
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+        ),
+        yaxis=kit.axis("bits added", [low, 1.05 * limit], zero=True),
     )
     return theme.build(data, layout)
 
@@ -123,19 +125,18 @@ def _terms(
 ) -> dict[str, Any]:
     infinite = ~np.isfinite(terms)
     costs = ["infinitely many" if gone else f"{term:+.4f}" for gone, term in zip(infinite, terms, strict=True)]
-    return {
-        "type": "bar",
-        "name": title,
-        "x": np.arange(len(terms)),
-        "y": np.where(infinite, 2 * limit, terms).astype(np.float32),
-        "customdata": _pairs(names, costs),
-        "marker": {
-            "color": f"{role}/0.55",
+    return kit.bars(
+        np.arange(len(terms)),
+        np.where(infinite, 2 * limit, terms).astype(np.float32),
+        f"{role}/0.55",
+        name=title,
+        marker={
             "line": {"color": role, "width": 1.5},
             "pattern": {**HATCH, "fgcolor": role, "shape": ["/" if gone else "" for gone in infinite]},
         },
-        "hovertemplate": "%{customdata[0]}: %{customdata[1]} bits<extra></extra>",
-    }
+        hover="%{customdata[0]}: %{customdata[1]} bits",
+        customdata=_pairs(names, costs),
+    )
 
 
 def token_loss_figure(p: float, height: int) -> go.Figure:
@@ -178,7 +179,7 @@ def token_loss_figure(p: float, height: int) -> go.Figure:
         margin={"t": 34},
         xaxis={**across, "domain": [0, 0.6]},
         xaxis2={**across, "domain": [0.7, 1], "anchor": "y2"},
-        yaxis={"range": [0, 10.6], "title": "loss, bits: −log<sub>2</sub> p"},
-        yaxis2={"range": [0, 1.12], "title": "size of its gradient: 1 − p", "anchor": "x2"},
+        yaxis=kit.axis("loss, bits: −log<sub>2</sub> p", [0, 10.6]),
+        yaxis2=kit.axis("size of its gradient: 1 − p", [0, 1.12], anchor="x2"),
     )
     return theme.build(data, layout)

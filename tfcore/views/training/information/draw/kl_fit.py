@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 
@@ -39,10 +40,7 @@ def bumps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
         {**line, "y": curve(own), "name": "yours", "line": {"color": OWN, "width": 2, "dash": "dash"}},
     ]
     layout = theme.base_layout(
-        height,
-        margin={"t": 44},
-        xaxis={"range": [-SEEN, SEEN], "title": "x"},
-        yaxis={"range": [0, 0.85], "title": "probability density"},
+        height, margin={"t": 44}, xaxis=kit.axis("x", [-SEEN, SEEN]), yaxis=kit.axis("probability density", [0, 0.85])
     )
     return theme.build(data, layout)
 
@@ -85,16 +83,7 @@ def kl_maps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
     down = {"range": [float(result.widths[0]), float(result.widths[-1])], "title": "width of the bump"}
     across = {"range": [float(result.means[0]), float(result.means[-1])], "title": "mean of the bump"}
     notes = [
-        {
-            "xref": "paper",
-            "yref": "paper",
-            "x": x,
-            "y": 1.01,
-            "yanchor": "bottom",
-            "showarrow": False,
-            "text": words,
-            "font": {"size": 13, "color": role},
-        }
+        kit.note(words, x, 1.01, role, size=13, paper="xy", yanchor="bottom")
         for x, words, role in ((0.225, "<b>KL(P‖Q)</b>", COVERING), (0.775, "<b>KL(Q‖P)</b>", PICKING))
     ]
     layout = theme.base_layout(

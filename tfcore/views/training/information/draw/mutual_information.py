@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.training.information.measure.mutual_information import JointInformation
 
@@ -35,34 +36,34 @@ def overlap_figure(result: JointInformation, height: int) -> go.Figure:
     for row, parts in pieces:
         for start, length, role, words in parts:
             data.append(
-                {
-                    "type": "bar",
-                    "orientation": "h",
-                    "y": [row],
-                    "x": [length],
-                    "base": [start],
-                    "showlegend": False,
-                    "marker": {"color": f"{role}/0.5", "line": {"color": role, "width": 1.5}},
-                    "text": [_written(words, length, end)],
-                    "textposition": "inside",
-                    "insidetextanchor": "middle",
-                    "textangle": 0,
-                    "textfont": {"size": 12, "color": "@ink"},
-                    "hovertemplate": f"{words}: {length:.4f} bits<extra></extra>",
-                }
+                kit.bars(
+                    [length],
+                    [row],
+                    f"{role}/0.5",
+                    marker={"line": {"color": role, "width": 1.5}},
+                    hover=f"{words}: {length:.4f} bits",
+                    orientation="h",
+                    base=[start],
+                    showlegend=False,
+                    text=[_written(words, length, end)],
+                    textposition="inside",
+                    insidetextanchor="middle",
+                    textangle=0,
+                    textfont={"size": 12, "color": "@ink"},
+                )
             )
     layout = theme.base_layout(
         height,
         barmode="overlay",
         bargap=0.25,
         margin={"t": 10, "l": 60},
-        xaxis={"range": [0, 1.02 * end], "title": "bits"},
-        yaxis={
-            "categoryorder": "array",
-            "categoryarray": ["H(X, Y)", "H(Y)", "H(X)"],
-            "showgrid": False,
-            "tickfont": {"size": 13, "color": "@ink"},
-        },
+        xaxis=kit.axis("bits", [0, 1.02 * end]),
+        yaxis=kit.axis(
+            grid=False,
+            categoryorder="array",
+            categoryarray=["H(X, Y)", "H(Y)", "H(X)"],
+            tickfont={"size": 13, "color": "@ink"},
+        ),
     )
     return theme.build(data, layout)
 
@@ -82,22 +83,20 @@ def cell_terms_figure(result: JointInformation, rows: Sequence[str], columns: Se
     terms = np.nan_to_num(result.terms)
     largest = float(np.abs(terms).max())
     limit = next((end for end in (0.05, 0.1, 0.2, 0.5) if largest <= end), 1.0)
-    heat = {
-        "type": "heatmap",
-        "z": terms.astype(np.float32),
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": "@signed",
-        "text": [[f"{value:+.3f}" for value in row] for row in terms.tolist()],
-        "texttemplate": "%{text}",
-        "textfont": {"size": 13},
-        "xgap": 2,
-        "ygap": 2,
-        "customdata": np.stack((result.table, result.product), axis=-1).tolist(),
-        "hovertemplate": "P(x, y) = %{customdata[0]:.4f}, P(x) P(y) = %{customdata[1]:.4f}<br>adds %{z:+.4f} bits"
-        "<extra></extra>",
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
-    }
+    heat = kit.cells(
+        terms.astype(np.float32),
+        "@signed",
+        -limit,
+        limit,
+        hover="P(x, y) = %{customdata[0]:.4f}, P(x) P(y) = %{customdata[1]:.4f}<br>adds %{z:+.4f} bits",
+        text=[[f"{value:+.3f}" for value in row] for row in terms.tolist()],
+        texttemplate="%{text}",
+        textfont={"size": 13},
+        xgap=2,
+        ygap=2,
+        customdata=np.stack((result.table, result.product), axis=-1).tolist(),
+        colorbar=kit.colour_bar(),
+    )
     named = {"showgrid": False, "tickfont": {"size": 13, "color": "@ink"}, "fixedrange": True}
     layout = theme.base_layout(
         height,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.text_loss import TextBits
 from tfcore.views.training.information.measure.compression import Coder
@@ -25,15 +26,9 @@ def adding_up_figure(
     """
     n = found[chosen].n_bytes
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [0, n],
-            "y": [0, UNIFORM * n],
-            "name": "every byte alike: 8 a byte",
-            "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
-            "hoverinfo": "skip",
-        }
+        kit.line(
+            [0, n], [0, UNIFORM * n], "@muted", name="every byte alike: 8 a byte", width=1.5, dash="dot", hover=False
+        )
     ]
     for i, (name, one) in enumerate(found.items()):
         ends, bits = np.cumsum(one.sizes), np.cumsum(one.bits)
@@ -42,15 +37,13 @@ def adding_up_figure(
             "color": "@embedding" if name == chosen else f"@cat{i}/0.8",
             "width": 3 if name == chosen else 1.5,
         }
-        trace = {
-            "type": "scatter",
-            "mode": "lines",
-            "name": names[name],
-            "line": line,
-            "x": np.concatenate(([0], ends)).astype(np.float32),
-            "y": np.concatenate(([0], bits)).astype(np.float32),
-            "hovertemplate": f"%{{y:.1f}} bits after %{{x}} bytes<extra>{names[name]}</extra>",
-        }
+        trace = kit.line(
+            np.concatenate(([0], ends)).astype(np.float32),
+            np.concatenate(([0], bits)).astype(np.float32),
+            name=names[name],
+            hover=f"%{{y:.1f}} bits after %{{x}} bytes<extra>{names[name]}</extra>",
+            line=line,
+        )
         if name == chosen:
             trace["customdata"] = ["", *labels]
             trace["hovertemplate"] = "'%{customdata}': %{y:.1f} bits after %{x} bytes<extra></extra>"
@@ -59,8 +52,8 @@ def adding_up_figure(
     layout = theme.base_layout(
         height,
         margin={"t": 44},
-        xaxis={"range": [0, n], "title": "bytes read"},
-        yaxis={"range": [0, 1.25 * max(high, 1.0)], "title": "bits so far"},
+        xaxis=kit.axis("bytes read", [0, n]),
+        yaxis=kit.axis("bits so far", [0, 1.25 * max(high, 1.0)]),
     )
     return theme.build(data, layout)
 
@@ -78,30 +71,29 @@ def per_byte_figure(coders: Sequence[Coder], names: Mapping[str, str], chosen: s
     ]
     values = [coder.per_byte for coder in coders]
     top = 9.0 if max(values) <= UNIFORM else 1.15 * max(values)
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(coders))),
-        "x": values,
-        "text": [f"{value:.3f}" for value in values],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": 12, "color": "@ink"},
-        "marker": {"color": colours},
-        "customdata": [f"{names[coder.name]}: {coder.how}" if coder.name in names else coder.how for coder in coders],
-        "hovertemplate": "%{customdata}<extra></extra>",
-    }
+    bars = kit.bars(
+        values,
+        list(range(len(coders))),
+        colours,
+        hover="%{customdata}",
+        orientation="h",
+        text=[f"{value:.3f}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": 12, "color": "@ink"},
+        customdata=[f"{names[coder.name]}: {coder.how}" if coder.name in names else coder.how for coder in coders],
+    )
     layout = theme.base_layout(
         height,
         margin={"t": 8, "l": 8},
         bargap=0.25,
-        xaxis={"range": [0, top], "title": "bits per byte: less is better"},
-        yaxis={
-            "tickvals": list(range(len(coders))),
-            "ticktext": [names.get(coder.name, coder.name) for coder in coders],
-            "autorange": "reversed",
-            "showgrid": False,
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis("bits per byte: less is better", [0, top]),
+        yaxis=kit.axis(
+            grid=False,
+            tickvals=list(range(len(coders))),
+            ticktext=[names.get(coder.name, coder.name) for coder in coders],
+            autorange="reversed",
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return theme.build([bars], layout)

@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.options import Norms, Rates, Updates
@@ -23,26 +24,22 @@ def rates_figure(rates: Rates, names: dict[str, str], chosen: str, height: int) 
         names: schedule -> label.
     """
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": names[kind],
-            "x": rates.step,
-            "y": values,
-            "line": {
-                "color": "@position" if kind == chosen else "@muted",
-                "width": 3 if kind == chosen else 1.5,
-                "dash": ("solid", "dash", "dot")[i],
-            },
-            "hovertemplate": "step %{x}: %{y:.2e}<extra>" + names[kind] + "</extra>",
-        }
+        kit.line(
+            rates.step,
+            values,
+            "@position" if kind == chosen else "@muted",
+            name=names[kind],
+            width=3 if kind == chosen else 1.5,
+            dash=("solid", "dash", "dot")[i],
+            hovertemplate="step %{x}: %{y:.2e}<extra>" + names[kind] + "</extra>",
+        )
         for i, (kind, values) in enumerate(rates.by_schedule.items())
     ]
     layout = theme.base_layout(
         height,
         margin={"t": 34, "b": 40},
-        xaxis={"title": "training step", "fixedrange": True},
-        yaxis={"title": "learning rate", "rangemode": "tozero", "exponentformat": "e", "fixedrange": True},
+        xaxis=kit.axis("training step", fixed=True),
+        yaxis=kit.axis("learning rate", fixed=True, rangemode="tozero", exponentformat="e"),
     )
     return theme.build(data, layout)
 
@@ -54,16 +51,17 @@ def updates_figure(updates: Sequence[Updates], names: dict[str, str], height: in
         names: optimiser -> label.
     """
     data = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": names[one.kind],
-            "x": one.gradient.astype(np.float32),
-            "y": one.update.astype(np.float32),
-            "text": list(one.tensors),
-            "marker": {"size": 10, "color": HUES[one.kind], "symbol": SIGNS[one.kind], "opacity": 0.85},
-            "hovertemplate": "%{text}: gradient %{x:.1e}, moved by %{y:.1e}<extra>" + names[one.kind] + "</extra>",
-        }
+        kit.dots(
+            one.gradient.astype(np.float32),
+            one.update.astype(np.float32),
+            HUES[one.kind],
+            name=names[one.kind],
+            size=10,
+            symbol=SIGNS[one.kind],
+            marker={"opacity": 0.85},
+            text=list(one.tensors),
+            hovertemplate="%{text}: gradient %{x:.1e}, moved by %{y:.1e}<extra>" + names[one.kind] + "</extra>",
+        )
         for one in updates
     ]
     axis = {"type": "log", "exponentformat": "power", "fixedrange": True, "dtick": 1}
@@ -93,15 +91,15 @@ def weight_norms_figure(found: Sequence[Norms], names: dict[str, str], height: i
 
 def _line(x: ndarray, y: ndarray, colour: str, name: str, dash: str) -> dict[str, Any]:
     """A curve over the steps; what is dashed is thinner."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
-        "hovertemplate": "step %{x}: %{y:.3f}<extra>" + name + "</extra>",
-    }
+    return kit.line(
+        x,
+        y,
+        colour,
+        name=name,
+        width=2.4 if dash == "solid" else 1.6,
+        dash=dash,
+        hovertemplate="step %{x}: %{y:.3f}<extra>" + name + "</extra>",
+    )
 
 
 def _by_step(title: str, height: int, top: int = 34) -> dict[str, Any]:
@@ -109,8 +107,8 @@ def _by_step(title: str, height: int, top: int = 34) -> dict[str, Any]:
     return theme.base_layout(
         height,
         margin={"t": top, "b": 40},
-        xaxis={"title": "training step", "fixedrange": True},
-        yaxis={"title": title, "rangemode": "tozero", "fixedrange": True},
+        xaxis=kit.axis("training step", fixed=True),
+        yaxis=kit.axis(title, fixed=True, rangemode="tozero"),
     )
 
 
@@ -118,15 +116,14 @@ def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
     """The norm of every step's gradient, before and after clipping."""
     after = np.minimum(curves.norm, clip) if clip else curves.norm
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": curves.step,
-            "y": values.astype(np.float32),
-            "line": {"color": colour, "width": width},
-            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + name + "</extra>",
-        }
+        kit.line(
+            curves.step,
+            values.astype(np.float32),
+            colour,
+            name=name,
+            width=width,
+            hovertemplate="step %{x}: %{y:.3f}<extra>" + name + "</extra>",
+        )
         for name, values, colour, width in (
             ("before clipping", curves.norm, "@muted", 1.4),
             ("as used", after, "@query", 2.0),
@@ -138,15 +135,15 @@ def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
 def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
     """The loss against the probability of the right token: with smoothing it is lowest before 1, and never 0."""
     curves: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": found.probability.astype(np.float32),
-            "y": values.astype(np.float32),
-            "line": {"color": colour, "width": width, "dash": dash},
-            "hovertemplate": "right token %{x:.3f}: %{y:.2f} nats<extra>" + name + "</extra>",
-        }
+        kit.line(
+            found.probability.astype(np.float32),
+            values.astype(np.float32),
+            colour,
+            name=name,
+            width=width,
+            dash=dash,
+            hovertemplate="right token %{x:.3f}: %{y:.2f} nats<extra>" + name + "</extra>",
+        )
         for name, values, colour, width, dash in (
             ("no smoothing", found.plain, "@muted", 1.8, "dash"),
             ("with smoothing", found.loss, "@accent", 2.6, "solid"),
@@ -169,8 +166,8 @@ def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         margin={"t": 34, "b": 44},
-        xaxis={"title": "probability given to the right token", "range": [0, 1.01], "fixedrange": True},
-        yaxis={"title": "loss, nats", "range": [0, 1.02 * float(found.loss.max())], "fixedrange": True},
+        xaxis=kit.axis("probability given to the right token", [0, 1.01], fixed=True),
+        yaxis=kit.axis("loss, nats", [0, 1.02 * float(found.loss.max())], fixed=True),
     )
     return theme.build(curves, layout)
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tiles import tiles
 from tfcore.figures.tokens import label_room
@@ -45,14 +46,9 @@ def run_figure(curves: Curves, steps: int, uniform: float, height: int) -> go.Fi
         height,
         margin={"t": 34, "b": 40},
         legend={"y": 1.02},
-        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
-        yaxis={
-            "title": "loss, nats",
-            "range": [0, loss_axis_end(curves, uniform)],
-            "domain": [0.46, 1],
-            "fixedrange": True,
-        },
-        yaxis2={"title": "accuracy", "range": [0, 1.04], "domain": [0, 0.36], "tickformat": ".0%", "fixedrange": True},
+        xaxis=kit.axis("training step", [0, 1.02 * steps], fixed=True, anchor="y2"),
+        yaxis=kit.axis("loss, nats", [0, loss_axis_end(curves, uniform)], fixed=True, domain=[0.46, 1]),
+        yaxis2=kit.axis("accuracy", [0, 1.04], fixed=True, domain=[0, 0.36], tickformat=".0%"),
         shapes=[_level(uniform, "y", steps)],
         annotations=[_note(uniform, "guessing", steps)],
     )
@@ -87,35 +83,26 @@ def _line(
     shown: bool = True,
     form: str = ".3f",
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": np.asarray(x, np.int32),
-        "y": np.asarray(y, np.float32),
-        "yaxis": f"y{axis}",
-        "line": {"color": colour, "width": width, "dash": dash},
-        "showlegend": shown,
-        "hovertemplate": "step %{x}: %{y:" + form + "}<extra>" + name + "</extra>",
-    }
+    return kit.line(
+        np.asarray(x, np.int32),
+        np.asarray(y, np.float32),
+        colour,
+        name=name,
+        width=width,
+        dash=dash,
+        yaxis=f"y{axis}",
+        showlegend=shown,
+        hovertemplate="step %{x}: %{y:" + form + "}<extra>" + name + "</extra>",
+    )
 
 
 def _level(y: float, axis: str, steps: int) -> dict[str, Any]:
     line = {"color": "@muted", "width": 1, "dash": "dot"}
-    return {"type": "line", "x0": 0, "x1": 1.02 * steps, "y0": y, "y1": y, "yref": axis, "line": line}
+    return kit.stroke(0, 1.02 * steps, y, y, yref=axis, line=line)
 
 
 def _note(y: float, words: str, steps: int, axis: str = "y") -> dict[str, Any]:
-    return {
-        "x": 1.02 * steps,
-        "y": y,
-        "yref": axis,
-        "text": words,
-        "showarrow": False,
-        "xanchor": "right",
-        "yanchor": "bottom",
-        "font": {"size": 11, "color": "@muted"},
-    }
+    return kit.note(words, 1.02 * steps, y, size=11, yref=axis, xanchor="right", yanchor="bottom")
 
 
 def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Figure:
@@ -136,9 +123,9 @@ def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Fig
         legend={"y": 1.02},
         shapes=bounds,
         annotations=words,
-        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
-        yaxis={"title": "norm", "rangemode": "tozero", "domain": [0.52, 1], "fixedrange": True},
-        yaxis2={"title": "rate", "rangemode": "tozero", "domain": [0, 0.4], "fixedrange": True, "exponentformat": "e"},
+        xaxis=kit.axis("training step", [0, 1.02 * steps], fixed=True, anchor="y2"),
+        yaxis=kit.axis("norm", fixed=True, rangemode="tozero", domain=[0.52, 1]),
+        yaxis2=kit.axis("rate", fixed=True, rangemode="tozero", domain=[0, 0.4], exponentformat="e"),
     )
     return theme.build(data, layout)
 
@@ -190,50 +177,42 @@ def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
     places = [(i, row) for row in range(3) for i in range(n)]
     size = 15 if n <= 20 else 12 if n <= 36 else 9
     data: list[dict[str, Any]] = [
-        {
-            "type": "heatmap",
-            "z": hits,
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": [[0, WRONG], [1, RIGHT]],
-            "xgap": 2,
-            "ygap": 4,
-            "showscale": False,
-            "hoverinfo": "skip",
-            "hoverongaps": False,
-        },
-        {
-            "type": "scatter",
-            "mode": "text",
-            "x": [i for i, _ in places],
-            "y": [row for _, row in places],
-            "text": [labels[int(rows[names[row]][i])] for i, row in places],
-            "textfont": {"family": theme.MONO, "size": size, "color": "@ink"},
-            "showlegend": False,
-            "customdata": [_sentence(look, labels, names[row], i) for i, row in places],
-            "hovertemplate": "%{customdata}<extra></extra>",
-        },
+        kit.cells(
+            hits, [[0, WRONG], [1, RIGHT]], 0, 1, hover=False, xgap=2, ygap=4, showscale=False, hoverongaps=False
+        ),
+        kit.words(
+            [i for i, _ in places],
+            [row for _, row in places],
+            [labels[int(rows[names[row]][i])] for i, row in places],
+            "@ink",
+            family=theme.MONO,
+            size=size,
+            hover="%{customdata}",
+            showlegend=False,
+            customdata=[_sentence(look, labels, names[row], i) for i, row in places],
+        ),
     ]
     layout = theme.base_layout(
         height,
         margin={"l": label_room(names) + 6, "r": 8, "t": 8, "b": 36},
-        xaxis={
-            "title": "place of the answer",
-            "range": [-0.6, n - 0.4],
-            "showgrid": False,
-            "fixedrange": True,
-            "tickvals": list(range(0, n, max(1, n // 8))),
-            "ticktext": [str(i + 1) for i in range(0, n, max(1, n // 8))],
-        },
-        yaxis={
-            "tickvals": [0, 1, 2],
-            "ticktext": names,
-            "range": [2.6, -0.6],
-            "showgrid": False,
-            "fixedrange": True,
-            "automargin": False,
-            "tickfont": {"size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis(
+            "place of the answer",
+            [-0.6, n - 0.4],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(0, n, max(1, n // 8))),
+            ticktext=[str(i + 1) for i in range(0, n, max(1, n // 8))],
+        ),
+        yaxis=kit.axis(
+            None,
+            [2.6, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=[0, 1, 2],
+            ticktext=names,
+            automargin=False,
+            tickfont={"size": 12, "color": "@ink"},
+        ),
     )
     return theme.build(data, layout)
 
@@ -258,8 +237,8 @@ def right_shares_figure(look: Look, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         margin={"t": 30, "b": 40},
-        xaxis={"title": "place of the answer", "range": [0.5, len(x) + 0.5], "fixedrange": True},
-        yaxis={"title": "right", "range": [0, 1.05], "tickformat": ".0%", "fixedrange": True},
+        xaxis=kit.axis("place of the answer", [0.5, len(x) + 0.5], fixed=True),
+        yaxis=kit.axis("right", [0, 1.05], fixed=True, tickformat=".0%"),
     )
     return theme.build(data, layout)
 
@@ -283,7 +262,7 @@ def compare_figure(runs: Sequence[tuple[str, Curves]], accuracy: bool, height: i
     layout = theme.base_layout(
         height,
         margin={"t": 50, "b": 40},
-        xaxis={"title": "training step", "rangemode": "tozero", "fixedrange": True},
+        xaxis=kit.axis("training step", fixed=True, rangemode="tozero"),
         yaxis={**(share_axis if accuracy else loss_axis), "fixedrange": True},
     )
     return theme.build(data, layout)

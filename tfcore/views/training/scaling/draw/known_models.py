@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import power, round_count
 from tfcore.views.training.scaling.draw.scaling import counts_axis
@@ -50,16 +51,7 @@ def plane_figure(models: Sequence[KnownModel], way: Sequence[Training], chosen: 
     for budget in BUDGETS:  # at the upper end of its line
         x = max(spans[0][0], math.log10(budget / 6) - spans[1][1])
         notes.append(
-            {
-                "x": x,
-                "xanchor": "left",
-                "xshift": 8,
-                "y": math.log10(budget / 6) - x,
-                "yanchor": "top",
-                "showarrow": False,
-                "text": power(budget),
-                "font": {"size": 11, "color": "@muted"},
-            }
+            kit.note(power(budget), x, math.log10(budget / 6) - x, size=11, xanchor="left", xshift=8, yanchor="top")
         )
     layout = theme.base_layout(
         height,
@@ -101,19 +93,7 @@ def years_figure(
     data += _points(models, [(m.year, m.parameters) for m in models])
     data += _ring([(m.year, m.parameters) for m in models if m.name == chosen])
     notes = _labels(models, [(m.year, math.log10(m.parameters)) for m in models], spans, height, chosen)
-    shapes = [
-        {
-            "type": "line",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": count,
-            "y1": count,
-            "layer": "below",
-            "line": {"color": "@accent", "width": 1, "dash": "dot"},
-        }
-        for count in ours.values()
-    ]
+    shapes = [kit.across(count, "@accent", width=1, dash="dot") for count in ours.values()]
     notes += _ours(ours)
     layout = theme.base_layout(
         height,
@@ -121,7 +101,7 @@ def years_figure(
         shapes=shapes,
         margin={"t": 64},
         yaxis=counts_axis("parameters, all", spans[1]),
-        xaxis={"range": spans[0], "fixedrange": True, "dtick": 2, "tick0": 2013, "title": "published"},
+        xaxis=kit.axis("published", spans[0], fixed=True, dtick=2, tick0=2013),
     )
     return theme.build(data, layout)
 
@@ -134,19 +114,17 @@ def _ours(ours: Mapping[str, int]) -> list[dict[str, Any]]:
     named = [f"{name} {round_count(count)}" for name, count in order]
     rows = [", ".join(named[i : i + OURS]) for i in range(0, len(named), OURS)]
     return [
-        {
-            "xref": "paper",
-            "x": 0.01,
-            "xanchor": "left",
-            "yref": "paper",
-            "y": 0.02,
-            "yanchor": "bottom",
-            "text": f"ours: {'<br>'.join(rows)}",
-            "align": "left",
-            "showarrow": False,
-            "bgcolor": "@paper/0.7",
-            "font": {"size": 12, "color": "@accent"},
-        }
+        kit.note(
+            f"ours: {'<br>'.join(rows)}",
+            0.01,
+            0.02,
+            "@accent",
+            paper="xy",
+            xanchor="left",
+            yanchor="bottom",
+            align="left",
+            bgcolor="@paper/0.7",
+        )
     ]
 
 
@@ -156,18 +134,19 @@ def _points(models: Sequence[KnownModel], places: Sequence[tuple[float, float]])
     for kind, (words, colour, symbol) in LOOKS.items():
         mine = [(m, place) for m, place in zip(models, places, strict=True) if m.kind == kind]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": words,
-                "x": [x for _, (x, _) in mine],
-                "y": [y for _, (_, y) in mine],
-                "text": [_facts(m) for m, _ in mine],
-                "customdata": [m.name for m, _ in mine],
-                "marker": {"size": 9, "color": colour, "symbol": symbol, "line": {"color": "@paper", "width": 1}},
-                "hovertemplate": "%{text}<extra></extra>",
-                "showlegend": bool(mine),
-            }
+            kit.dots(
+                [x for _, (x, _) in mine],
+                [y for _, (_, y) in mine],
+                colour,
+                name=words,
+                size=9,
+                symbol=symbol,
+                marker={"line": {"color": "@paper", "width": 1}},
+                hover="%{text}",
+                text=[_facts(m) for m, _ in mine],
+                customdata=[m.name for m, _ in mine],
+                showlegend=bool(mine),
+            )
         )
     return data
 
@@ -181,15 +160,15 @@ def _facts(model: KnownModel) -> str:
 
 def _ring(places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [x],
-            "y": [y],
-            "showlegend": False,
-            "hoverinfo": "skip",
-            "marker": {"size": 18, "color": "@accent/0", "line": {"color": "@accent", "width": 2.5}},
-        }
+        kit.dots(
+            [x],
+            [y],
+            "@accent/0",
+            size=18,
+            marker={"line": {"color": "@accent", "width": 2.5}},
+            hover=False,
+            showlegend=False,
+        )
         for x, y in places
     ]
 
@@ -221,17 +200,16 @@ def _labels(
             if inside and not any(_touch(box, other) for other in taken):
                 taken.append(box)
                 notes.append(
-                    {
-                        "x": x * across,
-                        "y": y * up,
-                        "xshift": 8 * side,
-                        "xanchor": "left" if side > 0 else "right",
-                        "yanchor": "middle",
-                        "text": models[i].name,
-                        "showarrow": False,
-                        "bgcolor": "@paper/0.7",
-                        "font": {"size": 12, "color": "@ink"},
-                    }
+                    kit.note(
+                        models[i].name,
+                        x * across,
+                        y * up,
+                        "@ink",
+                        xshift=8 * side,
+                        xanchor="left" if side > 0 else "right",
+                        yanchor="middle",
+                        bgcolor="@paper/0.7",
+                    )
                 )
                 break
     return notes
@@ -242,13 +220,4 @@ def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, f
 
 
 def _rule(x: Any, y: Any, name: str, colour: str, dash: str, *, legend: bool = True) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": name,
-        "showlegend": legend,
-        "hoverinfo": "skip",
-        "line": {"color": colour, "width": 2 if legend else 1, "dash": dash},
-    }
+    return kit.line(x, y, colour, name=name, width=2 if legend else 1, dash=dash, hover=False, showlegend=legend)

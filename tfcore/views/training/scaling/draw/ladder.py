@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import round_count
 from tfcore.views.training.scaling.measure.ladder_fit import LadderFit
@@ -19,57 +20,41 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
     data: list[dict[str, Any]] = []
     for i, tokens in enumerate(sorted(set(fit.d.tolist()))):
         colour, name = f"@cat{i}", f"{round_count(tokens)} tokens"
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": n,
-                "y": fit.law.loss(n, np.full_like(n, tokens)),
-                "name": name,
-                "line": {"color": colour, "width": 2},
-                "hoverinfo": "skip",
-            }
-        )
+        data.append(kit.line(n, fit.law.loss(n, np.full_like(n, tokens)), colour, name=name, width=2, hover=False))
         for predicted in (False, True):
             mine = (fit.d == tokens) & (fit.predicted == predicted)
             data.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "x": fit.n[mine],
-                    "y": fit.loss[mine],
-                    "name": name,
-                    "showlegend": False,
-                    "customdata": fit.law_loss[mine],
-                    "marker": {
-                        "size": 14 if predicted else 9,
-                        "symbol": "star" if predicted else "circle",
-                        "color": colour,
-                        "line": {"color": "@paper", "width": 1},
-                    },
-                    "hovertemplate": "%{x:,} parameters: measured %{y:.4f}, the law says %{customdata:.4f}"
-                    f"<extra>{'predicted' if predicted else 'fitted'}, {name}</extra>",
-                }
+                kit.dots(
+                    fit.n[mine],
+                    fit.loss[mine],
+                    colour,
+                    name=name,
+                    size=14 if predicted else 9,
+                    symbol="star" if predicted else "circle",
+                    marker={"line": {"color": "@paper", "width": 1}},
+                    hover=(
+                        "%{x:,} parameters: measured %{y:.4f}, the law says %{customdata:.4f}"
+                        f"<extra>{'predicted' if predicted else 'fitted'}, {name}</extra>"
+                    ),
+                    showlegend=False,
+                    customdata=fit.law_loss[mine],
+                )
             )
     values = np.concatenate([fit.loss, fit.law_loss])
     room = 0.08 * (values.max() - values.min() + 0.1)
     layout = theme.base_layout(
         height,
         margin={"t": 44},
-        xaxis={
-            "type": "log",
-            "title": "parameters without embeddings",
-            "fixedrange": True,
-            "range": [math.log10(n[0]), math.log10(n[-1])],
-            "tickvals": fit.sizes,
-            "tickangle": 0,
-            "ticktext": [round_count(size) for size in fit.sizes],
-        },
-        yaxis={
-            "title": "held-out loss, nats per token",
-            "fixedrange": True,
-            "range": [values.min() - room, values.max() + room],
-        },
+        xaxis=kit.axis(
+            "parameters without embeddings",
+            [math.log10(n[0]), math.log10(n[-1])],
+            log=True,
+            fixed=True,
+            tickvals=fit.sizes,
+            tickangle=0,
+            ticktext=[round_count(size) for size in fit.sizes],
+        ),
+        yaxis=kit.axis("held-out loss, nats per token", [values.min() - room, values.max() + room], fixed=True),
     )
     return theme.build(data, layout)
 
@@ -81,15 +66,14 @@ def residuals_figure(fit: LadderFit, height: int) -> go.Figure:
     residual = 100 * fit.residual[order]
     names = [f"{round_count(n)}, {round_count(d)}" for n, d in zip(fit.n[order], fit.d[order], strict=True)]
     data = [
-        {
-            "type": "bar",
-            "name": words,
-            "x": np.flatnonzero(fit.predicted[order] == kind),
-            "y": residual[fit.predicted[order] == kind],
-            "marker": {"color": colour},
-            "customdata": [name for name, mine in zip(names, fit.predicted[order], strict=True) if mine == kind],
-            "hovertemplate": f"%{{customdata}} tokens: %{{y:+.2f}} %<extra>{words}</extra>",
-        }
+        kit.bars(
+            np.flatnonzero(fit.predicted[order] == kind),
+            residual[fit.predicted[order] == kind],
+            colour,
+            name=words,
+            hover=f"%{{customdata}} tokens: %{{y:+.2f}} %<extra>{words}</extra>",
+            customdata=[name for name, mine in zip(names, fit.predicted[order], strict=True) if mine == kind],
+        )
         for kind, words, colour in looks
     ]
     top = max(1.0, 1.15 * float(np.abs(residual).max()))
@@ -98,12 +82,12 @@ def residuals_figure(fit: LadderFit, height: int) -> go.Figure:
         height,
         bargap=0.2,
         margin={"t": 36},
-        xaxis={
-            "title": "rungs, by parameters and then by tokens",
-            "tickvals": firsts,
-            "fixedrange": True,
-            "ticktext": [round_count(fit.n[order][i]) for i in firsts],
-        },
-        yaxis={"title": "measured over said, %", "range": [-top, top], "fixedrange": True},
+        xaxis=kit.axis(
+            "rungs, by parameters and then by tokens",
+            fixed=True,
+            tickvals=firsts,
+            ticktext=[round_count(fit.n[order][i]) for i in firsts],
+        ),
+        yaxis=kit.axis("measured over said, %", [-top, top], fixed=True),
     )
     return theme.build(data, layout)

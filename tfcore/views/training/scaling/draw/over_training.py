@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import round_count
 from tfcore.views.training.scaling.measure.over_training import Lifetime
@@ -31,31 +32,17 @@ def extra_loss_figure(
         height: in pixels.
     """
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": ratios,
-            "y": extra,
-            "line": {"color": "@cat0", "width": 2.5},
-            "hovertemplate": "%{x:,.3g} tokens per parameter: +%{y:.4f} nats<extra></extra>",
-            "showlegend": False,
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [ratio],
-            "y": [here],
-            "showlegend": False,
-            "marker": {"size": 12, "color": "@accent"},
-            "hovertemplate": f"{ratio:,.3g}: +{here:.4f} nats<extra></extra>",
-        },
+        kit.line(
+            ratios, extra, "@cat0", width=2.5, hover="%{x:,.3g} tokens per parameter: +%{y:.4f} nats", showlegend=False
+        ),
+        kit.dots([ratio], [here], "@accent", size=12, hover=f"{ratio:,.3g}: +{here:.4f} nats", showlegend=False),
     ]
     layout = theme.base_layout(
         height,
         xaxis=_ratio_axis(ratios),
         shapes=[_upright(best)],
         annotations=[_words(best, f"best: {best:.1f}")],
-        yaxis={"title": "extra loss, nats", "range": [-0.01, 0.3], "fixedrange": True, "tickformat": ".2f"},
+        yaxis=kit.axis("extra loss, nats", [-0.01, 0.3], fixed=True, tickformat=".2f"),
     )
     return theme.build(data, layout)
 
@@ -74,31 +61,33 @@ def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
         ("both", life.total, "@ink", "solid"),
     )
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": life.ratio,
-            "y": y,
-            "customdata": life.n,
-            "line": {"color": colour, "width": 2.5, "dash": dash},
-            "hovertemplate": "%{x:,.3g} tokens per parameter (%{customdata:.3s} parameters): %{y:.2e}"
-            f"<extra>{name}</extra>",
-        }
+        kit.line(
+            life.ratio,
+            y,
+            colour,
+            name=name,
+            width=2.5,
+            dash=dash,
+            hover=(
+                f"%{{x:,.3g}} tokens per parameter (%{{customdata:.3s}} parameters): %{{y:.2e}}<extra>{name}</extra>"
+            ),
+            customdata=life.n,
+        )
         for name, y, colour, dash in parts
     ]
     i = life.cheapest
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [life.ratio[i]],
-            "y": [life.total[i]],
-            "name": "cheapest in all",
-            "marker": {"size": 13, "color": "@cat2", "symbol": "star"},
-            "hovertemplate": f"{life.ratio[i]:,.0f} tokens per parameter, {round_count(life.n[i])} parameters"
-            "<extra>cheapest</extra>",
-        }
+        kit.dots(
+            [life.ratio[i]],
+            [life.total[i]],
+            "@cat2",
+            name="cheapest in all",
+            size=13,
+            symbol="star",
+            hover=(
+                f"{life.ratio[i]:,.0f} tokens per parameter, {round_count(life.n[i])} parameters<extra>cheapest</extra>"
+            ),
+        )
     )
     low = math.log10(life.total.min()) - 1.5
     layout = theme.base_layout(
@@ -106,51 +95,25 @@ def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
         xaxis=_ratio_axis(life.ratio),
         shapes=[_upright(at)],
         margin={"t": 44},
-        yaxis={
-            "type": "log",
-            "title": "operations",
-            "range": [low, low + 3.5],
-            "fixedrange": True,
-            "exponentformat": "power",
-            "dtick": 1,
-        },
+        yaxis=kit.axis("operations", [low, low + 3.5], log=True, fixed=True, exponentformat="power", dtick=1),
     )
     return theme.build(data, layout)
 
 
 def _ratio_axis(ratios: Float[ndarray, " ratio"]) -> dict[str, object]:
-    return {
-        "type": "log",
-        "title": "tokens per parameter",
-        "fixedrange": True,
-        "tickvals": TICKS,
-        "ticktext": [f"{r:,}" for r in TICKS],
-        "range": [math.log10(ratios[0]), math.log10(ratios[-1])],
-    }
+    return kit.axis(
+        "tokens per parameter",
+        [math.log10(ratios[0]), math.log10(ratios[-1])],
+        log=True,
+        fixed=True,
+        tickvals=TICKS,
+        ticktext=[f"{r:,}" for r in TICKS],
+    )
 
 
 def _upright(x: float) -> dict[str, object]:
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@accent", "width": 1.5, "dash": "dot"},
-    }
+    return kit.upright(x, "@accent", width=1.5, dash="dot")
 
 
 def _words(x: float, words: str) -> dict[str, object]:
-    return {
-        "x": math.log10(x),
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "top",
-        "xanchor": "left",
-        "xshift": 6,
-        "text": words,
-        "showarrow": False,
-        "font": {"size": 12, "color": "@accent"},
-    }
+    return kit.note(words, math.log10(x), 1, "@accent", paper="y", yanchor="top", xanchor="left", xshift=6)

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.quantities import power, round_count
 from tfcore.views.training.scaling.measure.compute_budget import IsoFlops, Splits, Training
@@ -119,17 +120,9 @@ def iso_flops_figure(curves: IsoFlops, chosen: int, other: Training, way: Sequen
         _mark(best.n, best.loss, "@accent", "your best split"),
     ]
     notes = [
-        {
-            "x": math.log10(t.n),
-            "y": math.log10(t.loss),
-            "xshift": 8,
-            "yshift": 9,
-            "xanchor": "left",
-            "yanchor": "middle",
-            "text": power(t.flops),
-            "showarrow": False,
-            "font": {"size": 12, "color": "@muted"},
-        }
+        kit.note(
+            power(t.flops), math.log10(t.n), math.log10(t.loss), xshift=8, yshift=9, xanchor="left", yanchor="middle"
+        )
         for i, t in enumerate(curves.best)
         if i != chosen and abs(math.log10(t.flops / best.flops)) > 0.9
     ]
@@ -167,28 +160,19 @@ def ratios_figure(rules: Sequence[Splits], flops: float, height: int) -> go.Figu
     ]
     span = [math.log10(rules[0].flops[0]), math.log10(rules[0].flops[-1])]
     twenty = {**_across(20.0), "line": {"color": "@ink", "width": 1, "dash": "dot"}}
-    here = {
-        "type": "line",
-        "x0": flops,
-        "x1": flops,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@accent", "width": 1.5},
-    }
+    here = kit.upright(flops, "@accent", width=1.5)
     layout = theme.base_layout(
         height,
         xaxis=counts_axis(TITLES["compute"], span),
         shapes=[twenty, here],
-        yaxis={
-            "title": "tokens per parameter",
-            "type": "log",
-            "range": [-0.5, 3.3],
-            "fixedrange": True,
-            "tickvals": [1, 10, 20, 100, 1000],
-            "ticktext": ["1", "10", "20", "100", "1,000"],
-        },
+        yaxis=kit.axis(
+            "tokens per parameter",
+            [-0.5, 3.3],
+            log=True,
+            fixed=True,
+            tickvals=[1, 10, 20, 100, 1000],
+            ticktext=["1", "10", "20", "100", "1,000"],
+        ),
         legend={"y": -0.24, "yanchor": "top"},
         margin={"b": 150, "t": 12},
     )
@@ -200,27 +184,27 @@ def counts_axis(title: str, span: Sequence[float], every: int | None = None) -> 
     low, high = math.ceil(span[0] - 1e-9), math.floor(span[1] + 1e-9)
     every = every or max(1, round((high - low) / 7))
     powers = range(low, high + 1, every)
-    return {
-        "type": "log",
-        "title": title,
-        "range": list(span),
-        "fixedrange": True,
-        "tickvals": [10.0**p for p in powers],
-        "ticktext": [round_count(10.0**p) if high <= 15 else power(10.0**p) for p in powers],
-    }
+    return kit.axis(
+        title,
+        list(span),
+        log=True,
+        fixed=True,
+        tickvals=[10.0**p for p in powers],
+        ticktext=[round_count(10.0**p) if high <= 15 else power(10.0**p) for p in powers],
+    )
 
 
 def loss_axis(low: float, high: float, title: str = "loss, nats per token") -> dict[str, Any]:
     """A logarithmic axis of losses with round numbers on it."""
     ticks = [t for t in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10) if low <= t <= high]
-    return {
-        "type": "log",
-        "title": title,
-        "range": [math.log10(low), math.log10(high)],
-        "fixedrange": True,
-        "tickvals": ticks,
-        "ticktext": [f"{t:g}" for t in ticks],
-    }
+    return kit.axis(
+        title,
+        [math.log10(low), math.log10(high)],
+        log=True,
+        fixed=True,
+        tickvals=ticks,
+        ticktext=[f"{t:g}" for t in ticks],
+    )
 
 
 def _kept(loss: ndarray) -> ndarray:
@@ -245,55 +229,29 @@ def _line(
     legend: bool = True,
 ) -> dict[str, Any]:
     hover = hover if "<extra>" in hover else f"{hover}<extra>{name}</extra>"
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": name,
-        "showlegend": legend,
-        "hovertemplate": hover,
-        "line": {"color": colour, "width": width, "dash": dash},
-    }
+    return kit.line(x, y, colour, name=name, width=width, dash=dash, showlegend=legend, hovertemplate=hover)
 
 
 def _mark(x: float, y: float, colour: str, name: str, symbol: str = "circle") -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [x],
-        "y": [y],
-        "name": name,
-        "marker": {"size": 12, "color": colour, "symbol": symbol, "line": {"color": "@paper", "width": 1.5}},
-        "hovertemplate": f"{round_count(x)}: {y:.3f}<extra>{name}</extra>",
-    }
+    return kit.dots(
+        [x],
+        [y],
+        colour,
+        name=name,
+        size=12,
+        symbol=symbol,
+        marker={"line": {"color": "@paper", "width": 1.5}},
+        hover=f"{round_count(x)}: {y:.3f}<extra>{name}</extra>",
+    )
 
 
 def _across(y: float) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": y,
-        "y1": y,
-        "layer": "below",
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-    }
+    return kit.across(y, width=1, dash="dot")
 
 
 def _said(y: float, words: str) -> dict[str, Any]:
     """Words at the left end of a line across, on a logarithmic axis."""
-    return {
-        "xref": "paper",
-        "x": 0.01,
-        "xanchor": "left",
-        "y": math.log10(y),
-        "yanchor": "top",
-        "text": words,
-        "showarrow": False,
-        "font": {"size": 12, "color": "@muted"},
-    }
+    return kit.note(words, 0.01, math.log10(y), paper="x", xanchor="left", yanchor="top")
 
 
 def _names_at_the_end(
@@ -311,17 +269,5 @@ def _names_at_the_end(
     for y, name in sorted((end for end in ends if math.isfinite(end[0])), reverse=True):
         at = math.log10(min(max(y, span[0]), span[1])) * scale
         last = min(at, last - APART)
-        notes.append(
-            {
-                "xref": "paper",
-                "x": 1,
-                "xanchor": "left",
-                "xshift": 6,
-                "y": at / scale,
-                "yshift": last - at,
-                "text": name,
-                "showarrow": False,
-                "font": {"size": 12, "color": "@ink"},
-            }
-        )
+        notes.append(kit.note(name, 1, at / scale, "@ink", paper="x", xanchor="left", xshift=6, yshift=last - at))
     return notes

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.flop_count import RuleError
 from tfcore.views.training.scaling.draw.scaling import counts_axis
@@ -26,27 +27,27 @@ def days_figure(days: Mapping[str, float], chosen: str, count: int, height: int)
     """
     counts = np.array([10.0 ** SPAN[0], 10.0 ** SPAN[1]])
     data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": counts,
-            "y": total * count / counts,
-            "name": HARDWARE[key].name,
-            "line": {"color": f"@cat{i}", "width": 4 if key == chosen else 1.5, "dash": "dot" if i % 2 else "solid"},
-            "hoverinfo": "skip",
-        }
+        kit.line(
+            counts,
+            total * count / counts,
+            f"@cat{i}",
+            name=HARDWARE[key].name,
+            width=4 if key == chosen else 1.5,
+            dash="dot" if i % 2 else "solid",
+            hover=False,
+        )
         for i, (key, total) in enumerate(days.items())
     ]
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [count],
-            "y": [days[chosen]],
-            "showlegend": False,
-            "marker": {"size": 12, "color": "@accent", "line": {"color": "@paper", "width": 1.5}},
-            "hovertemplate": "%{x:,}: %{y:,.3g} days<extra></extra>",
-        }
+        kit.dots(
+            [count],
+            [days[chosen]],
+            "@accent",
+            size=12,
+            marker={"line": {"color": "@paper", "width": 1.5}},
+            hover="%{x:,}: %{y:,.3g} days",
+            showlegend=False,
+        )
     )
     places = {
         1 / 24: "an hour",
@@ -63,14 +64,7 @@ def days_figure(days: Mapping[str, float], chosen: str, count: int, height: int)
         height,
         xaxis=counts_axis("accelerators", SPAN, 1),
         margin={"t": 84},
-        yaxis={
-            "type": "log",
-            "range": span,
-            "fixedrange": True,
-            "title": "time",
-            "tickvals": list(places),
-            "ticktext": list(places.values()),
-        },
+        yaxis=kit.axis("time", span, log=True, fixed=True, tickvals=list(places), ticktext=list(places.values())),
     )
     return theme.build(data, layout)
 
@@ -83,32 +77,23 @@ def rule_figure(errors: Mapping[str, RuleError], seq: int, height: int) -> go.Fi
         ("N without", "without_embeddings", "@cat1", "diamond"),
     )
     data = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": words,
-            "x": [getattr(errors[name], part) for name in names],
-            "y": names,
-            "marker": {"size": 10, "color": colour, "symbol": symbol},
-            "hovertemplate": f"%{{y}}: %{{x:.3f}} × 6 N D<extra>{words}</extra>",
-        }
+        kit.dots(
+            [getattr(errors[name], part) for name in names],
+            names,
+            colour,
+            name=words,
+            size=10,
+            symbol=symbol,
+            hover=f"%{{y}}: %{{x:.3f}} × 6 N D<extra>{words}</extra>",
+        )
         for words, part, colour, symbol in looks
     ]
     top = max(2.0, *(error.without_embeddings * 1.05 for error in errors.values()))
-    one = {
-        "type": "line",
-        "x0": 1,
-        "x1": 1,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
-    }
+    one = kit.upright(1, "@ink", width=1.5, dash="dot")
     layout = theme.base_layout(
         height,
         shapes=[one],
-        yaxis={"autorange": "reversed", "fixedrange": True},
-        xaxis={"title": f"exact count ÷ 6 N D, texts of {seq:,} tokens", "range": [0.8, top], "fixedrange": True},
+        yaxis=kit.axis(fixed=True, autorange="reversed"),
+        xaxis=kit.axis(f"exact count ÷ 6 N D, texts of {seq:,} tokens", [0.8, top], fixed=True),
     )
     return theme.build(data, layout)
