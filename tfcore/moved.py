@@ -157,12 +157,15 @@ MODULES = {
     "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
     "tfcore.analysis.training.compute_budget": "tfcore.views.training.scaling.measure.compute_budget",
     "tfcore.analysis.training.entropy": "tfcore.views.training.information.measure.entropy",
+    "tfcore.analysis.training.familiarity": "tfcore.analysis.familiarity",
+    "tfcore.analysis.training.fine_tuning": "tfcore.views.training.finetuning.measure.tuning",
     "tfcore.analysis.training.kl_fit": "tfcore.views.training.information.measure.kl_fit",
     "tfcore.analysis.training.known_models": "tfcore.views.training.scaling.measure.known_models",
     "tfcore.analysis.training.ladder_fit": "tfcore.views.training.scaling.measure.ladder_fit",
     "tfcore.analysis.training.law_curves": "tfcore.views.training.scaling.measure.law_curves",
     "tfcore.analysis.training.mutual_information": "tfcore.views.training.information.measure.mutual_information",
     "tfcore.analysis.training.over_training": "tfcore.views.training.scaling.measure.over_training",
+    "tfcore.analysis.training.preference": "tfcore.views.training.finetuning.measure.preference",
     "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
     "tfcore.analysis.training.text_bits": "tfcore.views.training.information.measure.text_bits",
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
@@ -236,11 +239,13 @@ MODULES = {
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
     "tfcore.figures.start.walkthrough": "tfcore.views.start.walkthrough.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
+    "tfcore.figures.training.fine_tuning": "tfcore.views.training.finetuning.draw.tuning",
     "tfcore.figures.training.kl_fit": "tfcore.views.training.information.draw.kl_fit",
     "tfcore.figures.training.known_models": "tfcore.views.training.scaling.draw.known_models",
     "tfcore.figures.training.ladder": "tfcore.views.training.scaling.draw.ladder",
     "tfcore.figures.training.mutual_information": "tfcore.views.training.information.draw.mutual_information",
     "tfcore.figures.training.over_training": "tfcore.views.training.scaling.draw.over_training",
+    "tfcore.figures.training.preference": "tfcore.views.training.finetuning.draw.preference",
     "tfcore.figures.training.scaling": "tfcore.views.training.scaling.draw.scaling",
     "tfcore.figures.training.text_bits": "tfcore.views.training.information.draw.text_bits",
     "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
@@ -567,7 +572,7 @@ NAMES = {
     "tfcore.analysis.start.walk_costs": {"tfcore.views.start.walkthrough.say.words": "values_for_words"},
     "tfcore.analysis.start.walk_prediction": {"tfcore.views.start.walkthrough.measure.walk": "with_next_token"},
     "tfcore.analysis.training.compression": {
-        "tfcore.analysis.training.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
+        "tfcore.analysis.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
     },
     "tfcore.analysis.training.compute_budget": {
         "tfcore.views.training.scaling.say.compute_budget": (

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.training.familiarity import FAR, LEAST, Familiarity
-from tfcore.analysis.training.preference import REPEATED, SURPRISING, RewardHacking
+from tfcore.analysis.familiarity import FAR, LEAST, Familiarity
 from tfcore.analysis.twins import _times
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
@@ -36,6 +35,7 @@ from tfcore.views.model.modern.measure import LossEffect
 from tfcore.views.reference.check.say import answer_text, off_by
 from tfcore.views.reference.folklore.measure.claim import compare
 from tfcore.views.start.walkthrough.say.costs import _percent
+from tfcore.views.training.finetuning.measure.preference import REPEATED, SURPRISING, RewardHacking
 from tfcore.views.training.information.measure.compression import unigram
 from tfcore.views.training.information.measure.entropy import token_loss
 from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal

@@ -7,12 +7,12 @@ from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 from torch.nn.utils import parametrize
 
-from tfcore.analysis.training.fine_tuning import lora_parameters, trainable
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training.finetuning import choose_weights_
 from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
+from tfcore.views.training.finetuning.measure.tuning import lora_parameters, trainable
 
 CONFIG = ModelConfig(vocab_size=30, d_model=24, n_layers=3, n_heads=4, n_kv_heads=2, d_ff=40, max_seq_len=16)
 

@@ -9,12 +9,11 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run, said
 from tests.pages.waiting import SOON
-from tfcore.analysis.training.fine_tuning import learned
-from tfcore.analysis.training.preference import reward_gained, reward_hacking
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.preference import kept_preferences
 from tfcore.training.preference_runs import PreferenceConfig
+from tfcore.views.training.finetuning.say import hacking, learned, reward_gained
 
 opened = partial(visits.opened, "training/finetuning/page.py")
 pytestmark = pytest.mark.usefixtures("patience")
@@ -46,7 +45,7 @@ def test_the_preference_begins_with_a_kept_run_and_names_reward_hacking():
     test = opened(part="preference", beta="0.01")
     kept = next(one for one in kept_preferences() if one.config == PreferenceConfig(beta=0.01))
     assert figures(test)["frontier"][0]["alt"] == str(reward_gained(kept))
-    assert f"**Found.** {reward_hacking(kept)}" in said(test, "markdown")
+    assert f"**Found.** {hacking(kept)}" in said(test, "markdown")
     assert "This is reward hacking" in said(test, "markdown")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pages.ui.loading.unfamiliar import STORIES
-from tests.analysis.training.test_familiarity import NEWS, STORY
+from tests.analysis.test_familiarity import NEWS, STORY
 from tests.nightly import often
 from tests.pages.visits import opened, run, said
 

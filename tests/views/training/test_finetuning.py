@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tfcore.analysis.training.fine_tuning import compare_methods, learned, over_seeds, trainable, tuning_cost
 from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import memory
 from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned, Losses
+from tfcore.views.training.finetuning import say
+from tfcore.views.training.finetuning.measure.tuning import method_means, trainable, tuning_cost
+from tfcore.views.training.finetuning.say import compare_methods, learned, over_seeds
 
 MODEL = ModelConfig(vocab_size=100, d_model=32, n_layers=4, n_heads=4, d_ff=64, max_seq_len=32)
 
@@ -18,7 +20,6 @@ def run(method: str, *losses: tuple[int, float, float], seed: int = 0) -> FineTu
 
 def test_what_a_run_learned_and_forgot():
     found = learned(run("last", (0, 4.6, 2.4), (10, 4.1, 2.401), (20, 3.9, 2.9)))
-    assert (found.step, found.new, found.old) == (20, (4.6, 3.9), (2.4, 2.9))
     assert str(found) == (
         "After 20 steps (the last layer) the held-out loss on Romeo and Juliet falls from 4.60 to 3.90 nats per token; "
         "the loss on held-out stories, the text that was learned before, rises from 2.40 to 2.90."
@@ -34,15 +35,14 @@ def test_the_name_counts_layers(layers, name):
 def test_the_methods_compared():
     full, last = run("full", (0, 4.0, 2.0), (9, 3.0, 2.9)), run("last", (0, 4.0, 2.0), (9, 3.5, 2.1))
     found = compare_methods([full, last])
-    assert found.most[0] == "all weights"
-    assert found.least[0] == "the last layer"
+    assert (found.values["most"], found.values["least"]) == ("all weights", "the last layer")
     assert "falls by 1.00 nats per token, that on the old one rises by 0.90." in str(found)
     assert str(found).endswith("Tuning the last layer forgets least: 0.50 and 0.10.")
     assert "tuning all weights learns most (1.00 nats per token) and forgets least (0.90)." in str(
         compare_methods([full])
     )
     more = run("full", (0, 4.0, 2.0), (9, 2.8, 2.7), seed=1)
-    assert compare_methods([full, last, more]).most == ("all weights", pytest.approx(1.1), pytest.approx(0.8))
+    assert method_means([full, last, more])[0] == ("all weights", pytest.approx(1.1), pytest.approx(0.8))
     assert str(compare_methods([full, last, more])).startswith(
         "Of 3 runs that have ended (means over seeds), tuning all"
     )
@@ -77,4 +77,4 @@ def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():
     lora = tuning_cost(MODEL, FineTuneConfig(method="lora", rank=2))
     assert lora.state == 12 * trainable(MODEL, FineTuneConfig(method="lora", rank=2))
     assert lora.share == lora.trainable / whole.weights * 4
-    assert f"trains {lora.trainable:,} numbers" in str(lora)
+    assert f"trains {lora.trainable:,} numbers" in str(say.tuning_cost(lora))

@@ -5,9 +5,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.preference import RewardHacking
 from tfcore.figures import theme
 from tfcore.training.preference_runs import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun
+from tfcore.views.training.finetuning.measure.preference import reward_hacking
 
 SYMBOLS = ("circle", "square")  # by algorithm, so that they differ without their colour
 
@@ -91,7 +91,7 @@ def _other_seeds(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[
 
 
 def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:
-    hacked = [RewardHacking(run.points[0], run.points[-1]).hacked for run in runs]
+    hacked = [reward_hacking(run).hacked for run in runs]
     colour = f"@cat{number}"
     rises = runs[-1].points[-1].reward > runs[0].points[-1].reward
     first, last = (

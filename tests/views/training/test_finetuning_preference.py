@@ -2,7 +2,6 @@
 
 import pytest
 
-from tfcore.analysis.training.preference import frontier, reward_gained, reward_hacking
 from tfcore.training.preference_runs import (
     PreferenceConfig,
     PreferenceRun,
@@ -12,6 +11,8 @@ from tfcore.training.preference_runs import (
     names_animals,
     repetition,
 )
+from tfcore.views.training.finetuning.measure.preference import reward_hacking, rungs_of
+from tfcore.views.training.finetuning.say import frontier, hacking, reward_gained
 
 FIRST = Sampled(0, 0.5, 0.0, 1.6, 0.02)
 
@@ -50,8 +51,8 @@ def test_what_a_run_gained():
     ],
 )
 def test_reward_hacking_needs_a_higher_reward_and_a_worse_text(last, hacked, says):
-    found = reward_hacking(run(last))
-    assert found.hacked == hacked
+    assert reward_hacking(run(last)).hacked == hacked
+    found = hacking(run(last))
     assert says in str(found)
     assert f"from 1.60 to {last.surprise:.2f} nats per token" in str(found)
 
@@ -67,12 +68,12 @@ def test_the_ladder():
 
 def test_the_ladder_over_seeds():
     ends = ((1.0, 0.8, 1.0, 1.6), (0.01, 9.0, 40.0, 4.0), (1.0, 0.4, 2.0, 1.6), (0.01, 4.0, 10.0, 1.6))
-    found = frontier([run(Sampled(25, reward, kl, surprise, 0.0), beta) for beta, reward, kl, surprise in ends])
-    assert [(rung.beta, rung.rewards, rung.kls, rung.hacked) for rung in found.rungs] == [
+    runs = [run(Sampled(25, reward, kl, surprise, 0.0), beta) for beta, reward, kl, surprise in ends]
+    assert [(rung.beta, rung.rewards, rung.kls, rung.hacked) for rung in rungs_of(runs)] == [
         (0.01, (9.0, 4.0), (40.0, 10.0), 1),
         (1.0, (0.8, 0.4), (1.0, 2.0), 0),
     ]
-    assert str(found) == (
+    assert str(frontier(runs)) == (
         "Policy gradient, means over 2 seeds, lowest and highest in brackets: from β = 1 to β = 0.01 the reward goes "
         "from 0.60 (0.40 to 0.80) to 6.50 (4.00 to 9.00) and the KL divergence from 1.5 (1.0 to 2.0) to 25.0 (10.0 to "
         "40.0) nats per continuation. Reward hacking at β = 0.01 (with 1 of 2)."

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tfcore.figures import theme
-from tfcore.figures.training.fine_tuning import losses_figure
 from tfcore.training.finetuning import kept_runs
+from tfcore.views.training.finetuning.draw.tuning import losses_figure
 
 
 @pytest.mark.parametrize("text", ["new", "old"])

@@ -1,9 +1,9 @@
 """The figure of reward against KL draws a line for each algorithm, the chosen run's way, and marks it."""
 
-from tfcore.analysis.training.preference import reward_hacking
 from tfcore.figures import theme
-from tfcore.figures.training.preference import frontier_figure
 from tfcore.training.preference import kept_preferences
+from tfcore.views.training.finetuning.draw.preference import frontier_figure
+from tfcore.views.training.finetuning.measure.preference import reward_hacking
 
 
 def test_every_run_is_drawn():
