@@ -7,8 +7,12 @@ import { fileURLToPath } from "node:url"
 import { JSDOM } from "jsdom"
 
 const PAGES = new URL("../../pages/", import.meta.url), SCENES = new URL("../../tfcore/charts/scenes/", import.meta.url)
-const THEME = JSON.stringify(new URL("theme.js", import.meta.url).href)
-const HOOK = `export const resolve = (name, context, next) => next(name === "./theme.js" ? ${THEME} : name, context)`
+// Where they are served, all scripts stand in one folder.
+const ELSEWHERE = JSON.stringify({
+  "./theme.js": new URL("theme.js", import.meta.url).href,
+  "./dom.js": new URL("dom.js", SCENES).href,
+})
+const HOOK = `export const resolve = (name, context, next) => next(${ELSEWHERE}[name] ?? name, context)`
 register("data:text/javascript," + encodeURIComponent(HOOK))
 
 export const { window } = new JSDOM("<!doctype html>", { url: "https://app.test/heads?layer=1", pretendToBeVisual: true })

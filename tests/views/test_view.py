@@ -171,6 +171,7 @@ def test_a_scene_is_a_page_of_its_own_that_needs_no_network():
     assert str(shown) == "stories: decoder, 2,164,416 parameters, width 192, context 256 tokens."
     page = shown.html("dark")
     assert "createObjectURL" in page
+    assert "export function html" in page, "what the scene imports comes with it"
     assert "https://" not in page.split("<svg")[0]
     assert "--role-query:" in page
     assert 'srcdoc="' in shown._repr_mimebundle_()["text/html"]

@@ -58,7 +58,7 @@ def contents() -> dict[str, bytes]:
         "plotly.min.js": plotly_script(),
         "theme.js": f"export default {tables}\n".encode(),
         **{name: (HERE / name).read_bytes() for name in OURS},
-        **{f"{name}.{end}": scenes.source(name, end).encode() for name in scenes.NAMES for end in ("js", "css")},
+        **{path.name: path.read_bytes() for path in scenes.FILES},
     }
 
 

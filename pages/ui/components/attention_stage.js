@@ -1,6 +1,6 @@
 // One head at work on one stage: Q at the left, its keys above the scores, the values above what comes out. Whole numbers
 // of `now` are states between steps, and what lies between them is on its way: cells slide, sweep, pour and flow.
-import { element } from "./dragging.js"
+import { html } from "./dom.js"
 import { palette } from "./figure.js"
 
 const LONG = 600, SHORT = 350 // ms, of a step that moves cells and of one that only changes colours
@@ -52,17 +52,17 @@ function remove(parent, view) {
 
 /** @param {HTMLElement} parent @param {AttentionStageData} data */
 function create(parent, data) {
-  const root = element("div", "tf-attention-stage", parent)
-  const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", "", root))
+  const root = html("div", "tf-attention-stage", parent)
+  const canvas = /** @type {HTMLCanvasElement} */ (html("canvas", "", root))
   canvas.setAttribute("role", "img")
   canvas.tabIndex = 0
   Object.assign(canvas.style, { display: "block", width: "100%", touchAction: "pan-y" })
-  const foot = element("div", "", root)
+  const foot = html("div", "", root)
   Object.assign(foot.style, { display: "flex", gap: "12px", alignItems: "center", font: "0.875rem var(--st-font)" })
-  const told = element("p", "", foot)
+  const told = html("p", "", foot)
   told.setAttribute("aria-live", "polite")
   Object.assign(told.style, { flex: "1", margin: "0", minHeight: "2.6em" })
-  const scrub = /** @type {HTMLInputElement} */ (element("input", "", foot))
+  const scrub = /** @type {HTMLInputElement} */ (html("input", "", foot))
   Object.assign(scrub, { type: "range", min: "0", step: "0.01", title: "Drag to move through attention" })
   scrub.setAttribute("aria-label", "Progress through attention")
   Object.assign(scrub.style, { width: "30%", accentColor: "var(--st-primary-color)" })

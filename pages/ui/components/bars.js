@@ -1,5 +1,6 @@
 // The browser's half of bars.py: bars dragged by pointer or keys that always sum to the same.
-import { answered, begun, element, ended, follow, post } from "./dragging.js"
+import { html } from "./dom.js"
+import { answered, begun, ended, follow, post } from "./dragging.js"
 import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
@@ -53,27 +54,27 @@ function remove(parent, view) {
 
 /** @param {HTMLElement} parent @param {BarsData} data @param {string} shape */
 function create(parent, data, shape) {
-  const root = element("div", "tf-bars", parent)
+  const root = html("div", "tf-bars", parent)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ ...begun(data.seq), root, shape, bars: [], heads: [] }))
   const { columns, rows } = data, across = columns.length || data.names.length
   root.setAttribute("role", "group")
   root.style.gridTemplateColumns = `${rows.length ? "minmax(0, auto) " : ""}repeat(${across}, minmax(0, 1fr))`
-  if (rows.length) element("span", "", root)
-  columns.forEach((_, i) => view.heads.push([element("span", "", root), () => view.data.columns[i]]))
+  if (rows.length) html("span", "", root)
+  columns.forEach((_, i) => view.heads.push([html("span", "", root), () => view.data.columns[i]]))
   data.names.forEach((_, i) => {
     const row = Math.floor(i / across)
-    if (rows.length && i % across === 0) view.heads.push([element("span", "tf-row", root), () => view.data.rows[row]])
+    if (rows.length && i % across === 0) view.heads.push([html("span", "tf-row", root), () => view.data.rows[row]])
     view.bars.push(bar(view, i))
   })
-  if (!columns.length) data.names.forEach((_, i) => view.heads.push([element("span", "tf-token", root), () => view.data.names[i]]))
+  if (!columns.length) data.names.forEach((_, i) => view.heads.push([html("span", "tf-token", root), () => view.data.names[i]]))
   views.set(parent, view)
   return view
 }
 
 /** @param {View} view @param {number} i */
 function bar(view, i) {
-  const node = element("div", "tf-column", view.root)
-  const made = { node, i, fill: element("div", "tf-fill", node), number: element("b", "", node), grip: element("div", "tf-grip", node) }
+  const node = html("div", "tf-column", view.root)
+  const made = { node, i, fill: html("div", "tf-fill", node), number: html("b", "", node), grip: html("div", "tf-grip", node) }
   node.setAttribute("aria-orientation", "vertical")
   node.onpointerdown = event => take(view, made, event)
   node.onkeydown = event => press(view, made, event)

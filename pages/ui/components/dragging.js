@@ -65,11 +65,3 @@ export function follow(node, event, moved, dropped) {
     dropped()
   }
 }
-
-/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {Element} parent */
-export function element(tag, name, parent) {
-  const made = document.createElement(tag)
-  made.className = name
-  parent.append(made)
-  return made
-}

@@ -1,4 +1,5 @@
 // The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
+import { html, save, svg } from "./dom.js"
 import { styled } from "./styles.js"
 import themes from "./theme.js"
 
@@ -40,7 +41,7 @@ let library
 const plotly = () => (library ??= (async () => {
   const first = document.getElementById("tf-first"), drawn = first?.dataset.drawn || ""
   while (first?.isConnected && !drawn.startsWith(".tf-picture") && !document.querySelector(drawn)) await new Promise(requestAnimationFrame)
-  const script = document.createElement("script")
+  const script = html("script", "")
   script.src = PLOTLY
   document.head.append(script)
   await new Promise((done, failed) => {
@@ -70,7 +71,7 @@ export async function begin(box, bytes, theme) {
   const drawing = async () => {
     const Plotly = await plotly()
     if (!box.isConnected) return null
-    const plot = /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot", box)))
+    const plot = /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (html("div", "tf-plot", box)))
     await react(Plotly, plot, text.decode(bytes.subarray(size + 1, size + 1 + head.size)), head, width, colours)
     return plot
   }
@@ -90,8 +91,7 @@ async function react(Plotly, plot, spec, head, width, colours) {
   Object.assign(layout, { width, height: head.height, autosize: false })
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
   // Plotly takes the element of an empty label away, and draws a label only where there is one.
-  for (const label of plot.querySelectorAll(".textpoint:empty"))
-    label.append(document.createElementNS("http://www.w3.org/2000/svg", "text"))
+  for (const label of plot.querySelectorAll(".textpoint:empty")) svg("text", {}, label)
   await Plotly.react(plot, data, layout, CONFIG)
 }
 
@@ -118,12 +118,12 @@ export function render({ parentElement, data, setTriggerValue }, head, start) {
 
 /** @param {HTMLElement} parent */
 function create(parent) {
-  const frame = element("figure", "tf-figure", parent)
-  const scroll = element("div", "tf-scroll", frame)
-  const picture = element("div", "tf-picture", scroll)
+  const frame = html("figure", "tf-figure", parent)
+  const scroll = html("div", "tf-scroll", frame)
+  const picture = html("div", "tf-picture", scroll)
   picture.setAttribute("role", "img")
-  const foot = element("div", "tf-foot", frame)
-  const caption = element("figcaption", "", foot)
+  const foot = html("div", "tf-foot", frame)
+  const caption = html("figcaption", "", foot)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     frame, scroll, picture, caption, buttons: {}, drawn: "", busy: false, again: false,
   }))
@@ -148,16 +148,8 @@ function destroy(parent) {
   view.frame.remove()
 }
 
-/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {HTMLElement} [parent] */
-function element(tag, name, parent) {
-  const made = document.createElement(tag)
-  if (name) made.className = name
-  parent?.appendChild(made)
-  return made
-}
-
 function cursor() {
-  const made = element("div", "tf-cursor")
+  const made = html("div", "tf-cursor")
   made.hidden = true
   return made
 }
@@ -192,7 +184,7 @@ async function paint(Plotly, view) {
   const taken = !view.plot && ahead?.hash === view.head.hash ? ahead : null
   if (taken) ahead = null
   const there = taken && (await taken.plot)
-  const plot = view.plot ?? there ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot")))
+  const plot = view.plot ?? there ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (html("div", "tf-plot")))
   if (!view.plot) view.picture.replaceChildren(plot)
   if (!there || taken?.stamp !== stamp) await react(Plotly, plot, view.spec, view.head, width, colours)
   if (view.gone) return Plotly.purge(plot)
@@ -236,7 +228,7 @@ export function palette(node) {
 
 // Any CSS colour as red, green, blue in 0..255 (a canvas knows them all).
 const pen = /** @type {CanvasRenderingContext2D} */ (
-  document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+  html("canvas", "").getContext("2d", { willReadFrequently: true })
 )
 /** @param {string} colour */
 function channels(colour) {
@@ -331,19 +323,19 @@ function place(box, left, top, width, height) {
 
 /** @param {View} view @param {HTMLElement} foot */
 function menu(view, foot) {
-  const details = element("details", "tf-save", foot)
-  const summary = element("summary", "", details)
+  const details = html("details", "tf-save", foot)
+  const summary = html("summary", "", details)
   summary.textContent = "Save"
-  const list = element("div", "", details)
+  const list = html("div", "", details)
   /** @type {Record<string, (view: Drawn, format: string) => void>} */
   const kinds = {
     PNG: savePicture, SVG: savePicture, HTML: savePage, CSV: () => view.send("download", "csv"),
     Embed: embed, "Whole page": () => window.open(address(view, false), "_blank", "noopener"),
   }
-  view.note = element("div", "tf-note", foot)
+  view.note = html("div", "tf-note", foot)
   view.note.setAttribute("role", "status")
   for (const [kind, action] of Object.entries(kinds)) {
-    const button = (view.buttons[kind] = element("button", "", list))
+    const button = (view.buttons[kind] = html("button", "", list))
     button.type = "button"
     button.textContent = kind
     button.onclick = () => {
@@ -385,7 +377,7 @@ export async function embed(view) {
   try {
     await navigator.clipboard.writeText(code)
   } catch {
-    const field = element("textarea", "", view.note)
+    const field = html("textarea", "", view.note)
     Object.assign(field, { readOnly: true, value: code, rows: 3 })
     field.setAttribute("aria-label", "The frame, as HTML")
     field.onblur = () => view.note.replaceChildren()
@@ -393,7 +385,7 @@ export async function embed(view) {
     said = "Press Ctrl+C, then paste it into the HTML of your page." + where
     if (document.execCommand("copy")) said = "Copied: paste it into the HTML of your page." + where
   }
-  element("span", "", view.note).textContent = said
+  html("span", "", view.note).textContent = said
   clearTimeout(view.noted)
   if (!view.note.querySelector("textarea")) view.noted = setTimeout(() => view.note.replaceChildren(), 8000)
 }
@@ -426,13 +418,4 @@ async function savePage(view) {
 <figure style="margin:0"><div id="figure" role="img" aria-label="${safe(view.head.alt)}"></div><figcaption>${safe(view.head.caption)}</figcaption></figure>
 <script>${code}</script><script>const f=${json};Plotly.newPlot("figure",f.data,f.layout,{responsive:true,displaylogo:false})</script>`],
     { type: "text/html" }), view.head.name + ".html")
-}
-
-/** @param {Blob} contents @param {string} name */
-function save(contents, name) {
-  const link = document.createElement("a")
-  link.href = URL.createObjectURL(contents)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }

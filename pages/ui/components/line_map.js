@@ -1,8 +1,8 @@
 // The browser's half of line_map.py: stops on a line and on branches beside it, like the map of a railway.
+import { html, svg } from "./dom.js"
 import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
-const SVG = "http://www.w3.org/2000/svg"
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
 const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
 
@@ -50,30 +50,12 @@ export function render({ data, parentElement, setTriggerValue }) {
   }
 }
 
-/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {HTMLElement} parent */
-function html(tag, name, parent) {
-  const made = document.createElement(tag)
-  made.className = name
-  parent.append(made)
-  return made
-}
-
-/** @param {string} tag @param {string} name @param {Element} parent @param {Record<string, string | number>} [attributes] */
-function svg(tag, name, parent, attributes = {}) {
-  const made = document.createElementNS(SVG, tag)
-  made.setAttribute("class", name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
-  parent.append(made)
-  return made
-}
-
 /** @param {HTMLElement} parent */
 function create(parent) {
   const root = html("div", "tf-map", parent)
   root.setAttribute("role", "group")
   const board = html("div", "tf-board", root)
-  const drawing = svg("svg", "", board)
-  drawing.setAttribute("aria-hidden", "true")
+  const drawing = svg("svg", { "aria-hidden": "true" }, board)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ root, board, drawing, buttons: [] }))
   view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view), centre(view, "auto")))
   view.observer.observe(root)
@@ -103,19 +85,19 @@ function layOut(view) {
   for (const part of parts) area(view, part, pitch)
   view.tracks = tracks(view)
   view.labels = stops.map((stop, i) => label(view, stop, i))
-  view.dots = stops.map((_, i) => svg("circle", "tf-stop", view.drawing, { cx: view.x[i], cy: view.y[i], r: 6.5 }))
+  view.dots = stops.map((_, i) => svg("circle", { class: "tf-stop", cx: view.x[i], cy: view.y[i], r: 6.5 }, view.drawing))
   view.dots.forEach((dot, i) => dot.style.setProperty("--own", `var(--role-${stops[i].role})`))
-  view.train = svg("circle", "tf-train", view.drawing, { r: 10 })
+  view.train = svg("circle", { class: "tf-train", r: 10 }, view.drawing)
   buttons(view, pitch)
 }
 
 /** @param {View} view @param {Area} area @param {number} pitch */
 function area(view, { first, last, title, role }, pitch) {
   const left = view.x[first] - pitch / 2 + 2, width = view.x[last] - view.x[first] + pitch - 4
-  const box = svg("rect", "tf-area", view.drawing, { x: left, y: 2, width, height: HEIGHT - 22, rx: 8 })
+  const box = svg("rect", { class: "tf-area", x: left, y: 2, width, height: HEIGHT - 22, rx: 8 }, view.drawing)
   box.style.setProperty("--own", `var(--role-${role})`)
-  const words = svg("text", "tf-part", view.drawing, { x: left + width / 2, y: HEIGHT - 6, "text-anchor": "middle" })
-  words.textContent = title
+  const middle = { x: left + width / 2, y: HEIGHT - 6, "text-anchor": "middle" }
+  const words = svg("text", { class: "tf-part", ...middle }, view.drawing, title)
   words.style.setProperty("--own", `var(--role-${role})`)
 }
 
@@ -127,7 +109,7 @@ function tracks(view) {
   const made = []
   /** @param {string} d @param {string} role @param {number} from @param {number} to */
   const add = (d, role, from, to) => {
-    const path = svg("path", "tf-track", view.drawing, { d })
+    const path = svg("path", { class: "tf-track", d }, view.drawing)
     path.style.setProperty("--own", `var(--role-${role})`)
     made.push({ path, from, to })
   }
@@ -156,9 +138,9 @@ function bend(x0, y0, x1, y1) {
 function label(view, stop, i) {
   const under = stop.under
   const x = view.x[i] + (under ? 0 : 3), y = view.y[i] + (under ? 22 : -13)
-  const words = svg("text", "tf-name", view.drawing, under ? { x, y, "text-anchor": "middle" }
-    : { x, y, transform: `rotate(-42 ${x} ${y})` })
-  words.textContent = stop.label
+  /** @type {Record<string, string>} */
+  const turned = under ? { "text-anchor": "middle" } : { transform: `rotate(-42 ${x} ${y})` }
+  const words = svg("text", { class: "tf-name", x, y, ...turned }, view.drawing, stop.label)
   words.onclick = () => go(view, i)
   return words
 }

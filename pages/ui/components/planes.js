@@ -1,9 +1,9 @@
 // The browser's half of planes.py: points dragged by pointer or keys.
-import { answered, begun, element, ended, follow, post } from "./dragging.js"
+import { html, svg } from "./dom.js"
+import { answered, begun, ended, follow, post } from "./dragging.js"
 import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
-const SVG = "http://www.w3.org/2000/svg"
 const NEAR = 22 // px: of several handles under a finger the nearest is taken
 /** @type {Record<string, XY>} */
 const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }
@@ -40,17 +40,15 @@ export function render({ data, parentElement, setTriggerValue }) {
 
 /** @param {HTMLElement} parent @param {PlanesData} data */
 function create(parent, data) {
-  const root = element("div", "tf-planes", parent)
+  const root = html("div", "tf-planes", parent)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ ...begun(data.seq), root, planes: [], handles: [] }))
   for (const { title, label, kinds } of data.planes) {
-    const frame = element("figure", "", root)
-    const box = element("div", "tf-plane", frame)
+    const frame = html("figure", "", root)
+    const box = html("div", "tf-plane", frame)
     box.setAttribute("role", "group")
     box.setAttribute("aria-label", label)
-    const drawing = document.createElementNS(SVG, "svg")
-    drawing.setAttribute("aria-hidden", "true")
-    box.append(drawing)
-    element("figcaption", "", frame).textContent = title
+    const drawing = svg("svg", { "aria-hidden": "true" }, box)
+    html("figcaption", "", frame, title)
     /** @type {Plane} */
     const plane = { box, drawing, kinds, marks: [] }
     for (const kind of kinds) data.tokens.forEach((_, token) => view.handles.push(handle(view, plane, kind, token)))
@@ -62,9 +60,9 @@ function create(parent, data) {
 
 /** @param {View} view @param {Plane} plane @param {string} kind @param {number} token */
 function handle(view, plane, kind, token) {
-  const node = element("div", `tf-handle tf-${kind}`, plane.box)
-  element("i", "", node)
-  const made = { node, plane, kind, token, name: element("b", "", node) }
+  const node = html("div", `tf-handle tf-${kind}`, plane.box)
+  html("i", "", node)
+  const made = { node, plane, kind, token, name: html("b", "", node) }
   node.tabIndex = 0
   node.setAttribute("role", "slider")
   node.setAttribute("aria-roledescription", "point in the plane, moved with the arrow keys")
@@ -84,8 +82,8 @@ function paint(view) {
     const wanted = data.marks.filter(mark => mark.plane === nth)
     while (plane.marks.length > wanted.length) plane.marks.pop()?.remove()
     while (plane.marks.length < wanted.length) {
-      const mark = element("div", "tf-mark", plane.box)
-      element("i", "", mark)
+      const mark = html("div", "tf-mark", plane.box)
+      html("i", "", mark)
       plane.marks.push(mark)
     }
     wanted.forEach(({ at, strong, title }, i) => {
@@ -113,11 +111,7 @@ function grid(plane, { limit }) {
 
 /** @param {Plane} plane @param {string} name @param {XY} from @param {XY} to */
 function line(plane, name, [x1, y1], [x2, y2]) {
-  const made = document.createElementNS(SVG, "line")
-  made.setAttribute("class", name)
-  for (const [key, value] of Object.entries({ x1, y1: -y1, x2, y2: -y2 })) made.setAttribute(key, String(value))
-  plane.drawing.append(made)
-  return made
+  return svg("line", { class: name, x1, y1: -y1, x2, y2: -y2 }, plane.drawing)
 }
 
 /** @param {HTMLElement} node @param {XY} at @param {number} limit */

@@ -1,10 +1,10 @@
 // The browser's half of river.py: streams of tokens through the layers, ribbons between them, heads that can be changed.
+import { SVG, html, save, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
 import { embed, palette, tint } from "./figure.js"
 import { styled } from "./styles.js"
 import { edges, lay, reached } from "./river_layout.js"
 
-const SVG = "http://www.w3.org/2000/svg"
 const SPRING = 260, WAVE = 3000 // ms
 const LARGEST = 2, STEP = 0.25, PIXELS = 24 // of a head's factor; that a hand moves for a factor of 1
 const SPEEDS = [1, 2, 0.5]
@@ -60,17 +60,15 @@ const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 function create(parent, data) {
   const root = html("div", "tf-river", parent)
   const scroll = html("div", "tf-river-scroll", root)
-  const svg = /** @type {SVGSVGElement} */ (document.createElementNS(SVG, "svg"))
-  svg.setAttribute("role", "group")
-  scroll.append(svg)
+  const board = svg("svg", { role: "group" }, scroll)
   const name = "tf-wave-" + Math.random().toString(36).slice(2)
-  const path = make("clipPath", { id: name }, make("defs", {}, svg))
-  const clip = /** @type {SVGRectElement} */ (make("rect", { x: 0, y: 0, width: 0, height: 0 }, path))
-  const bands = /** @type {SVGGElement} */ (make("g", { "clip-path": `url(#${name})` }, svg))
-  const marks = /** @type {SVGGElement} */ (make("g", {}, svg))
+  const path = svg("clipPath", { id: name }, svg("defs", {}, board))
+  const clip = svg("rect", { x: 0, y: 0, width: 0, height: 0 }, path)
+  const bands = svg("g", { "clip-path": `url(#${name})` }, board)
+  const marks = svg("g", {}, board)
   const foot = html("div", "tf-river-foot", root)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
-    ...begun(data.seq), root, svg, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
+    ...begun(data.seq), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
     asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
   }))
   view.told = html("p", "tf-river-story", foot)
@@ -84,7 +82,7 @@ function create(parent, data) {
   view.speed.title = "Speed of the wave"
   view.whole = button(buttons, "Whole state", () => view.send("whole", true))
   view.whole.title = "Widths are shares of the state again (Escape)"
-  svg.onkeydown = event => {
+  board.onkeydown = event => {
     if (event.key === "Escape" && view.data.traced) view.send("whole", true)
   }
   button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
@@ -100,14 +98,6 @@ function create(parent, data) {
   return view
 }
 
-/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {Element} parent */
-function html(tag, name, parent) {
-  const made = document.createElement(tag)
-  made.className = name
-  parent.append(made)
-  return made
-}
-
 /** @param {Element} parent @param {string} words @param {() => void} click */
 function button(parent, words, click) {
   const made = html("button", "", parent)
@@ -115,20 +105,6 @@ function button(parent, words, click) {
   made.textContent = words
   made.onclick = click
   return made
-}
-
-/** @param {string} tag @param {Record<string, string | number>} said @param {Element} parent @param {string} [words] */
-function make(tag, said, parent, words) {
-  const made = document.createElementNS(SVG, tag)
-  set(made, said)
-  if (words !== undefined) made.textContent = words
-  parent.append(made)
-  return made
-}
-
-/** @param {Element} node @param {Record<string, string | number>} said */
-function set(node, said) {
-  for (const [key, value] of Object.entries(said)) node.setAttribute(key, String(value))
 }
 
 // ---- what is seen ----
@@ -160,7 +136,7 @@ function arrange(view) {
 
 /** @param {View} view */
 function band(view) {
-  return /** @type {SVGPathElement} */ (make("path", {}, view.bands))
+  return svg("path", {}, view.bands)
 }
 
 // A band as it comes and goes: of no height.
@@ -175,7 +151,7 @@ function dress(view, one) {
   const { node, shape } = one
   set(node, { fill: tint(shape.colour, view.colours), "fill-opacity": shape.opacity, "data-key": shape.key })
   node.replaceChildren()
-  if (shape.title) make("title", {}, node, shape.title)
+  if (shape.title) svg("title", {}, node, shape.title)
   node.onpointerenter = () => shape.kind !== "mouth" && light(view, reached(edges(view.scene), shape))
   node.onpointerleave = () => light(view, null)
   const { ribbon } = shape
@@ -258,7 +234,7 @@ function mark(view) {
   const group = (key, said) => {
     seen.add(key)
     const old = view.kept.get(key)
-    const node = old || /** @type {SVGGElement} */ (make("g", {}, view.marks))
+    const node = old || svg("g", {}, view.marks)
     view.kept.set(key, node)
     node.replaceChildren()
     set(node, said)
@@ -269,8 +245,8 @@ function mark(view) {
     const node = group("row" + row, data.choosing
       ? { tabindex: 0, role: "button", "aria-pressed": String(row === data.target), "aria-label": `${began}. Explain this token`, class: "tf-press" }
       : { tabindex: 0, role: "img", "aria-label": began })
-    make("title", {}, node, began + (data.choosing ? ". Click: explain this token" : ""))
-    const words = make("text", {
+    svg("title", {}, node, began + (data.choosing ? ". Click: explain this token" : ""))
+    const words = svg("text", {
       x, y, fill: roles.ink, "fill-opacity": 0.55 + 0.45 * Math.min(4 * share, 1), "font-size": 12.5,
       "font-weight": share >= 0.15 || row === data.target ? 700 : 400, "text-anchor": turn ? "start" : "end",
       ...(turn ? { transform: `rotate(-55 ${x} ${y})` } : {}),
@@ -287,14 +263,14 @@ function mark(view) {
     const many = head.first === head.last ? first : `${first} to ${last}`
     const does = head.open ? "fold it" : "open the one that carries most"
     const node = group(`col${head.first}-${head.last}`, data.foldable ? { tabindex: 0, role: "button", "aria-label": `${many}: ${does}`, class: "tf-press" } : {})
-    make("title", {}, node, data.foldable ? `${many}: ${does}` : many)
-    make("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? first : words)
+    svg("title", {}, node, data.foldable ? `${many}: ${does}` : many)
+    svg("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? first : words)
     pressed(node, data.foldable ? () => view.send("open", head.index) : null)
   }
   for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot, before)
   for (const guess of scene.guesses) {
     const node = group("guess" + guess.layer, { role: "img", "aria-label": `after ${data.layers[guess.layer]}: ${guess.words}` })
-    make("text", {
+    svg("text", {
       x: guess.x, y: guess.y, fill: roles.ink, "font-size": 11.5, "font-weight": 600, "text-anchor": guess.anchor,
       stroke: roles.paper, "stroke-width": 4, "paint-order": "stroke",
     }, node, guess.words)
@@ -306,11 +282,11 @@ function mark(view) {
     const node = group("bar" + bar.index, {
       tabindex: 0, role: "button", "aria-pressed": String(chosen && (data.traced || !data.tracing)), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press",
     })
-    make("title", {}, node, does)
-    make("rect", { x: bar.x - 96, y: bar.y - 10, width: scene.width - bar.x + 96, height: 21, fill: "transparent" }, node)
-    make("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
-    const length = make("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
-    const number = make("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
+    svg("title", {}, node, does)
+    svg("rect", { x: bar.x - 96, y: bar.y - 10, width: scene.width - bar.x + 96, height: 21, fill: "transparent" }, node)
+    svg("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
+    const length = svg("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
+    const number = svg("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
     const twin = scene.bars.filter(({ index, token }) => index < bar.index && token === bar.token).length
     spring(view, `bar${twin} ${bar.token}`, [bar.width, bar.y], ([width, y]) => {
       set(length, { width: Math.max(1, width) })
@@ -321,7 +297,7 @@ function mark(view) {
   }
   if (data.drawing && scene.bars.length) {
     const [first] = scene.bars, node = group("drawing", { role: "note" })
-    make("text", { x: first.x, y: first.y - 16, fill: roles.muted, "font-size": 11, "text-anchor": "middle" }, node, `drawn at ${data.drawing}`)
+    svg("text", { x: first.x, y: first.y - 16, fill: roles.muted, "font-size": 11, "text-anchor": "middle" }, node, `drawn at ${data.drawing}`)
   }
   for (const [key, node] of view.kept) {
     if (seen.has(key)) continue
@@ -368,11 +344,11 @@ function headDot(view, node, dot, before) {
     tabindex: 0, role: "slider", class: "tf-head", "aria-label": `head ${dot.label}, ${dot.kind}: ${dot.effect}`, "aria-orientation": "vertical",
     "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`,
   })
-  make("title", {}, node, `head ${dot.label}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
-  make("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
-  const round = make("circle", { cx: dot.x, cy: dot.y, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
+  svg("title", {}, node, `head ${dot.label}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
+  svg("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
+  const round = svg("circle", { cx: dot.x, cy: dot.y, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
   spring(view, "dot" + dot.name, [dot.r], ([r]) => set(round, { r }), before)
-  if (factor !== 1) make("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
+  if (factor !== 1) svg("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
   let touched = false
   node.onpointerdown = event => {
     touched = event.pointerType === "touch"
@@ -428,9 +404,7 @@ function change(view, name, factor, final) {
 /** @param {View} view */
 function copied(view) {
   const copy = /** @type {SVGSVGElement} */ (view.svg.cloneNode(true))
-  const paper = document.createElementNS(SVG, "rect")
-  set(paper, { width: view.scene.width, height: view.scene.height, fill: view.colours.roles.paper })
-  copy.prepend(paper)
+  copy.prepend(svg("rect", { width: view.scene.width, height: view.scene.height, fill: view.colours.roles.paper }))
   set(copy, { xmlns: SVG, "font-family": "sans-serif" })
   return copy
 }
@@ -460,19 +434,10 @@ async function bitmap(view) {
   const address = URL.createObjectURL(new Blob([serialised(view)], { type: "image/svg+xml" }))
   picture.src = address
   await picture.decode()
-  const canvas = document.createElement("canvas")
+  const canvas = html("canvas", "")
   canvas.width = 2 * view.scene.width
   canvas.height = 2 * view.scene.height
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height)
   URL.revokeObjectURL(address)
   canvas.toBlob(blob => blob && save(blob, "flow.png"))
-}
-
-/** @param {Blob} blob @param {string} name */
-function save(blob, name) {
-  const link = document.createElement("a")
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
 }

@@ -1,4 +1,5 @@
 // The browser's half of scene.py: a scene of tfcore in the colours of the theme.
+import { html } from "./dom.js"
 import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
@@ -52,8 +53,7 @@ function show(view, scene, stamp) {
 
 /** @param {HTMLElement} parent @param {string} module */
 function create(parent, module) {
-  const root = document.createElement("div")
-  parent.append(root)
+  const root = html("div", "", parent)
   const view = /** @type {Shown} */ ({ root, code: loaded(module), tell: () => {} })
   views.set(parent, view)
   return view

@@ -1,6 +1,7 @@
 """Scenes: pictures that a script of ours draws, in the app, in a notebook and on a page of its own alike.
 
-A scene is NAME.js with NAME.css beside it. The script imports nothing and exports
+A scene is NAME.js with NAME.css beside it. The script imports nothing but scripts that have no style of their own and
+import nothing (dom.js), and exports
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
 
@@ -29,7 +30,9 @@ HOUSE = {
     "button-radius": "0.5rem",
 }
 HERE = Path(__file__).parent
-NAMES = tuple(sorted(path.stem for path in HERE.glob("*.js")))
+FILES = tuple(sorted(path for path in HERE.iterdir() if path.suffix in (".js", ".css")))
+NAMES = tuple(path.stem for path in FILES if path.suffix == ".css")
+SHARED = tuple(path.name for path in FILES if path.suffix == ".js" and path.stem not in NAMES)  # what scenes import
 
 
 @cache
@@ -58,11 +61,19 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
         f"{source(name, 'css')}</style>\n"
         f'<div id="scene"></div>\n'
         f'<script type="module">\n'
-        f'const code = new Blob([{_script(source(name, "js"))}], {{ type: "text/javascript" }})\n'
-        f"const {{ draw }} = await import(URL.createObjectURL(code))\n"
+        f'const file = code => URL.createObjectURL(new Blob([code], {{ type: "text/javascript" }}))\n'
+        f"let code = {_script(source(name, 'js'))}\n"
+        f"for (const [name, shared] of Object.entries({_script(_shared(name))}))\n"
+        f'  code = code.replace(`"./${{name}}"`, `"${{file(shared)}}"`)\n'
+        f"const {{ draw }} = await import(file(code))\n"
         f'draw(document.getElementById("scene"), {_script(data)})\n'
         f"</script>"
     )
+
+
+def _shared(name: str) -> dict[str, str]:
+    """File name -> code, of what a scene imports."""
+    return {one: (HERE / one).read_text("utf-8") for one in SHARED if f'"./{one}"' in source(name, "js")}
 
 
 def _script(value: Any) -> str:

@@ -1,5 +1,6 @@
 // A model drawn as boxes from its text to its prediction, by the browser's own layout. Each box that there is a page
 // about is a link, where somebody is told of clicks.
+import { html, svg } from "./dom.js"
 
 /**
  * @typedef {object} View
@@ -22,21 +23,6 @@ export function draw(element, data, tell) {
     view.observer.disconnect()
     view.root.remove()
   }
-}
-
-/**
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {string} name
- * @param {HTMLElement} parent
- * @param {string} [words]
- */
-function html(tag, name, parent, words) {
-  const made = document.createElement(tag)
-  made.className = name
-  if (words) made.textContent = words
-  parent.append(made)
-  return made
 }
 
 /** @param {HTMLElement} parent */
@@ -84,13 +70,8 @@ function join({ root, ends: { gives, takes } }) {
   const middle = one => one.top + one.height / 2 - frame.top
   const start = (beside ? from.left : from.right) - frame.left, end = to.left - frame.left
   const turn = beside ? 6 : stack.getBoundingClientRect().right - frame.left + 12
-  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg")
-  made.setAttribute("class", "tf-across")
-  made.setAttribute("aria-hidden", "true")
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path")
-  path.setAttribute("d", `M${start} ${middle(from)}H${turn}V${middle(to)}H${end - 2}m-6 -5l6 5l-6 5`)
-  made.append(path)
-  root.append(made)
+  const made = svg("svg", { class: "tf-across", "aria-hidden": "true" }, root)
+  svg("path", { d: `M${start} ${middle(from)}H${turn}V${middle(to)}H${end - 2}m-6 -5l6 5l-6 5` }, made)
 }
 
 /**
