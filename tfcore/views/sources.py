@@ -1,13 +1,15 @@
-"""Inputs of views: models, by a name or a folder that is loaded and that an application keeps in its own way; and a
-text as a model reads it."""
+"""Inputs of views: models, by a name or a folder that is loaded and that an application keeps in its own way; a text as
+a model reads it; and files of one's own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from tfcore.part_configs import Part
 
+Content = TypeVar("Content")
 Source: TypeAlias = str | tuple[Any, Any]  # a name or a folder, as `tfcore.load` takes it; or what that returns
 
 
@@ -28,6 +30,23 @@ class Reading:
     part: Part | None = None
     bos: bool | None = None
     hide_sink: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A picture or a sound in a file of one's own.
+
+    Args:
+        path: of the file.
+        content: what an application has read of it already; a view does not note it, and a program reads the path.
+    """
+
+    path: str
+    content: Any = None
+
+    def read(self, decode: Callable[[bytes], Content]) -> Content:
+        """The content, decoded from the bytes of the file where it was not read yet."""
+        return decode(Path(self.path).read_bytes()) if self.content is None else self.content
 
 
 def name_of(source: Source) -> str:

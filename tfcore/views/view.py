@@ -30,7 +30,7 @@ import numpy as np
 from tfcore.analysis.finding import Finding, Statement
 from tfcore.charts import scenes
 from tfcore.figures.theme import Figure, Theme, painted
-from tfcore.views.sources import Reading, in_memory
+from tfcore.views.sources import File, Reading, in_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -287,7 +287,9 @@ def view(function: Callable[P, View]) -> Callable[P, View]:
 
 
 def _said(value: Any) -> Any:
-    """An argument as it is noted: of a model in memory nothing."""
+    """An argument as it is noted: of a model in memory nothing, of a file its path."""
     if isinstance(value, Reading):
         return replace(value, model=_said(value.model))
+    if isinstance(value, File):
+        return File(value.path)
     return None if in_memory(value) else value
