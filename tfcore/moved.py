@@ -36,6 +36,8 @@ MODULES = {
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
     "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
     "tfcore.analysis.foundations.bpe": "tfcore.views.foundations.tokens.measure.bpe",
+    "tfcore.analysis.foundations.embedding_scale": "tfcore.views.foundations.tokens.measure.embedding_scale",
+    "tfcore.analysis.foundations.embedding_table": "tfcore.views.foundations.tokens.measure.embedding_table",
     "tfcore.analysis.foundations.head_ranking": "tfcore.views.foundations.heads.measure.head_ranking",
     "tfcore.analysis.foundations.head_splits": "tfcore.views.foundations.heads.measure.head_splits",
     "tfcore.analysis.foundations.heads": "tfcore.views.foundations.heads.measure.head_table",
@@ -43,6 +45,7 @@ MODULES = {
     "tfcore.analysis.foundations.masks": "tfcore.views.foundations.masks.measure",
     "tfcore.analysis.foundations.part_texts": "tfcore.measures.heads.part_texts",
     "tfcore.analysis.foundations.position_effects": "tfcore.views.foundations.positions.measure.effects",
+    "tfcore.analysis.foundations.protein": "tfcore.views.foundations.tokens.measure.protein",
     "tfcore.analysis.foundations.recurrence.alignment": "tfcore.training.recurrent.alignment",
     "tfcore.analysis.foundations.recurrence.alignment_findings": "tfcore.views.foundations.recurrence.say",
     "tfcore.analysis.foundations.recurrence.comparison": "tfcore.training.recurrent.comparison",
@@ -60,8 +63,11 @@ MODULES = {
     "tfcore.analysis.foundations.score_parts": "tfcore.views.foundations.heads.measure.score_parts",
     "tfcore.analysis.foundations.score_scale": "tfcore.views.foundations.attention.measure.scale",
     "tfcore.analysis.foundations.score_writers": "tfcore.views.foundations.heads.measure.score_writers",
+    "tfcore.analysis.foundations.signal_tokens": "tfcore.views.foundations.tokens.measure.signal_tokens",
+    "tfcore.analysis.foundations.signals": "tfcore.views.foundations.tokens.measure.signals",
     "tfcore.analysis.foundations.sinusoidal_positions": "tfcore.views.foundations.positions.measure.sinusoidal",
     "tfcore.analysis.foundations.text_pieces": "tfcore.views.foundations.tokens.measure.text_pieces",
+    "tfcore.analysis.foundations.token_counts": "tfcore.measures.token_counts",
     "tfcore.analysis.inference.attention_timing": "tfcore.views.inference.long_context.measure.timing",
     "tfcore.analysis.inference.beam_tree": "tfcore.views.inference.generation.measure.beam_tree",
     "tfcore.analysis.inference.cached_generation": "tfcore.views.inference.kv_cache.measure.generation",
@@ -184,7 +190,8 @@ MODULES = {
     "tfcore.figures.experts.routing_rules": "tfcore.views.experts.routing.draw.rules",
     "tfcore.figures.experts.shared_experts": "tfcore.views.experts.routing.draw.shared",
     "tfcore.figures.foundations.attention_steps": "tfcore.views.foundations.attention.draw.steps",
-    "tfcore.figures.foundations.bpe": "tfcore.views.foundations.tokens.draw",
+    "tfcore.figures.foundations.bpe": "tfcore.views.foundations.tokens.draw.merges",
+    "tfcore.figures.foundations.embedding_table": "tfcore.views.foundations.tokens.draw.embeddings",
     "tfcore.figures.foundations.head_map": "tfcore.views.foundations.heads.draw.head_map",
     "tfcore.figures.foundations.head_portrait": "tfcore.views.foundations.heads.draw.portrait",
     "tfcore.figures.foundations.head_splits": "tfcore.views.foundations.heads.draw.head_splits",
@@ -194,9 +201,11 @@ MODULES = {
     "tfcore.figures.foundations.masks": "tfcore.views.foundations.masks.draw",
     "tfcore.figures.foundations.position_scores": "tfcore.views.foundations.positions.draw.scores",
     "tfcore.figures.foundations.positions": "tfcore.views.foundations.positions.draw.sinusoidal",
+    "tfcore.figures.foundations.protein": "tfcore.views.foundations.tokens.draw.signals",
     "tfcore.figures.foundations.recurrence": "tfcore.views.foundations.recurrence.draw",
     "tfcore.figures.foundations.score_parts": "tfcore.views.foundations.heads.draw.score_parts",
     "tfcore.figures.foundations.score_scale": "tfcore.views.foundations.attention.draw.scale",
+    "tfcore.figures.foundations.signal_tokens": "tfcore.views.foundations.tokens.draw.signals",
     "tfcore.figures.inference.attention_timing": "tfcore.views.inference.long_context.draw.timing",
     "tfcore.figures.inference.beam_tree": "tfcore.views.inference.generation.draw.beam_tree",
     "tfcore.figures.inference.cache_sizes": "tfcore.views.inference.kv_cache.draw.sizes",
@@ -323,12 +332,20 @@ NAMES = {
         ),
     },
     "tfcore.analysis.foundations.bpe": {
-        "tfcore.views.foundations.tokens.say": (
+        "tfcore.views.foundations.tokens.say.text": (
             "merge_result pieces_by_merges NextMerge next_merge learned_length PairChosen pair_chosen "
             "Shortening shortening"
         )
     },
-    "tfcore.analysis.foundations.embedding_table": {"tfcore.measures.statistics": "principal_components"},
+    "tfcore.analysis.foundations.embedding_scale": {
+        "tfcore.views.foundations.tokens.say.embeddings": "scaled_lengths recognised"
+    },
+    "tfcore.analysis.foundations.embedding_table": {
+        "tfcore.measures.statistics": "principal_components",
+        "tfcore.views.foundations.tokens.say.embeddings": (
+            "NearestTokens nearest_tokens MapShare map_share RowLengths row_lengths published_vocabularies"
+        ),
+    },
     "tfcore.analysis.foundations.head_ranking": {
         "tfcore.views.foundations.heads.say": "strongest_heads kinds_of_heads",
         "tfcore.measures.heads.kinds": "TEXTS",
@@ -376,6 +393,16 @@ NAMES = {
             "theory_at"
         ),
     },
+    "tfcore.analysis.foundations.signal_tokens": {
+        "tfcore.measures.token_counts": "patch_count frame_count tokens_of_frames window_count",
+        "tfcore.views.foundations.tokens.say.signals": (
+            "PictureCut picture_cut patch_vector spectrogram FrameOverlap speech_tokens series_windows"
+        ),
+    },
+    "tfcore.analysis.foundations.signals": {
+        "tfcore.measures.token_counts": "RATE",
+        "tfcore.views.foundations.tokens.say.signals": "ColumnReport column_report",
+    },
     "tfcore.analysis.foundations.sinusoidal_positions": {
         "tfcore.views.foundations.positions.say": (
             "table_periods pair_periods wavelength_range shift_products shift_error"
@@ -383,10 +410,11 @@ NAMES = {
     },
     "tfcore.analysis.foundations.text_pieces": {
         "tfcore.measures.token_pieces": "TextPieces Aligned cut_text is_text",
-        "tfcore.views.foundations.tokens.say": (
+        "tfcore.views.foundations.tokens.say.text": (
             "TextSizes text_sizes ChangedText changed_text tokens_of_texts characters_per_token"
         ),
     },
+    "tfcore.analysis.foundations.token_counts": {"tfcore.views.foundations.tokens.say.signals": "SequenceCost cost_at"},
     "tfcore.analysis.inference.attention_timing": {
         "tfcore.measures.timing": "on_cpu milliseconds",
         "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES",

@@ -13,10 +13,9 @@ import pytest
 from PIL import Image
 
 from pages.facts import pages
-from pages.foundations.tokens import experiments as tokens
 from pages.ui import frame, page
 from pages.ui.components import figure as drawing
-from pages.ui.program import Program, bound, made, notebook, program, script
+from pages.ui.program import Program, bound, notebook, program, script
 from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
@@ -29,9 +28,10 @@ from tests.pages.recorded import ask_for_tables, compare, record
 from tests.pages.visits import address, opened, press, said
 from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
-from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.views import programs
+from tfcore.views.foundations import tokens
 from tfcore.views.model.your_model import measure as your_model
+from tfcore.views.sources import File
 from tfcore.views.view import View
 
 SLOW = {
@@ -292,13 +292,19 @@ def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed
 
 def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
     Image.new("RGB", (70, 50), (9, 90, 200)).save(tmp_path / "picture.png")
-    picture = made(tokens.own_picture, "picture.png", 64, 448)
-    parts = program(tokens.image, bound(tokens.image, picture, 16, [8, 16], 3))
-    assert "put its path here" in parts.values
-    assert execute(parts, tmp_path, monkeypatch)["vectors"].shape == (16, 768)
+    content = np.zeros((448, 448, 3), np.uint8)
+    shown = tokens.strip(File("picture.png", content), 64, 16, 3)
+    assert shown.made.arguments["own"] == File("picture.png"), "a view keeps no file alive"
+    parts = programs.program(shown)
+    assert "put its path here" in parts.call
+    vectors = execute(parts, tmp_path, monkeypatch, programs.script)["shown"].result
+    assert vectors.shape == (16, 768)
+    assert vectors[3].reshape(-1, 3).mean(0) == pytest.approx([9, 90, 200])
     with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
         file.setparams((1, 2, 16_000, 0, "NONE", "not compressed"))
         file.writeframes(bytes(2 * 16_000))
-    sound = made(cut_frames, made(tokens.own_sound, "sound.wav"), 25.0, 10.0)
-    parts = program(tokens.frames, bound(tokens.frames, sound, 3))
-    assert execute(parts, tmp_path, monkeypatch)["result"].frames == 100
+    for view in (tokens.spectrogram, tokens.frames):
+        parts = programs.program(view(File("sound.wav", np.zeros(32_000, np.float32)), 25.0, 10.0, 3))
+        assert "put its path here" in parts.call
+        found = execute(parts, tmp_path, monkeypatch, programs.script)["shown"]
+        assert view is tokens.frames or found.result.frames == 100

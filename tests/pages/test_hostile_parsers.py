@@ -15,9 +15,9 @@ from pages.ui.components import bars, dragging, figure, planes
 from pages.ui.server import messages
 from tests import hostile
 from tfcore import presets
-from tfcore.analysis.foundations.protein import read_protein
-from tfcore.analysis.foundations.signals import read_column
 from tfcore.measures.interventions import read_parts
+from tfcore.views.foundations.tokens.measure.protein import read_protein
+from tfcore.views.foundations.tokens.measure.signals import read_column
 
 BARS, POINTS, CONFIG = (9_000, 1_000), ((0.5, -0.5), (1.0, 0.0)), presets.gpt2_small()
 SLOTS = draw(1, ("block", "model"), 2)

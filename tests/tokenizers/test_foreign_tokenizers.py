@@ -10,7 +10,7 @@ from tfcore.measures.token_pieces import cut_text
 from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.isolated import IsolatedTokenizer, read_tokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, load_tokenizer
-from tfcore.views.foundations.tokens.say import changed_text
+from tfcore.views.foundations.tokens.say.text import changed_text
 
 TEXT = "Once upon a time there was a little dog. The little dog had a ball, and the ball was red. Café, naïve, 犬.\n"
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

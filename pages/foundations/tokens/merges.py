@@ -8,12 +8,12 @@ from pages.foundations.tokens.text_tokens import CHIPS, readers
 from pages.ui import controls, text
 from pages.ui.frame import panel
 from pages.ui.loading import models
-from tfcore.analysis.foundations.embedding_table import published_vocabularies
 from tfcore.config import ModelConfig
 from tfcore.tokenizers.tokenizer import ByteLevelBPE
 from tfcore.views.foundations import tokens as views
-from tfcore.views.foundations.tokens import say
 from tfcore.views.foundations.tokens.measure.bpe import WordMerges
+from tfcore.views.foundations.tokens.say import text as say
+from tfcore.views.foundations.tokens.say.embeddings import published_vocabularies
 
 MODEL = "stories"
 WORD = "unhappiness"

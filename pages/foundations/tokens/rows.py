@@ -1,21 +1,18 @@
 """The panels on sequences that arrive as text but are not language: a column of numbers, a protein."""
 
-import pandas as pd
 import streamlit as st
 
-from pages.foundations.tokens import cost, experiments
+from pages.foundations.tokens import cost
 from pages.ui import cache, controls, page, text
-from pages.ui.components.figure import figure
-from pages.ui.program import made
-from tfcore.analysis.foundations import protein as proteins
-from tfcore.analysis.foundations import signal_tokens, signals
-from tfcore.analysis.foundations.signal_tokens import Windows
-from tfcore.analysis.foundations.signals import Column
-from tfcore.figures.foundations import signal_tokens as figures
+from pages.ui.frame import panel
+from tfcore.measures import token_counts
+from tfcore.views.foundations import tokens as views
+from tfcore.views.foundations.tokens.measure import protein as proteins
+from tfcore.views.foundations.tokens.measure.signals import Column, temperatures
+from tfcore.views.foundations.tokens.say import signals as say
 
-CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(signals.temperatures().tolist(), 1))
+CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(temperatures().tolist(), 1))
 CHARACTERS = 20_000  # of a table
-STEPS = 2_000  # of a series
 LONGEST = 64  # steps of a window, and of a stride
 FEW = "month;sales\nJan;12,5\nFeb;n/a\nMar;14,1\nApr;\nMay;15,8\nJun;17,2\nJul;16,9\nAug;18,4\nSep;broken\nOct;19,7\n"
 UBIQUITIN = "MQIFVKTLTGKTITLEVEPSDTIENVKAKIQDKEGIPPDQQRLIFAGKQLEDGRTLSDYNIQKESTLHLVLRLRGG"
@@ -26,75 +23,62 @@ COLUMNS, LETTERS = 50, 30  # of a table to choose from, and of the name of one
 LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 
 
-@cache.data(max_entries=16)
 def column(pasted: str, index: int | None) -> Column | str:
     """The numbers of a column, or what is wrong with the table."""
     try:
-        return signals.read_column(pasted, index)
+        return views.column_of(pasted, index)
     except ValueError as problem:
         return str(problem)
-
-
-windows = cache.data(max_entries=64)(experiments.windows)
 
 
 def series() -> None:
     """The panel on time series."""
     st.markdown("**Windows of the series become tokens** (patches): several consecutive values make one vector.")
-    page.try_this(
-        {
-            "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
-            "no overlap": {"points": 16, "stride": 16},
-            "one value per token": {"points": 1, "stride": 1},
-            "whole weeks": {"csv": CSV, "points": 7, "stride": 7},
-            "a table with gaps": {"csv": FEW, "points": 3, "stride": 1, "window": 1},
-        }
-    )
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
-        first = column(pasted, None)
-        found = _choose_column(pasted, first) if isinstance(first, Column) else first
-    if isinstance(found, str):
-        st.warning(text.escape(found[:1].upper() + found[1:], text.MESSAGE) + ".")
-        return
-    steps = min(len(found.values), STEPS)
-    if steps < 2:
-        st.info("One number is no series yet: paste at least two.")
-        return
-    with left:
-        length = controls.slider("Window P (steps)", "points", 1, min(LONGEST, steps), min(16, steps))
-        with page.more_settings():
-            stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
-        result = windows(pasted, found.index, STEPS, length, stride)
-        n = len(result.starts)
-        at = controls.place("Window to look at", "window", n, 12)
-        st.caption(text.escape(signals.column_report(found, STEPS)))
-    with right:
-        _windows(result, at)
-    cost.metrics(n, "Tokens (windows)", "Values per token", str(length))
-    strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
-    lengths = [signal_tokens.window_count(steps, length, s) for s in strides]
-    shown = experiments.cost(strides, lengths, strides.index(stride), "stride S", "a stride of {}")
-    cost.curve(shown, strides, lengths, "stride S")
-    page.what_to_see(
-        "The bars under the curve are the windows; with a stride shorter than the window they overlap. The series is "
-        "first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
-        "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
-    )
-    page.question(
-        "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
-        "Its maps have 42² = 1,764 cells instead of 336² = 112,896: 64 times fewer, the square of the stride.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.series, made(experiments.windows, pasted, found.index, STEPS, length, stride), at),
-        formula=(
-            r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
-            r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i"
-        ),
-        code=(signal_tokens.cut_windows, signals.read_column),
-        papers="A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730",
-    )
+    with panel((2, 3)) as p:
+        p.examples(
+            {
+                "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
+                "no overlap": {"points": 16, "stride": 16},
+                "one value per token": {"points": 1, "stride": 1},
+                "whole weeks": {"csv": CSV, "points": 7, "stride": 7},
+                "a table with gaps": {"csv": FEW, "points": 3, "stride": 1, "window": 1},
+            }
+        )
+        with p.controls:
+            pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
+            first = column(pasted, None)
+            found = _choose_column(pasted, first) if isinstance(first, Column) else first
+        if isinstance(found, str):
+            st.warning(text.escape(found[:1].upper() + found[1:], text.MESSAGE) + ".")
+            return
+        steps = min(len(found.values), views.STEPS)
+        if steps < 2:
+            st.info("One number is no series yet: paste at least two.")
+            return
+        with p.controls:
+            length = controls.slider("Window P (steps)", "points", 1, min(LONGEST, steps), min(16, steps))
+            with page.more_settings():
+                stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
+            at = controls.place("Window to look at", "window", token_counts.window_count(steps, length, stride), 12)
+            st.caption(text.escape(say.column_report(found, views.STEPS)))
+        with p.picture:
+            p.show(views.series(pasted, found.index, length, stride, at))
+            p.show(views.windows(pasted, found.index, length, stride, at))
+        strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
+        lengths = tuple(token_counts.window_count(steps, length, s) for s in strides)
+        now = strides.index(stride)
+        shown = views.cost(tuple(strides), lengths, now, "stride S", f"a stride of {stride}")
+        cost.metrics(shown, now, "Tokens (windows)", "Values per token", str(length))
+        p.show(shown)
+        p.what_to_see(
+            "The bars under the curve are the windows; with a stride shorter than the window they overlap. The series "
+            "is first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
+            "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
+        )
+        p.question(
+            "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
+            "Its maps have 42² = 1,764 cells instead of 336² = 112,896: 64 times fewer, the square of the stride.",
+        )
 
 
 def _choose_column(pasted: str, first: Column) -> Column | str:
@@ -105,84 +89,55 @@ def _choose_column(pasted: str, first: Column) -> Column | str:
     return column(pasted, controls.select("Column", "column", list(names), min(first.index, len(names) - 1), names))
 
 
-def _windows(result: Windows, at: int) -> None:
-    shown = experiments.series(result, at)
-    figure(
-        figures.series_figure(result, at, height=320),
-        key="series",
-        height=320,
-        alt=f"A series with its windows below it. {shown.alt}",
-        caption=f"{shown.caption} Dotted: the last value again, {result.padded} steps long.",
-        table=lambda: pd.DataFrame({"value": result.values}),
-    )
-    figure(
-        shown.figure,
-        key="windows",
-        height=260,
-        alt=f"The tokens: one row a window, in deviations from the mean. {shown.alt}",
-        caption=f"The tokens, shape {result.windows.shape}, in deviations from the mean; window {at} framed.",
-        table=lambda: pd.DataFrame(result.windows),
-    )
-
-
 def protein() -> None:
-    """Show the panel on proteins."""
-    page.try_this(
-        {
-            "ubiquitin": {"residues": UBIQUITIN},
-            "insulin, as FASTA": {"residues": INSULIN},
-            "collagen repeats": {"residues": "GPPGPPGAPGPQGFQGPPGEPGEPGASGPMGPRGPPGPPGKNGDDGEAGKPG"},
-            "a wrong letter": {"residues": "MQIFVJTLTGK"},
-        }
-    )
-    pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
-    try:
-        found = proteins.read_protein(pasted)
-    except ValueError as problem:
-        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], text.MESSAGE) + ".")
-        return
-    n = len(found.ids)
-    hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
-    text.chips(
-        ["<cls>", *found.residues, "<eos>"],
-        key="residue chips",
-        hues=hues,
-        notes=[str(i) for i in found.ids],
-        label=f"{n} tokens with their ids",
-    )
-    length = proteins.ProteinTokens(len(found.residues), len(cache.model("stories")[1].encode(found.residues)))
-    st.caption(f"{text.escape(found.name, text.NAME)}: {length}" if found.name else str(length))
-    cost.metrics(n, "Tokens", "Letters per token", "1")
-    left, right = st.columns(2, gap="large")
-    with left:
-        shown, counts = experiments.protein(found), proteins.composition(found)
-        figure(
-            shown.figure,
-            key="composition",
-            height=320,
-            alt=f"How often each residue occurs. {shown.alt}",
-            caption=shown.caption,
-            table=lambda: pd.DataFrame({"residue": counts.letters, "count": counts.counts}),
+    """The panel on proteins."""
+    with panel(None) as p:
+        p.examples(
+            {
+                "ubiquitin": {"residues": UBIQUITIN},
+                "insulin, as FASTA": {"residues": INSULIN},
+                "collagen repeats": {"residues": "GPPGPPGAPGPQGFQGPPGEPGEPGASGPMGPRGPPGPPGKNGDDGEAGKPG"},
+                "a wrong letter": {"residues": "MQIFVJTLTGK"},
+            }
         )
-    with right:
-        lengths = sorted({*LENGTHS, n})
-        shown = experiments.cost(lengths, lengths, lengths.index(n), "tokens", length.residues_text)
-        cost.curve(shown, lengths, lengths, "tokens")
-    st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
-    page.what_to_see(
-        "One residue, one token, nothing is joined: a change of a single residue can break a protein, so none may "
-        "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
-        "length: titin, the longest human protein, has about 34,000 residues."
-    )
-    st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
-    page.question(
-        "Why does a model of proteins not learn merges, as one of language does?",
-        "It could, but it is used for single residues: which one fits here, what happens if this one changes, which "
-        "two are in contact. Each of these needs the residue as a token of its own, with its own row in every "
-        "attention map.",
-    )
-    page.how_it_is_computed(
-        page.experiment(experiments.protein, made(proteins.read_protein, pasted)),
-        formula=r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]",
-        code=(proteins.read_protein,),
-    )
+        pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
+        try:
+            found = proteins.read_protein(pasted)
+        except ValueError as problem:
+            st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], text.MESSAGE) + ".")
+            return
+        n = len(found.ids)
+        lengths = tuple(sorted({*LENGTHS, n}))
+        now = lengths.index(n)
+        shown = views.cost(lengths, lengths, now, "tokens", f"{len(found.residues):,} residues")
+        hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
+        text.chips(
+            ["<cls>", *found.residues, "<eos>"],
+            key="residue chips",
+            hues=hues,
+            notes=[str(i) for i in found.ids],
+            label=f"{n} tokens with their ids",
+        )
+        said = say.protein_tokens(len(found.residues), len(cache.model("stories")[1].encode(found.residues)))
+        st.caption(f"{text.escape(found.name, text.NAME)}: {said}" if found.name else str(said))
+        cost.metrics(shown, now, "Tokens", "Letters per token", "1")
+        left, right = st.columns(2, gap="large")
+        with left:
+            p.show(views.residues(pasted))
+        with right:
+            p.show(shown)
+        st.markdown(
+            "**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**"
+        )
+        st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
+        p.what_to_see(
+            "One residue, one token, nothing is joined: a change of a single residue can break a protein, so none may "
+            "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
+            "length: titin, the longest human protein, has about 34,000 residues."
+        )
+        p.question(
+            "Why does a model of proteins not learn merges, as one of language does?",
+            "It could, but it is used for single residues: which one fits here, what happens if this one changes, "
+            "which two are in contact. Each of these needs the residue as a token of its own, with its own row in "
+            "every attention map.",
+        )

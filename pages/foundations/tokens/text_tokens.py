@@ -14,7 +14,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.token_pieces import Aligned, TextPieces
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.views.foundations import tokens as views
-from tfcore.views.foundations.tokens import say
+from tfcore.views.foundations.tokens.say import text as say
 
 MODEL = "stories"
 CHARACTERS = 2_000  # of a text

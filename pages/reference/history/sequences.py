@@ -8,7 +8,7 @@ from pages.reference.views import links
 from pages.ui import controls, page
 from pages.ui.components.figure import Event, name_of
 from pages.ui.frame import panel
-from tfcore.analysis.foundations.token_counts import SEQUENCES, Knob
+from tfcore.measures.token_counts import SEQUENCES, Knob
 from tfcore.views.reference import history as views
 from tfcore.views.reference.history import say
 from tfcore.views.reference.history.measure import KINDS

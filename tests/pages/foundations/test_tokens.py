@@ -16,8 +16,9 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore import presets
-from tfcore.analysis.foundations import embedding_table
 from tfcore.views.foundations import tokens as views
+from tfcore.views.foundations.tokens.measure import embedding_table
+from tfcore.views.foundations.tokens.say.embeddings import published_vocabularies
 
 opened = partial(visits.opened, "foundations/tokens/page.py")
 PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Time series", "Protein", "Embedding table")
@@ -231,8 +232,8 @@ def test_what_is_said_of_the_vocabulary_of_stories_holds():
 
 def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
     sizes = sorted(build().vocab_size for build in presets.PRESETS.values())
-    found = embedding_table.published_vocabularies()
-    assert (found.smallest, found.largest) == (sizes[0], sizes[-1]) == (30_522, 256_000)
+    found = published_vocabularies()
+    assert found.values == {"smallest": sizes[0], "largest": sizes[-1]}
     assert str(found) == "Published models have vocabularies of 30,522 to 256,000 tokens."
 
 

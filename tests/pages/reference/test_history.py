@@ -11,7 +11,7 @@ from pages.ui import controls, places
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, said
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference.folklore.measure import CLAIMS
 from tfcore.views.reference.history.measure import milestones
 

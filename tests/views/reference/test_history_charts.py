@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.figures import theme
+from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference.history import draw, measure
 from tfcore.views.reference.history.measure import FAMILIES, SequenceLength, milestones
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference import history
 from tfcore.views.reference.history import say
 from tfcore.views.reference.history.measure import milestones, sequence_length

@@ -22,7 +22,7 @@ from tfcore.views.foundations.tokens.measure.bpe import (
     replay,
     word_merges,
 )
-from tfcore.views.foundations.tokens.say import (
+from tfcore.views.foundations.tokens.say.text import (
     NextMerge,
     PairChosen,
     Shortening,

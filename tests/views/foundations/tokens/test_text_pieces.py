@@ -9,7 +9,7 @@ import tfcore
 from tfcore.measures.token_pieces import TextPieces, cut_text
 from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
 from tfcore.views.foundations.tokens.measure.text_pieces import Density, densities, piece_label
-from tfcore.views.foundations.tokens.say import (
+from tfcore.views.foundations.tokens.say.text import (
     ChangedText,
     TextSizes,
     changed_text,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.measures.flop_count import sequence_cost
+from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference.history import draw, measure, say
 from tfcore.views.reference.history.measure import ALL, FAMILIES, FIELDS, Lanes, milestones
 from tfcore.views.view import Metric, View, view

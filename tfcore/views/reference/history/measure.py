@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.measures.flop_count import sequence_cost
+from tfcore.measures.token_counts import SEQUENCES
 
 FACTS = Path(__file__).with_name("milestones.toml")
 FIELDS = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tfcore.analysis.finding import Statement, state
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference.history.measure import KINDS, Milestone, SequenceLength, ancestors, descendants, milestones
 
 

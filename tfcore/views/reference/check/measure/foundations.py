@@ -5,10 +5,9 @@ from random import Random
 
 import torch
 
-from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames
-from tfcore.analysis.foundations.signals import RATE
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
+from tfcore.measures.token_counts import RATE, frame_count, patch_count, tokens_of_frames
 from tfcore.positions import alibi_slopes, inverse_frequencies
 from tfcore.views.inference.long_context.measure.patterns import pairs_kept
 from tfcore.views.reference.check.measure.problem import Problem

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.analysis.foundations.test_signals import encoded, wav
 from tests.bounded import bounded
-from tfcore.analysis.foundations import signals
-from tfcore.analysis.foundations.signals import read_column
+from tests.views.foundations.tokens.test_signals import encoded, wav
+from tfcore.measures.token_counts import RATE
+from tfcore.views.foundations.tokens.measure import signals
+from tfcore.views.foundations.tokens.measure.signals import read_column
 
 MEGABYTES, SECONDS = 150, 5  # that one file may take
 RED = Image.new("RGB", (40, 30), (200, 30, 40))
@@ -102,7 +103,7 @@ def test_a_sound_is_numbers_or_one_sentence(data):
     refusal = "this one sentence"
     try:
         samples = signals.read_sound(data)
-        assert len(samples) <= signals.SOUND_SECONDS * signals.RATE
+        assert len(samples) <= signals.SOUND_SECONDS * RATE
         assert np.isfinite(samples).all()
     except ValueError as refused:
         refusal = str(refused)

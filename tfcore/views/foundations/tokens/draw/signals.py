@@ -9,11 +9,12 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
-from tfcore.analysis.foundations.signals import RATE
 from tfcore.charts.heatmaps import heatmap
 from tfcore.figures import theme
 from tfcore.measures.flop_count import LengthCost
+from tfcore.measures.token_counts import RATE, frame_count
+from tfcore.views.foundations.tokens.measure.protein import GROUPS, Composition
+from tfcore.views.foundations.tokens.measure.signal_tokens import AudioFrames, Windows
 
 COLUMNS = 600  # of a spectrogram, beyond which neighbouring frames share one
 CHOSEN = {"line": {"color": "@accent", "width": 3}}
@@ -137,14 +138,22 @@ def strip_figure(addresses: Sequence[str], first: int, at: int, height: int) -> 
     return theme.build([nothing], layout)
 
 
-def frames_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
-    """The wave around one frame, with the Hann windows of the frames there, which overlap."""
-    centre = at * result.hop
-    reach = max(3 * result.hop + result.window, 200)
-    low, high = max(0, centre - reach), min(len(result.samples), centre + reach)
+def frames_figure(samples: Float[ndarray, " sample"], window: int, hop: int, at: int, height: int) -> go.Figure:
+    """The wave around one frame, with the Hann windows of the frames there, which overlap.
+
+    Args:
+        samples: of the sound, 16,000 a second.
+        window: samples in a frame.
+        hop: samples from one frame to the next.
+        at: the frame.
+        height: in pixels.
+    """
+    centre = at * hop
+    reach = max(3 * hop + window, 200)
+    low, high = max(0, centre - reach), min(len(samples), centre + reach)
     step = max(1, (high - low) // 1500)
     time = 1000 * np.arange(low, high, step, dtype=np.float32) / RATE
-    wave = result.samples[low:high:step]
+    wave = samples[low:high:step]
     loudest = max(float(np.abs(wave).max(initial=0)), 1e-3)
     line = {
         "type": "scatter",
@@ -155,8 +164,8 @@ def frames_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
         "line": {"color": "@ink", "width": 1},
         "hovertemplate": "%{x:.1f} ms<extra></extra>",
     }
-    near = [f for f in range(at - 2, at + 3) if 0 <= f < result.frames]
-    hats = [_hat(result, f, chosen=f == at) for f in near]
+    near = [f for f in range(at - 2, at + 3) if 0 <= f < frame_count(len(samples), hop)]
+    hats = [_hat(f, window, hop, chosen=f == at) for f in near]
     layout = theme.base_layout(
         height,
         xaxis={"title": "time (ms)", "range": [1000 * (centre - reach) / RATE, 1000 * (centre + reach) / RATE]},
@@ -167,10 +176,10 @@ def frames_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
     return theme.build([line, *hats], layout)
 
 
-def _hat(result: AudioFrames, frame: int, *, chosen: bool) -> dict[str, Any]:
+def _hat(frame: int, window: int, hop: int, *, chosen: bool) -> dict[str, Any]:
     """The window of one frame: how much each sample counts in it."""
     t = np.linspace(-0.5, 0.5, 41, dtype=np.float32)
-    time = 1000 * (frame * result.hop + t * result.window) / RATE
+    time = 1000 * (frame * hop + t * window) / RATE
     strength = (np.cos(np.pi * t) ** 2).astype(np.float32)
     style = {"color": "@accent", "width": 3} if chosen else {"color": "@embedding", "width": 1.5}
     fill = {"fill": "tozeroy", "fillcolor": "@accent/0.15"} if chosen else {}
@@ -379,3 +388,40 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
         margin={"t": 36},
     )
     return theme.build([*traces, dots], layout)
+
+
+# ---- a protein ----
+
+# Of the groups, in their order; alike in the chips beside it.
+GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
+
+
+def composition_figure(found: Composition, height: int) -> go.Figure:
+    """How often each residue occurs, as bars coloured by group."""
+    traces = []
+    for i, name in enumerate(GROUPS):
+        mine = [place for place, group in enumerate(found.groups) if group == i]
+        if mine:
+            traces.append(
+                {
+                    "type": "bar",
+                    "name": name,
+                    "x": [found.letters[place] for place in mine],
+                    "y": [found.counts[place] for place in mine],
+                    "marker": {"color": GROUP_COLOURS[i]},
+                    "hovertemplate": "%{x}: %{y} times<extra></extra>",
+                }
+            )
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "residue",
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": list(found.letters),
+            "showgrid": False,
+        },
+        yaxis={"title": "times"},
+        margin={"t": 52},
+    )
+    return theme.build(traces, layout)

@@ -9,12 +9,14 @@ import torch
 import tfcore
 from tests import small
 from tests.real import real
-from tfcore.analysis.foundations import embedding_scale
-from tfcore.analysis.foundations import embedding_table as tables
-from tfcore.analysis.foundations.embedding_scale import Recognised, ScaledLengths, ScaleEffect
-from tfcore.analysis.foundations.embedding_table import MapShare, NearestTokens, Neighbours, RowLengths, TableMap
 from tfcore.measures.statistics import principal_components
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.foundations.tokens.measure import embedding_scale
+from tfcore.views.foundations.tokens.measure import embedding_table as tables
+from tfcore.views.foundations.tokens.measure.embedding_scale import ScaleEffect
+from tfcore.views.foundations.tokens.measure.embedding_table import Neighbours, TableMap
+from tfcore.views.foundations.tokens.say import embeddings as say
+from tfcore.views.foundations.tokens.say.embeddings import MapShare, NearestTokens, RowLengths
 
 MODEL, TOKENIZER = tfcore.load("stories")
 WEIGHTS = tables.rows(MODEL)
@@ -142,7 +144,7 @@ def test_the_neighbours_in_words():
     near = Neighbours(
         7, tuple(bytes([b]) for b in b"xabcdefg"), (4, 1, 9, 3, 5, 6, 8), (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
     )
-    assert tables.nearest_tokens(near) == NearestTokens(b"x", 7, (b"a", b"b", b"c", b"d", b"e"), 0.9, 7)
+    assert say.nearest_tokens(near) == NearestTokens(b"x", 7, (b"a", b"b", b"c", b"d", b"e"), 0.9, 7)
     assert str(NearestTokens(b" dog", 787, (b" cat", b"a", b"b"), 0.724, 10)) == (
         "The 10 rows nearest to '·dog' (id 787): first '·cat' with cosine 0.72, then 'a', 'b'."
     )
@@ -167,7 +169,7 @@ TABLE = TableMap(
 
 def test_the_map_in_words():
     near = Neighbours(2, (b" dog", b"a", b"b"), (0, 1), (0.9, 0.8))
-    found = tables.map_share(TABLE, near)
+    found = say.map_share(TABLE, near)
     assert (found.rows, found.width, found.token, found.near, found.drawn) == (9, 3, b" dog", 2, 3)
     assert found.share == pytest.approx(0.8)
     assert str(MapShare(2_048, 192, 0.1234, b" dog", 10, 2_048)) == (
@@ -177,7 +179,7 @@ def test_the_map_in_words():
 
 
 def test_the_lengths_in_words():
-    found = tables.row_lengths(TABLE, [b"a", b" b", b"c", b"d"], 7)
+    found = say.row_lengths(TABLE, [b"a", b" b", b"c", b"d"], 7)
     assert found == RowLengths(1.75, b" b", 0.5, b"c", 3.0, b"d", 1.5, 4, 9)
     assert str(found) == (
         "Length of 4 of 9 rows: 1.75 on average. Shortest '·b' (0.50), longest 'c' (3.00); 'd' has 1.50."
@@ -196,17 +198,15 @@ SCALED = ScaleEffect(
 
 
 def test_a_scale_in_words():
-    found = embedding_scale.scaled_lengths(SCALED, 3)
-    assert found == ScaledLengths(4.0, 1.5, 9.8)
+    found = say.scaled_lengths(SCALED, 3)
+    assert found.values == {"mean": 1.5, "scale": 4.0, "scaled": 6.0, "position": 9.8}
     assert str(found) == "Lengths: E 1.50 on average, 4.0 · E 6.00, PE 9.80."
-    assert (found.mean_text, found.scaled_text, found.position_text) == ("1.50", "6.00", "9.80")
-    share = embedding_scale.recognised(SCALED, 3)
-    assert share == Recognised(50, 0.25, 4.0, 0.75, 0.625)
+    share = say.recognised(SCALED, 3)
+    assert share.values == {"position": 50, "unscaled": 0.25, "scaled": 0.75, "scale": 4.0, "token_share": 0.625}
     assert str(share) == (
         "Of every fourth token, the share whose own row is still nearest to s · E + PE(50): 25% at s = 1, 75% at s = "
         "4.0, where 62% of the squared length is the token."
     )
-    assert share.scaled_text == "75%"
 
 
 def test_what_is_looked_up_is_every_fourth_row():

@@ -1,5 +1,7 @@
 """Images, sounds and series cut into tokens, against torch and `transformers`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,31 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.audio_utils import mel_filter_bank, spectrogram, window_function
 
-from tfcore.analysis.foundations.signal_tokens import (
+from tfcore.measures.token_counts import frame_count, patch_count, tokens_of_frames, window_count
+from tfcore.views.foundations.tokens.measure.signal_tokens import (
     AudioFrames,
-    FrameOverlap,
-    PatchVector,
-    PictureCut,
-    SeriesWindows,
-    Spectrogram,
-    SpeechTokens,
+    Windows,
     cut_frames,
     cut_windows,
-    frame_count,
-    frame_overlap,
     log_mel,
     mel_filters,
-    patch_count,
-    patch_vector,
     patchify,
-    picture_cut,
-    series_windows,
-    speech_tokens,
-    tokens_of_frames,
-    window_count,
 )
-from tfcore.analysis.foundations.signal_tokens import spectrogram as frames_of
-from tfcore.analysis.foundations.signals import melody, scene, temperatures
+from tfcore.views.foundations.tokens.measure.signals import melody, scene, temperatures
+from tfcore.views.foundations.tokens.say import signals as say
+from tfcore.views.foundations.tokens.say.signals import FrameOverlap, PictureCut, picture_cut
 
 
 @pytest.mark.parametrize(("side", "patch", "n"), [(224, 16, 196), (224, 14, 256), (224, 32, 49), (100, 30, 9)])
@@ -147,11 +137,13 @@ def test_a_picture_and_its_cuts_in_words():
 
 def test_a_patch_has_the_mean_colour_of_its_pixels():
     image = np.random.default_rng(2).integers(0, 256, (64, 64, 3), dtype=np.uint8)
-    found = patch_vector(patchify(image, 16), 6)  # the second row, the third column
+    found = say.patch_vector(patchify(image, 16), 6)  # the second row, the third column
     pixels = [image[y, x].tolist() for y in range(16, 32) for x in range(32, 48)]
-    assert found.mean == pytest.approx([sum(pixel[i] for pixel in pixels) / 256 for i in range(3)])
-    assert (found.at, found.n, found.values) == (6, 16, 768)
-    assert str(PatchVector(6, 1_024, 1_200, (1.4, 2.6, 255.0))) == (
+    red, green, blue = (sum(pixel[i] for pixel in pixels) / 256 for i in range(3))
+    assert found.values == pytest.approx({"at": 6, "n": 16, "values": 768, "red": red, "green": green, "blue": blue})
+    vectors = np.zeros((1_024, 1_200), np.uint8)
+    vectors[6] = [1, 3, 255] * 400
+    assert str(say.patch_vector(vectors, 6)) == (
         "The sequence has shape (1,024, 1,200); patch 6 has mean red, green, blue 1, 3, 255 of 255."
     )
 
@@ -160,13 +152,12 @@ def test_the_loudest_band_is_that_of_the_frame():
     mel = np.full((4, 6), -8.0, np.float32)
     mel[2, 3], mel[1, 4], mel[3, 2] = 0, 1, 2
     sound = AudioFrames(np.zeros(24_000, np.float32), 400, 160, mel, np.array([100.0, 200.0, 1_300.0, 400.0]))
-    assert frames_of(sound, 3) == Spectrogram(6, 1.5, 160, 3, 1_300.0)
-    assert str(Spectrogram(3_000, 1.5, 160, 3, 1_300.0)) == (
+    assert say.spectrogram(sound, 3).values["hertz"] == 1_300.0
+    long = replace(sound, mel=np.pad(mel, ((0, 0), (0, 2_994)), constant_values=-8))
+    assert str(say.spectrogram(long, 3)) == (
         "Log-mel spectrogram, shape (80, 3,000): 1.5 s at 16,000 samples per second, one column every 160 samples. "
         "Frame 3 is loudest near 1,300 Hz."
     )
-    assert Spectrogram(3_000, 1.5, 160, 3, 1_300.0).frames_text == "3,000"
-    assert frame_overlap(sound, 2) == FrameOverlap(2, 400, 160)
     assert str(FrameOverlap(2, 400, 160)) == (
         "Frame 2: 400 samples under a Hann window, the next one 160 samples on; neighbours share 60%."
     )
@@ -178,19 +169,21 @@ def test_the_loudest_band_is_that_of_the_frame():
 
 
 def test_the_tokens_of_half_a_minute_of_speech():
-    assert speech_tokens(160) == SpeechTokens(30, 3_000, 1_500)
-    assert str(speech_tokens(160)) == "3,000 frames → 1,500 tokens"
+    assert str(say.speech_tokens(160)) == "3,000 frames → 1,500 tokens"
 
 
 def test_a_window_in_words_is_the_one_in_its_place():
     values = np.random.default_rng(6).normal(3.0, 2.0, 40)
-    found = series_windows(cut_windows(values, 6, 4), 5)
+    found = say.series_windows(cut_windows(values, 6, 4), 5)
     mean, deviation = float(np.mean(values)), float(np.std(values))
     window = sum(values[20 + i] for i in range(6)) / 6
-    assert (found.steps, found.windows, found.length, found.at, found.start) == (40, 10, 6, 5, 20)
-    assert (found.mean, found.deviation) == (pytest.approx(mean), pytest.approx(deviation))
-    assert found.window_mean == pytest.approx((window - mean) / deviation)
-    assert str(SeriesWindows(1_336, 11.0, 6.25, 42, 16, 12, 96, -0.514)) == (
+    places = {"steps": 40, "windows": 10, "length": 6, "at": 5, "start": 20, "end": 25}
+    measured = {"mean": mean, "deviation": deviation, "window_mean": (window - mean) / deviation}
+    assert found.values == pytest.approx(places | measured)
+    rows = np.zeros((42, 16))
+    rows[12] = -0.514
+    steps = Windows(np.zeros(1_336), 11.0, 6.25, 8 * np.arange(42), rows, 8)
+    assert str(say.series_windows(steps, 12)) == (
         "1,336 steps, mean 11, deviation 6.25, in 42 windows of 16. Window 12: steps 96 to 111, -0.51 deviations from "
         "the mean."
     )

@@ -3,9 +3,9 @@
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations import embedding_scale, embedding_table
 from tfcore.figures import theme
-from tfcore.figures.foundations import embedding_table as tables
+from tfcore.views.foundations.tokens.draw import embeddings as tables
+from tfcore.views.foundations.tokens.measure import embedding_scale, embedding_table
 
 MODEL, TOKENIZER = tfcore.load("stories")
 

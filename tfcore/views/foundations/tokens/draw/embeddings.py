@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.embedding_scale import ScaleEffect
-from tfcore.analysis.foundations.embedding_table import Neighbours, TableMap
 from tfcore.figures import theme
+from tfcore.views.foundations.tokens.measure.embedding_scale import ScaleEffect
+from tfcore.views.foundations.tokens.measure.embedding_table import Neighbours, TableMap
 
 
 def map_figure(

@@ -14,8 +14,7 @@ from jaxtyping import Float, UInt8
 from numpy import ndarray
 from PIL import Image, ImageOps
 
-from tfcore.analysis.finding import Finding
-from tfcore.measures.token_text import shorten
+from tfcore.measures.token_counts import RATE
 
 PICTURE_MEGABYTES = 8  # of a file
 PICTURE_PIXELS = 25_000_000  # 100 MB once unpacked with transparency
@@ -23,7 +22,6 @@ PICTURE_SIDE = 448  # pixels, after scaling
 SOUND_MEGABYTES = 8  # of a file
 SOUND_SECONDS = 30  # of a sound; the rest is left out
 SHORTEST_SOUND = 0.1  # seconds
-RATE = 16_000  # samples a second, as speech models take them
 
 
 def read_picture(data: bytes, side: int) -> UInt8[ndarray, "side side 3"]:
@@ -142,39 +140,6 @@ class Column:
     index: int
     values: Float[ndarray, " time"]
     skipped: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnReport(Finding):
-    """What was read of a column, and what was not.
-
-    Args:
-        name: of the column.
-        count: numbers that were read.
-        skipped: (line, what stands there) of the rows without a number.
-        used: how many of the numbers are used, from the first on.
-    """
-
-    name: str
-    count: int
-    skipped: tuple[tuple[int, str], ...]
-    used: int
-
-    @property
-    def sentence(self) -> str:
-        words = f"{self.count:,} numbers in “{shorten(self.name, 30)}”."
-        if n := len(self.skipped):
-            first = [f"line {line} ({shorten(cell.strip() or 'empty', 12)})" for line, cell in self.skipped[:4]]
-            more = f" and {n - 4} more" if n > 4 else ""
-            rows, were = ("1 row has", "was") if n == 1 else (f"{n:,} rows have", "were")
-            words += f" {rows} no number there and {were} left out: {', '.join(first)}{more}."
-        return words + (f" The first {self.used:,} are used." if self.used < self.count else "")
-
-
-def column_report(found: Column, most: int) -> ColumnReport:
-    """What was read of a column of which at most `most` numbers are used."""
-    count = len(found.values)
-    return ColumnReport(found.names[found.index], count, found.skipped, min(count, most))
 
 
 def read_column(text: str, index: int | None = None) -> Column:

@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.pages.recorded import ANEW
-from tfcore.analysis.foundations import signals
-from tfcore.analysis.foundations.signals import (
-    ColumnReport,
-    column_report,
-    melody,
-    parse_number,
-    read_column,
-    scene,
-    temperatures,
-)
+from tfcore.views.foundations.tokens.measure import signals
+from tfcore.views.foundations.tokens.measure.signals import melody, parse_number, read_column, scene, temperatures
+from tfcore.views.foundations.tokens.say.signals import ColumnReport, column_report
 
 RED = (200, 30, 40)
 

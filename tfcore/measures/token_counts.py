@@ -1,13 +1,30 @@
-"""How many tokens an image, a film, a sound or a protein becomes, and what a length costs a Transformer."""
+"""How many tokens an image, a film, a sound or a protein becomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
-from tfcore.analysis.foundations.signals import RATE
-from tfcore.measures.flop_count import LengthCost
-from tfcore.measures.quantities import si
+RATE = 16_000  # samples a second, as speech models take them
+CONV_STRIDE = 2  # frames in a token
+
+
+def patch_count(side: int, patch: int) -> int:
+    """How many patches a square image gives."""
+    return (side // patch) ** 2
+
+
+def frame_count(samples: int, hop: int) -> int:
+    """How many frames `log_mel` makes."""
+    return samples // hop
+
+
+def tokens_of_frames(frames: int) -> int:
+    """Tokens after a convolution of width 3 with stride 2, as in Whisper: 3,000 frames -> 1,500."""
+    return -(-frames // CONV_STRIDE)
+
+
+def window_count(steps: int, length: int, stride: int) -> int:
+    """How many windows `cut_windows` makes."""
+    return (steps - length) // stride + 2
 
 
 def text(characters: int, per_token: float) -> int:
@@ -254,53 +271,3 @@ SEQUENCES: dict[str, Modality] = {
         see="tokens?part=sound",
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceCost(Finding):
-    """What a sequence of one length costs a Transformer of 12 layers and width 768.
-
-    Args:
-        what: has this length, in words: "patches of 16 pixels".
-        tokens: the length n.
-        pairs: n * n, the cells of one head's attention map.
-        weights, attention: FLOPs of a forward pass that grow with n and with n squared.
-        memory: bytes of all attention maps of one layer in half precision.
-    """
-
-    what: str
-    tokens: int
-    pairs: int
-    weights: float
-    attention: float
-    memory: int
-
-    @property
-    def sentence(self) -> str:
-        share = self.attention / max(self.weights + self.attention, 1)
-        return (
-            f"With {self.what}: n = {self.tokens_text} tokens, {si(self.weights)} FLOPs for weights and "
-            f"{si(self.attention)} for attention, {share:.1%} of the whole; the maps of one layer take "
-            f"{si(self.memory)}B in half precision."
-        )
-
-    @property
-    def tokens_text(self) -> str:
-        """The length as it is written."""
-        return f"{self.tokens:,}"
-
-    @property
-    def pairs_text(self) -> str:
-        """The cells of a map as they are written."""
-        return f"{self.pairs:,}"
-
-    @property
-    def flops_text(self) -> str:
-        """All FLOPs as they are written."""
-        return si(self.weights + self.attention)
-
-
-def cost_at(cost: LengthCost, at: int, what: str) -> SequenceCost:
-    """One of the lengths of `cost`; `what` says in words what has this length."""
-    weights, attention = float(cost.linear[at]), float(cost.squared[at])
-    return SequenceCost(what, int(cost.n[at]), int(cost.cells[at]), weights, attention, int(cost.matrices[at]))

@@ -11,12 +11,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.checks import check_place
 from tfcore.measures.statistics import principal_components
-from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
-from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
@@ -169,140 +166,6 @@ def nearest(model: Transformer, tokenizer: Tokenizer, token: int, count: int) ->
     return Neighbours(token, pieces, tuple(near), tuple(values.tolist()))
 
 
-@dataclass(frozen=True, slots=True)
-class NearestTokens(Finding):
-    """The tokens whose rows are nearest to one token's.
-
-    Args:
-        token, row: the token asked about, and its id.
-        nearest: up to five, nearest first.
-        cosine: with the nearest.
-        count: how many are shown.
-    """
-
-    token: bytes
-    row: int
-    nearest: tuple[bytes, ...]
-    cosine: float
-    count: int
-
-    @property
-    def sentence(self) -> str:
-        first, *others = (f"'{visible(piece)}'" for piece in self.nearest)
-        then = f", then {', '.join(others)}" if others else ""
-        return (
-            f"The {self.count} rows nearest to '{visible(self.token)}' (id {self.row}): first {first} with cosine "
-            f"{self.cosine:.2f}{then}."
-        )
-
-
-def nearest_tokens(near: Neighbours) -> NearestTokens:
-    """The first five of the neighbours."""
-    return NearestTokens(near.pieces[0], near.token, near.pieces[1:6], near.cosines[0], len(near.ids))
-
-
-@dataclass(frozen=True, slots=True)
-class MapShare(Finding):
-    """How much of a table its map shows.
-
-    Args:
-        rows, width: of the table.
-        share: of the variance that the two dimensions hold.
-        token: the one that is marked.
-        near: neighbours that are ringed.
-        drawn: rows from which the dimensions come.
-    """
-
-    rows: int
-    width: int
-    share: float
-    token: bytes
-    near: int
-    drawn: int
-
-    @property
-    def sentence(self) -> str:
-        some = "" if self.drawn == self.rows else f"{self.drawn:,} rows, of the most frequent words and word parts, of "
-        return (
-            f"PCA of {some}the table, shape ({self.rows:,}, {self.width}), to 2 dimensions: {self.share:.1%} of the "
-            f"variance. Ringed: the {self.near} nearest of '{visible(self.token)}' by cosine in all {self.width}."
-        )
-
-
-def map_share(found: TableMap, near: Neighbours) -> MapShare:
-    """The share of the variance on the first two principal components."""
-    share = float(found.explained[:2].sum())
-    return MapShare(found.total, found.width, share, near.pieces[0], len(near.ids), found.drawn)
-
-
-@dataclass(frozen=True, slots=True)
-class RowLengths(Finding):
-    """Lengths of the rows of an embedding table.
-
-    Args:
-        mean: of all rows.
-        shortest, least: the token with the shortest row, and its length.
-        longest, most: the token with the longest row, and its length.
-        token, length: the one that is marked, and its length.
-        rows: that were measured.
-        total: rows of the table.
-    """
-
-    mean: float
-    shortest: bytes
-    least: float
-    longest: bytes
-    most: float
-    token: bytes
-    length: float
-    rows: int
-    total: int
-
-    @property
-    def sentence(self) -> str:
-        some = "each row" if self.rows == self.total else f"{self.rows:,} of {self.total:,} rows"
-        return (
-            f"Length of {some}: {self.mean:.2f} on average. "
-            f"Shortest '{visible(self.shortest)}' ({self.least:.2f}), "
-            f"longest '{visible(self.longest)}' ({self.most:.2f}); '{visible(self.token)}' has {self.length:.2f}."
-        )
-
-
-def row_lengths(found: TableMap, pieces: Sequence[bytes], token: int) -> RowLengths:
-    """The mean, both ends and one token's length; `pieces` are the bytes of the tokens that the map shows."""
-    low, high, own = int(found.norms.argmin()), int(found.norms.argmax()), int((found.ids == token).argmax())
-    least, most, length = (float(found.norms[i]) for i in (low, high, own))
-    mean = float(found.norms.mean())
-    return RowLengths(mean, pieces[low], least, pieces[high], most, pieces[own], length, len(found.norms), found.total)
-
-
 def cosine_with(table: Float[Tensor, "vocab d_model"], vector: Float[Tensor, " d_model"]) -> Float[Tensor, " vocab"]:
     """a . b / (|a| |b|) of every row with one vector."""
     return table @ vector / (table.norm(dim=1) * vector.norm()).clamp(min=1e-12)
-
-
-@dataclass(frozen=True, slots=True)
-class VocabularySizes(Finding):
-    """The range of vocabularies of published models.
-
-    Args:
-        smallest, largest: tokens.
-    """
-
-    smallest: int
-    largest: int
-
-    @property
-    def sentence(self) -> str:
-        return f"Published models have vocabularies of {self.span} tokens."
-
-    @property
-    def span(self) -> str:
-        """Both numbers as they are written."""
-        return f"{self.smallest:,} to {self.largest:,}"
-
-
-def published_vocabularies() -> VocabularySizes:
-    """The smallest and the largest vocabulary of the published models in `tfcore.presets`."""
-    sizes = [build().vocab_size for build in PRESETS.values()]
-    return VocabularySizes(min(sizes), max(sizes))

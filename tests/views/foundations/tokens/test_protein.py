@@ -2,15 +2,15 @@
 
 import pytest
 
-from tfcore.analysis.foundations.protein import (
+from tfcore.views.foundations.tokens.measure.protein import (
     GROUPS,
     LETTERS,
     SPECIAL,
     Composition,
-    ProteinTokens,
     composition,
     read_protein,
 )
+from tfcore.views.foundations.tokens.say.signals import protein_tokens, residue_counts
 
 
 def test_a_protein_as_esm_numbers_it():
@@ -48,13 +48,12 @@ def test_residues_are_counted_by_group():
     assert found == Composition(("L", "A", "S", "K", "D"), (2, 2, 1, 3, 2), (0, 0, 1, 2, 3), "K")
     for letter, group in zip(found.letters, found.groups, strict=True):
         assert letter in list(GROUPS.values())[group]
-    assert str(found) == "5 kinds of residue; most often K, 3 of 10."
+    assert str(residue_counts(found)) == "5 kinds of residue; most often K, 3 of 10."
     assert composition(read_protein("DKKD")).most == "D", "the one that comes first"
 
 
 def test_the_length_of_a_protein_in_words():
-    assert str(ProteinTokens(1_076, 1_060)) == (
+    assert str(protein_tokens(1_076, 1_060)) == (
         "1,076 residues, with a token before and one after; ids as in ESM-2, whose vocabulary has 33. The tokenizer of "
         "stories would make 1,060 meaningless pieces of it."
     )
-    assert ProteinTokens(1_076, 60).residues_text == "1,076 residues"

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations import signal_tokens, signals
-from tfcore.analysis.foundations.protein import Composition
 from tfcore.figures import theme
-from tfcore.figures.foundations import protein
-from tfcore.figures.foundations import signal_tokens as figures
 from tfcore.measures.flop_count import sequence_cost
+from tfcore.views.foundations.tokens.draw import signals as figures
+from tfcore.views.foundations.tokens.measure import signal_tokens, signals
+from tfcore.views.foundations.tokens.measure.protein import Composition
 
 
 @pytest.mark.parametrize(("side", "patch", "at"), [(224, 16, 77), (224, 48, 15), (64, 64, 0), (448, 4, 12_543)])
@@ -31,7 +30,7 @@ def test_strip():
 def test_sound(window, hop, at):
     found = signal_tokens.cut_frames(signals.melody("notes", 0.6), window, hop)
     at = min(at, found.frames - 1)
-    theme.check(figures.frames_figure(found, at, 240))
+    theme.check(figures.frames_figure(found.samples, found.window, found.hop, at, 240))
     theme.check(figures.spectrogram_figure(found, at, 300))
 
 
@@ -64,6 +63,6 @@ def test_cost_marks_the_chosen_length():
 
 
 def test_composition():
-    figure = protein.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
+    figure = figures.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
     theme.check(figure)
     assert [trace.name for trace in figure.data] == ["water-avoiding", "positive"]

@@ -3,8 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
-
 # The order of the ids of ESM-2 (doi:10.1126/science.ade2574, its published code); the first 20 are the amino acids.
 SPECIAL = ("<cls>", "<pad>", "<eos>", "<unk>")
 LETTERS = "LAGVSERTIDPKQNFYMHWCXBUZO.-"
@@ -65,7 +63,7 @@ def read_protein(text: str) -> Protein:
 
 
 @dataclass(frozen=True, slots=True)
-class Composition(Finding):
+class Composition:
     """How often each residue occurs in a protein.
 
     Args:
@@ -80,11 +78,6 @@ class Composition(Finding):
     groups: tuple[int, ...]
     most: str
 
-    @property
-    def sentence(self) -> str:
-        times = self.counts[self.letters.index(self.most)]
-        return f"{len(self.letters)} kinds of residue; most often {self.most}, {times} of {sum(self.counts):,}."
-
 
 def composition(found: Protein) -> Composition:
     """Count the residues of a protein."""
@@ -92,28 +85,3 @@ def composition(found: Protein) -> Composition:
     letters = tuple(sorted(counts, key=lambda letter: (_GROUP[letter], -counts[letter])))
     most = max(counts, key=counts.__getitem__)
     return Composition(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)
-
-
-@dataclass(frozen=True, slots=True)
-class ProteinTokens(Finding):
-    """The length of a protein as a sequence.
-
-    Args:
-        residues: its letters, each a token.
-        pieces: tokens that the tokenizer of a language model makes of it.
-    """
-
-    residues: int
-    pieces: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.residues_text}, with a token before and one after; ids as in ESM-2, whose vocabulary has 33. The "
-            f"tokenizer of stories would make {self.pieces:,} meaningless pieces of it."
-        )
-
-    @property
-    def residues_text(self) -> str:
-        """The residues with their noun."""
-        return f"{self.residues:,} residues"
