@@ -43,6 +43,12 @@ def test_rows_asked_for_besides_stand_on_the_same_components():
     np.testing.assert_allclose(found.norms[-1], WEIGHTS[5].norm(), rtol=1e-6)
 
 
+def test_rows_are_added_to_a_map_that_is_kept_and_nobody_may_change():
+    found = tables.table_map(MODEL, range(100))
+    found.points.setflags(write=False)
+    assert tables.with_rows(MODEL, found, (7, 1500)).ids.tolist() == [*range(100), 1500]
+
+
 def test_norms_alone_are_the_same():
     found = tables.table_map(MODEL, range(100, 1100), (1500,), components=False)
     assert found.norms.tolist() == tables.table_map(MODEL, range(100, 1100), (1500,)).norms.tolist()

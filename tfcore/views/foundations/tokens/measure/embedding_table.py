@@ -67,7 +67,7 @@ def with_rows(model: Transformer, found: TableMap, more: Sequence[int]) -> Table
     there = set(found.ids.tolist())
     if not (new := [i for i in more if i not in there]):
         return found
-    table, points = rows(model), torch.from_numpy(found.points[: found.drawn])
+    table, points = rows(model), torch.tensor(found.points[: found.drawn])
     chosen, added = table[found.ids[: found.drawn].tolist()], table[new]
     axes = (chosen - chosen.mean(0)).T @ points / (points**2).sum(0).clamp(min=1e-12)  # (d_model, 2), of length 1
     return replace(
