@@ -1,7 +1,7 @@
 """Two results compared as two processors come to them: words exactly, numbers but for what rounding decides."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 # In Markdown, too, where signs are escaped
@@ -10,33 +10,6 @@ SHARE = re.compile(r"[\s\\]*%(?![\dA-F]{2})")  # after a number; in addresses ot
 HEAD = re.compile(r"\bheads?[ *]{1,3}$")  # before a number
 NEAR = 2e-3  # results of two processors differ by less
 FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
-
-
-class Said(str):
-    """A text with its numbers at its end, each followed by a space, and what stands between them instead."""
-
-    joints: Sequence[str]
-
-    def __new__(cls, line: str, joints: Sequence[str]) -> "Said":
-        found = super().__new__(cls, line)
-        found.joints = joints
-        return found
-
-    def joined(self, line: str) -> str:
-        """A line of the same words, this one or one that was recorded, with its numbers as they are read."""
-        words, *numbers = line.rsplit(" ", len(self.joints)) if self.joints else [line]
-        return f"{words} {''.join(number + after for number, after in zip(numbers, self.joints, strict=False))}"
-
-
-def joint(text: str, digits: re.Match[str], following: int) -> str:
-    """What Markdown makes of the signs between digits of a text and those that follow: the point of a number, the sign
-    of its power, a percent sign after it, or a space."""
-    between = text[digits.end() : following]
-    if _is_name(text, digits):
-        return " "
-    if between in ("\\.", "\\,", "e\\-", "e\\+"):
-        return between.replace("\\", "")
-    return "% " if SHARE.match(text, digits.end()) else " "
 
 
 def distinct(parts: Iterable[list[Any]]) -> list[list[Any]]:
@@ -60,6 +33,17 @@ def are_alike(found: Any, known: Any, near: float = NEAR) -> bool:
     return next(_differences(found, known, "", near), None) is None
 
 
+def says_the_same(one: str, other: str) -> bool:
+    """Texts that are the same, but for what rounding decides of their numbers."""
+    one, other = _whole_cells(one, other)
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
+    return all(
+        a[0] == b[0] if _is_name(one, a) else _near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs
+    )
+
+
 def _differences(found: Any, known: Any, path: str, near: float) -> Iterator[str]:
     if isinstance(found, dict) and isinstance(known, dict):
         for key in dict.fromkeys([*known, *found]):
@@ -73,7 +57,7 @@ def _differences(found: Any, known: Any, path: str, near: float) -> Iterator[str
     if isinstance(found, float | int) and isinstance(known, float | int):
         same = found == known if _is_count(found) and _is_count(known) else _close(found, known, near)
     elif isinstance(found, str) and isinstance(known, str):
-        same = _alike(found, known)
+        same = says_the_same(found, known)
     else:
         same = found == known
     if not same:
@@ -99,19 +83,6 @@ def _is_mean_beside_its_spread(found: list[Any], known: list[Any], i: int, near:
 
 def _close(found: float, known: float, near: float) -> bool:
     return abs(found - known) <= max(near * max(abs(found), abs(known)), FLOAT32)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Texts that are the same, but for what rounding decides of their numbers."""
-    if said := next((text for text in (one, other) if isinstance(text, Said)), None):
-        one, other = said.joined(one), said.joined(other)
-    one, other = _whole_cells(one, other)
-    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
-        return False
-    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
-    return all(
-        a[0] == b[0] if _is_name(one, a) else _near(a[0], b[0], bool(SHARE.match(one, a.end()))) for a, b in pairs
-    )
 
 
 def _whole_cells(one: str, other: str) -> tuple[str, str]:

@@ -1,5 +1,5 @@
 """What `make test` leaves to `make nightly`: a second look at lines that other tests see, in another colour, at another
-size, with another of many models; and what takes long: all that was recorded of every page, real trainings, two
+size, with another of many models; and what takes long: every choice of every page, real trainings, two
 processes that train, a library that nothing else needs. Tests that are named on the command line are run in any
 case."""
 

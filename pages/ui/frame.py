@@ -103,7 +103,8 @@ class Panel:
 
 @contextmanager
 def panel(widths: tuple[int, int] | None = (1, 3)) -> Iterator[Panel]:
-    """A section. A `return` within ends it; where it has shown nothing by then, there is nothing to say of it.
+    """A section. A `return` within ends it, and nothing more is said of it. Where views are still to come, as while a
+    training is waited for, what to see and the question stand there before them.
 
     Args:
         widths: of the controls and of the pictures beside them, as shares; None puts the controls above, in a row.
@@ -116,9 +117,9 @@ def panel(widths: tuple[int, int] | None = (1, 3)) -> Iterator[Panel]:
         controls, picture = st.columns(widths, gap="medium")
     made = Panel(tries, controls, picture)
     yield made
-    if made.see and made.views:
+    if made.see:
         page.what_to_see(made.see)
-    if made.asked and made.views:
+    if made.asked:
         page.question(*made.asked)
     if made.views:
         _drawer(made.views)

@@ -1,13 +1,13 @@
 """What a click on each figure of a page sets, by the page's own answer to it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pages.ui import controls
+from pages.ui import controls, links
 from pages.ui.components import figure as drawing
 from pages.ui.work import live
 from tests.pages.figures import array
@@ -48,6 +48,13 @@ def record_clicks(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
 
     monkeypatch.setattr(drawing, "_component", shown)
     monkeypatch.setattr(drawing, "_event", lambda *given: now["click"] if now else event(*given))
+    away = links.go
+
+    def gone(file: str, view: Mapping[str, str]) -> None:
+        """To another page: while a click is only tried, the visitor stays."""
+        now["sets"].update(view, page=file) if now else away(file, view)
+
+    monkeypatch.setattr(links, "go", gone)
     for module, was in ((controls, one), (live, other)):
         monkeypatch.setattr(module, "set_values", lambda was=was, **to: now["sets"].update(to) if now else was(**to))
     return clicked

@@ -1,5 +1,5 @@
-"""Every page on the list, under one suite: its defaults, every choice, every slider at both ends. Each night all of it
-is compared with its record; in between a few of the recorded visits are made, and what is seen must be in the record.
+"""Every page on the list, under one suite: each section as it opens and with each of its examples is as its snapshot
+says; each night every choice and every slider at both ends shows what it did in the tree of a day before.
 
 Damaged addresses and hostile texts are in test_hostile.py.
 
@@ -7,9 +7,11 @@ Of a long list, such as that of all published models, some are chosen, the first
 what is listed go through all of it.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from os import environ
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,20 +19,25 @@ from streamlit.testing.v1 import AppTest
 from pages.facts import pages
 from pages.reference.check.round import LENGTH
 from pages.ui.work import filling, jobs, live
-from tests.comparison import distinct, lacking
-from tests.nightly import nightly
+from tests.comparison import differences, distinct, unmatched
+from tests.nightly import nightly, often
 from tests.pages.clicks import record_clicks
+from tests.pages.day_before import WRITTEN, is_changed, shown_before, write
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
-from tests.pages.recorded import ask_for_tables, compare, drawn, known, places, record, said_and_set, set_by_buttons
+from tests.pages.sights import ask_for_tables, drawn, places, said_and_set, set_by_buttons, sets
+from tests.pages.snapshot import FOLDER as SNAPSHOTS
+from tests.pages.snapshot import compare, lines, new_lines
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.views.model.your_model import measure as your_model
 
 pytestmark = pytest.mark.usefixtures("short")
 
-FILES = [page.file for page in pages().values()]
+FACTS = {page.file: page.facts for page in pages().values()}
+FILES = list(FACTS)
+SECTIONS = [(file, section) for file in FILES for section in FACTS[file].sections.names or [""]]
 TEACHING = [file for file in FILES if file != "start/home/page.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 TEXTS = ("", "A", "The cat")  # none, and such as have one token and two
@@ -53,6 +60,7 @@ UNSTEADY = {
     "block/normalisation/page.py": ("gradients", "gradients as a table"),
 }
 EXPLODES = ("Of a gradient of norm 1", "Factor per step")  # how what is said of such gradients begins
+DECIDED = (*EXPLODES, "times as long")  # words beside numbers that the machine decides
 
 # With a choice that begins a training or a measurement.
 PARTLY_LIVE = (
@@ -162,7 +170,8 @@ def clicked(monkeypatch) -> dict[str, set[str]]:
 def seen(test: AppTest, live: bool) -> dict[str, Any]:
     """What a page says, what its controls are, and what its buttons set them to. A button that comes with a measurement
     comes when that is done."""
-    found, buttons = said_and_set(test) | {"places": places(test)}, set_by_buttons(test)
+    found = said_and_set(test) | {"places": places(test)}
+    buttons = {key: sets(values) for key, values in set_by_buttons(test).items()}
     for key in OF_JOBS:  # whether one has ended yet
         found["places"].pop(key, None)
     if live:
@@ -215,9 +224,17 @@ def visits(file: str) -> Iterator[tuple[AppTest, dict[str, str] | None]]:
         yield set_all(opened(file, **begin), f"{file} {i}"), None
 
 
-def name_of(file: str) -> str:
-    """Of the record of all that was seen of a page."""
-    return f"every choice of {file.removesuffix('/page.py')}"
+def tries(test: AppTest) -> dict[str, dict[str, Any]]:
+    """Key of each example's button -> what it sets."""
+    found = set_by_buttons(test)
+    keys = [button.key for button in test.button if (button.key or "").startswith("try ")]
+    return {key: found.get(plain(key), {}) for key in keys}
+
+
+def snapshot_of(file: str, section: str) -> str:
+    """The name of a section's snapshot: a folder for each page, a file for each section."""
+    words = re.sub(r"[^a-z0-9]+", "-", section.lower()).strip("-")
+    return "/".join(filter(None, [file.removesuffix("/page.py"), words]))
 
 
 @pytest.fixture
@@ -251,52 +268,65 @@ def look(monkeypatch, work, filled, clicked) -> Callable[[str, Any], dict[str, A
 
 @nightly
 @pytest.mark.parametrize("file", FILES)
-def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file, look):
+def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
+    """With the sliders that come with it at both ends. A page with another snapshot than then was changed on purpose:
+    what else it shows now is said, and is no failure."""
     found = look(file, visits(file))
-    began = found.pop("beginnings")
-    assert compare(f"beginnings of {file.removesuffix('/page.py')}", began) == []
-    assert compare(name_of(file), found, in_order=False) == []
+    if WRITTEN in environ:
+        write(found)
+        return
+    if (before := shown_before(request.node.nodeid)) is None:
+        pytest.skip("there is no tree of a day before, or it does not write what it shows")
+    differ = [*differences(found.pop("beginnings"), before.pop("beginnings")), *unmatched(found, before)]
+    if differ and is_changed(f"tests/pages/snapshots/{file.removesuffix('/page.py')}"):
+        pytest.skip("its snapshot is another, and so are: " + "; ".join(differ))
+    assert differ == []
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_some_of_the_choices(file, look):
-    """The first, the last and some between."""
-    record = known(name_of(file))
-
-    def again() -> Iterator[tuple[AppTest, dict[str, str]]]:
-        for visit in some(record["visits"]):
-            jobs.JOBS.close()
-            address = dict(parse_qsl(visit, keep_blank_values=True))
-            yield opened(file, **address), address
-
-    found = look(file, again())
-    del found["beginnings"]
-    assert lacking(record, found) == []
-
-
-@pytest.mark.parametrize("number", ROUNDS)
-def test_every_question_of_a_round(number, clicked):
-    sights = [seen(opened("reference/check/page.py", round=number, question=str(i + 1)), False) for i in range(LENGTH)]
-    assert compare(f"round {number}", together(sights, clicked), in_order=False) == []
-
-
-@pytest.mark.parametrize("file", TEACHING)
-def test_every_thing_to_try_works(file, monkeypatch, work):
-    """And there are some, beside a paper."""
+@pytest.mark.parametrize(("file", "section"), SECTIONS)
+def test_a_section_and_its_examples_are_as_in_their_snapshot(file, section, monkeypatch, work, clicked):
     monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)
-    test, found = opened(file, **BEGIN.get(file, {})), {}
-    work(file)
-    assert "arXiv:" in said(test, "markdown", "caption", "code")
-    tries = [button.key for button in test.button if (button.key or "").startswith("try ")]
-    assert len(tries) >= 3
-    for key in tries:
-        if any(button.key == key for button in test.button):  # another one may have led to another section
-            sight = record(run(test.button(key=key).click()))
-            found[plain(key)] = (
-                {"controls": sight["controls"]} if work(file) == "live" and file in LIVE_PAGES else sight
-            )
-    assert compare(file.removesuffix("/page.py"), found) == []
+    key = FACTS[file].sections.key
+
+    def shown(test: AppTest) -> tuple[AppTest, list[str]]:
+        state = work(file)
+        if state == "begun":
+            wait_for_jobs()
+            test = run(test)
+            work(file)
+        said_now = lines(test, clicked, live=state == "live", but=UNSTEADY.get(file, ()))
+        return test, [line for line in said_now if not any(words in line for words in DECIDED)]
+
+    test = opened(file, **BEGIN.get(file, {}), **({key: section} if section else {}))
+    if not section or section == next(iter(FACTS[file].sections.names)):
+        assert file not in TEACHING or len(tries(test)) >= 3
+        assert file not in TEACHING or "arXiv:" in said(test, "markdown", "caption", "code")
+    test, found = shown(test)
+    assert file not in TEACHING or faults(test, file) == []
+    said_here = list(found)
+    for example, values in tries(test).items():
+        if values.get(key, section) == section and any(button.key == example for button in test.button):
+            clicked.clear()
+            test, then = shown(run(test.button(key=example).click()))
+            said_here += ["", f"== {plain(example)}", *new_lines(then, found)]
+    differ = compare(snapshot_of(file, section), said_here)
+    assert not differ, "\n".join(differ)
+
+
+@pytest.mark.parametrize("number", often(ROUNDS, ROUNDS[:1]))
+def test_every_question_of_a_round(number, clicked):
+    said_here: list[str] = []
+    for question in map(str, range(1, LENGTH + 1)):
+        asked = lines(opened("reference/check/page.py", round=number, question=question), clicked)
+        said_here += ["", f"== {question}", *new_lines(asked, said_here)]
+    differ = compare(f"reference/check/round-{number}", said_here)
+    assert not differ, "\n".join(differ)
+
+
+def test_there_is_no_snapshot_of_what_is_gone():
+    names = {snapshot_of(*one) for one in SECTIONS} | {f"reference/check/round-{number}" for number in ROUNDS}
+    assert {str(file.relative_to(SNAPSHOTS).with_suffix("")) for file in SNAPSHOTS.rglob("*.txt")} == names
 
 
 def test_of_a_long_list_the_first_the_last_and_some_between_are_chosen():

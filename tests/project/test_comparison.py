@@ -2,10 +2,8 @@
 last digit that rounding decides is not."""
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from tests.comparison import NEAR, Said, differences, distinct, unmatched
-from tests.pages.recorded import said_and_set
+from tests.comparison import NEAR, differences, distinct, unmatched
 
 SAME = {
     "a last digit": ("0.4712 of all", "0.4713 of all"),
@@ -75,45 +73,31 @@ def test_each_of_the_parts_is_like_one_that_was_kept_on_another_processor(apart)
     assert unmatched({"a": distinct(fewer)}, {"a": distinct(more)}) == []
 
 
-@pytest.fixture(scope="module")
-def said() -> Said:
-    """A paragraph whose signs Markdown escapes."""
-    found = said_and_set(AppTest.from_function(_page).run())["words"][0]
-    assert isinstance(found, Said)
-    return found
-
-
-def _page() -> None:
-    import streamlit as st
-
-    st.markdown(r"H is 1\.65834 of 1\,203\.4 or of 3 or 47 \%, and KL 1\.2e\-03; 12 of 24%2C; head 5\.6")
-
-
-NUMBERS = "1 65834 1 203 4 3 47 1 2 03 12 24 2 5 6"
+SAID = r"H is 1\.65834 of 1\,203\.4 or of 3 or 47 \%, and KL 1\.2e\-03; 12 of 24%2C; head 5\.6"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "is_same"),
     [
-        ("1 65834", "1 65835", True),
-        ("1 65834", "1 69151", False),
-        ("1 203 4", "1 203 5", True),
-        ("1 203 4", "1 228 4", False),
-        (" 3 47", " 4 47", False),
-        ("3 47 ", "3 48 ", True),
-        ("3 47 ", "3 49 ", False),
-        ("1 2 03", "1 3 03", True),
-        ("1 2 03", "1 2 04", False),
-        ("12 24", "13 24", False),
-        ("12 24", "12 25", False),
-        ("5 6", "5 7", False),
+        (r"1\.65834", r"1\.65835", True),
+        (r"1\.65834", r"1\.69151", False),
+        (r"1\,203\.4", r"1\,203\.5", True),
+        (r"1\,203\.4", r"1\,228\.4", False),
+        ("of 3 or", "of 4 or", False),
+        ("47 ", "48 ", True),
+        ("47 ", "49 ", False),
+        (r"1\.2e", r"1\.3e", True),
+        ("03;", "04;", False),
+        ("12 of", "13 of", False),
+        ("24%", "25%", False),
+        (r"5\.6", r"5\.7", False),
     ],
 )
-def test_what_a_page_says_is_compared_with_its_numbers_whole(said, old, new, is_same):
+def test_what_a_page_says_is_compared_with_its_numbers_whole(old, new, is_same):
     """Points are escaped in Markdown, and percentages are no counts."""
-    assert said.endswith(NUMBERS)
-    known = said.removesuffix(NUMBERS) + NUMBERS.replace(old, new)
-    assert (differences(said, known) == []) is (differences(known, said) == []) is is_same
+    known = SAID.replace(old, new)
+    assert known != SAID
+    assert (differences(SAID, known) == []) is (differences(known, SAID) == []) is is_same
 
 
 @pytest.mark.parametrize(("mean", "same"), [(-1.24e-4, True), (-1.3e-4, False), (1.2e-4, False)])

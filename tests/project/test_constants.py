@@ -19,7 +19,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, module_name
 from tests.nightly import nightly
-from tests.pages.recorded import ANEW
+from tests.pages.snapshot import ANEW
 
 RECORD = Path(__file__).with_name("constants.json")
 MOST = 400  # numbers of a constant: more are data

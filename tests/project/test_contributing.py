@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.nightly import nightly
-from tests.pages.recorded import ANEW
+from tests.pages.snapshot import ANEW
 
 ROOT = Path(__file__).resolve().parents[2]
 PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)

@@ -151,6 +151,8 @@ def laws() -> None:
                     "Reducible loss only", "above", help="L − E: a power law is then a straight line."
                 )
         with p.picture:
+            shown = views.law(name, against, n, d, above)
+            p.show(shown)
             if name == "kaplan":
                 st.latex(EQUATIONS["kaplan"])
             else:
@@ -159,8 +161,6 @@ def laws() -> None:
                     rf"L(N, D) = {law.floor} + \frac{{{law.a}}}{{N^{{{law.alpha}}}}} + "
                     rf"\frac{{{law.b}}}{{D^{{{law.beta}}}}}"
                 )
-            shown = views.law(name, against, n, d, above)
-            p.show(shown)
             loss, floor, size, data = shown.result.numbers
             by_compute = name == "kaplan" and against == "compute"
             metrics(

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
-from tests.pages.recorded import places
+from tests.pages.sights import places
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
 from tfcore.views.experts import balance as views

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tfcore
 from tests.comparison import differences
-from tests.pages.recorded import ANEW
+from tests.pages.snapshot import ANEW
 from tfcore.generation.beam import beam_search
 from tfcore.views.reference import folklore
 from tfcore.views.reference.folklore import say

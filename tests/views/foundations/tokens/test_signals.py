@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.pages.recorded import ANEW
+from tests.pages.snapshot import ANEW
 from tfcore.views.foundations.tokens.measure import signals
 from tfcore.views.foundations.tokens.measure.signals import melody, parse_number, read_column, scene, temperatures
 from tfcore.views.foundations.tokens.say.signals import ColumnReport, column_report

@@ -1,0 +1,72 @@
+"""What pages showed a day ago: the tree of then is checked out beside this one, and its own tests are asked."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from os import environ
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.architecture.sources import ROOT
+
+WRITTEN = "TFCORE_SHOWN"  # a file, set where a test writes what it has seen into it, and compares nothing
+BEFORE = "TFCORE_BEFORE"  # the revision to compare with; the last one of a day ago where it is not set
+
+
+def write(found: dict[str, Any]) -> None:
+    """For the test that asked."""
+    Path(environ[WRITTEN]).write_text(json.dumps(found), "utf-8")
+
+
+def shown_before(test: str) -> dict[str, Any] | None:
+    """What this test saw a day ago, None where there is no tree of then or it had no such test.
+
+    Args:
+        test: its name for pytest.
+
+    Raises:
+        AssertionError: if it failed.
+    """
+    if (tree := _tree()) is None:
+        return None
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "shown.json"
+        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", test]
+        done = subprocess.run(run, cwd=tree, env=environ | {WRITTEN: str(file)}, capture_output=True, text=True)
+        if done.returncode == 4:  # pytest's word for a test that is not there
+            return None
+        assert done.returncode == 0, done.stdout
+        return json.loads(file.read_text("utf-8"))
+
+
+def is_changed(folder: str) -> bool:
+    """Whether files of this folder are others than they were."""
+    return _git("diff", "--quiet", _revision(), "--", folder).returncode != 0
+
+
+@cache
+def _tree() -> str | None:
+    """A folder with the tree of then, for as long as this process runs."""
+    if not _revision():
+        return None
+    keeper = TemporaryDirectory()
+    _KEPT.append(keeper)
+    archive = subprocess.run(["git", "archive", _revision()], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", keeper.name], input=archive, check=True)
+    return keeper.name
+
+
+_KEPT: list[TemporaryDirectory[str]] = []
+
+
+@cache
+def _revision() -> str:
+    return _git(
+        "rev-list", "-1", *([environ[BEFORE]] if BEFORE in environ else ["--before=1 day ago", "HEAD"])
+    ).stdout.strip()
+
+
+def _git(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
