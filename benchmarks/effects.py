@@ -11,8 +11,6 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.analysis.inside.attribution_graphs.influence import EDGES, NODES
-from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, draw_traced, trace_text
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.compositions import composition
@@ -27,6 +25,8 @@ from tfcore.measures.heads.induction_heads import (
 )
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.model import Transformer
+from tfcore.views.inside.circuits.measure.influence import EDGES, NODES
+from tfcore.views.inside.circuits.measure.of_text import Drawn, draw_traced, trace_text
 from tfcore.views.inside.induction.measure.circuit import patch_paths
 from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, pair, patch_each
 from tfcore.views.inside.interventions.measure.prompt_sets import Encoded, measure_set

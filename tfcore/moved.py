@@ -92,6 +92,12 @@ MODULES = {
     "tfcore.analysis.inference.ring_attention": "tfcore.views.inference.long_context.measure.ring",
     "tfcore.analysis.inference.serving": "tfcore.views.inference.kv_cache.measure.serving",
     "tfcore.analysis.inference.speculation": "tfcore.views.inference.generation.measure.speculation",
+    "tfcore.analysis.inside.attribution_graphs.diagram": "tfcore.views.inside.circuits.measure.diagram",
+    "tfcore.analysis.inside.attribution_graphs.effects": "tfcore.views.inside.circuits.measure.effects",
+    "tfcore.analysis.inside.attribution_graphs.export": "tfcore.views.inside.circuits.measure.export",
+    "tfcore.analysis.inside.attribution_graphs.graph": "tfcore.views.inside.circuits.measure.graph",
+    "tfcore.analysis.inside.attribution_graphs.influence": "tfcore.views.inside.circuits.measure.influence",
+    "tfcore.analysis.inside.attribution_graphs.of_text": "tfcore.views.inside.circuits.measure.of_text",
     "tfcore.analysis.inside.attribution_patching": "tfcore.views.inside.interventions.measure.patching",
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
     "tfcore.analysis.inside.features.feature_edits": "tfcore.views.inside.features.measure.edits",
@@ -104,6 +110,8 @@ MODULES = {
     "tfcore.analysis.inside.features.readability": "tfcore.views.inside.features.say",
     "tfcore.analysis.inside.flow_columns": "tfcore.views.inside.flow.measure.columns",
     "tfcore.analysis.inside.flow_shares": "tfcore.views.inside.flow.measure.shares",
+    "tfcore.analysis.inside.head_circuits": "tfcore.views.inside.circuits.measure.head_circuits",
+    "tfcore.analysis.inside.head_edges": "tfcore.views.inside.circuits.measure.head_edges",
     "tfcore.analysis.inside.head_measures": "tfcore.views.inside.flow.measure.heads",
     "tfcore.analysis.inside.in_context.accuracy": "tfcore.views.inside.in_context.measure.accuracy",
     "tfcore.analysis.inside.in_context.heads": "tfcore.views.inside.in_context.measure.heads",
@@ -223,10 +231,12 @@ MODULES = {
     "tfcore.figures.inference.sparse_attention": "tfcore.views.inference.long_context.draw.patterns",
     "tfcore.figures.inference.speculation": "tfcore.views.inference.generation.draw.speculation",
     "tfcore.figures.inference.text_likelihood": "tfcore.views.inference.generation.draw.text_likelihood",
+    "tfcore.figures.inside.attribution_graphs": "tfcore.views.inside.circuits.draw.features",
     "tfcore.figures.inside.boards": "tfcore.charts.boards",
     "tfcore.figures.inside.circuits": "tfcore.views.inside.induction.draw.circuit",
     "tfcore.figures.inside.dictionary_training": "tfcore.views.inside.features.draw",
     "tfcore.figures.inside.features": "tfcore.views.inside.features.draw",
+    "tfcore.figures.inside.head_circuits": "tfcore.views.inside.circuits.draw.edges",
     "tfcore.figures.inside.in_context": "tfcore.views.inside.in_context.draw",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
     "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
@@ -472,6 +482,11 @@ NAMES = {
         )
     },
     "tfcore.analysis.inference.speculation": {"tfcore.views.inference.generation.say": "acceptance_found draft_token"},
+    "tfcore.analysis.inside.attribution_graphs.diagram": {"tfcore.views.inside.circuits.say": "largest_node node_sum"},
+    "tfcore.analysis.inside.attribution_graphs.effects": {
+        "tfcore.views.inside.circuits.say": "measure_name predicted_against_measured"
+    },
+    "tfcore.analysis.inside.attribution_graphs.influence": {"tfcore.views.inside.circuits.say": "graph_scores"},
     "tfcore.analysis.inside.attribution_patching": {
         "tfcore.measures.attribution_patching": "FirstOrder first_order part_names part_effects estimate_effects",
         "tfcore.views.inside.interventions.say": "estimated_shares estimate_against_exact",
@@ -499,6 +514,9 @@ NAMES = {
         "tfcore.views.inside.features.say": "rated_sample phrases_elsewhere"
     },
     "tfcore.analysis.inside.flow_shares": {"tfcore.measures.logit_attribution": "stream_direction"},
+    "tfcore.analysis.inside.head_circuits": {
+        "tfcore.views.inside.circuits.say": "BASELINES edge_estimates faithfulness largest_edges largest_estimates"
+    },
     "tfcore.analysis.inside.head_measures": {"tfcore.views.inside.flow.say": "SMALL HeadMeasures compare"},
     "tfcore.analysis.inside.in_context.accuracy": {
         "tfcore.views.inside.in_context.say": "Accuracy accuracy LabelsMatter labels_matter"

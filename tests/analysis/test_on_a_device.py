@@ -13,7 +13,6 @@ from torch import Tensor
 
 from tests.nightly import often
 from tests.pretend_device import NAME
-from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
@@ -28,6 +27,7 @@ from tfcore.measures.one_text import next_logits
 from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 from tfcore.training.lora import add_lora_, merge_lora_
+from tfcore.views.inside.circuits.measure.of_text import draw_traced, take_strongest_off, trace_text
 from tfcore.views.inside.features.measure.edits import held_feature
 from tfcore.views.inside.features.measure.of_text import feature_activations
 from tfcore.views.inside.stream.measure.lens import logit_lens

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tfcore.analysis.inside.attribution_graphs.diagram import NoFeature
 from tfcore.analysis.inside.interventions import DifferenceChange
 from tfcore.views.inside.flow.say import HeadMeasures
 from tfcore.views.inside.in_context.measure.accuracy import Interval
@@ -11,7 +10,6 @@ from tfcore.views.inside.in_context.say import Accuracy, HeadsAgree
 
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
 SENTENCES = [
-    (NoFeature(), "No feature is left in the picture: keep more of the influence."),
     (
         HeadMeasures("he", ("2.5", 0.25), ("3.1", -1.5), ("0.3", 2.25), False),
         "Head 2.5 carries most of the state from token to token, 25%; head 3.1 writes most of the logit of 'he' "

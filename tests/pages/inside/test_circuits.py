@@ -6,13 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pages.inside.circuits import experiments, features
+from pages.inside.circuits import features
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.visits import run, said
-from tfcore.analysis.inside.attribution_graphs.export import to_json
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, FEATURE, OUTPUT
 from tfcore.measures.one_text import one_text
+from tfcore.views.inside.circuits.features import Detail, drawn, graph_json, link_table, node_title, taken_off, traced
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, FEATURE, OUTPUT, Output
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "inside/circuits/page.py")
 
@@ -22,8 +23,8 @@ def token(word: str) -> int:
 
 
 def begun():
-    given = features.TEXT, token(" he"), token(" she")
-    return features.traced(*given), features.drawn(*given, 0.7, 0.8, True)
+    given = Reading("stories", features.TEXT), Output(token(" he"), token(" she"))
+    return traced(*given), drawn(*given, Detail())
 
 
 def test_the_output_is_the_difference_of_two_logits():
@@ -40,7 +41,7 @@ def test_most_of_the_prediction_is_explained_and_what_is_predicted_holds():
     found, _ = begun()
     assert found.influence.replacement > 0.8
     assert found.influence.completeness > 0.9
-    tested = features.taken_off(features.TEXT, token(" he"), token(" she"))
+    tested = taken_off(Reading("stories", features.TEXT), Output(token(" he"), token(" she")))
     assert np.corrcoef(tested.predicted, tested.frozen)[0, 1] > 0.9
     assert np.corrcoef(tested.predicted, tested.measured)[0, 1] > 0.4
 
@@ -55,7 +56,7 @@ def test_the_page_says_it():
 def test_a_node_in_the_address_is_chosen():
     _, left = begun()
     place = int(np.flatnonzero(left.diagram.kind == FEATURE)[0])
-    test = opened(node=features.title(left, place))
+    test = opened(node=node_title(left.diagram, place))
     assert test.selectbox(key="node").value == left.diagram.keys[place]
 
 
@@ -64,21 +65,21 @@ def test_a_click_chooses_a_node(sent, known, monkeypatch):
     _, left = begun()
     chosen = []
     monkeypatch.setattr(features.controls, "set_values", lambda **values: chosen.append(values))
-    features.click(left, {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": sent})
+    features.click(left.diagram, {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": sent})
     assert chosen == ([{"node": left.diagram.keys[0]}] if known else [])
 
 
 def test_the_table_has_every_link():
     _, left = begun()
-    table = features.table(left)
+    table = link_table(left.diagram)
     assert len(table) == np.count_nonzero(left.diagram.edges)
     assert table["contribution"].sum() == pytest.approx(float(left.diagram.edges.sum()), abs=1e-3)
 
 
 def test_the_json_is_circuit_tracers():
     found, left = begun()
-    tokens = cache.model("stories")[1].tokens(found.graph.ids)
-    said = json.loads(to_json(found.graph, found.influence, left.pruned, left.diagram, tokens, "stories"))
+    given = Reading("stories", features.TEXT), Output(token(" he"), token(" she"))
+    said = json.loads(graph_json(*given, Detail()))
     assert said["metadata"]["prompt"] == features.TEXT
     ids = [node["node_id"] for node in said["nodes"]]
     assert len(set(ids)) == len(ids) == len(left.pruned.nodes)
@@ -101,12 +102,6 @@ def test_any_text(text):
 
 def test_no_text_is_said_so():
     assert "There is no text yet" in opened(story="").info[0].value
-
-
-def test_a_circuit_that_is_still_being_cut_is_not_complete():
-    for found in ([], [object()]):
-        with pytest.raises(ValueError, match="still being cut"):
-            experiments.complete(found)
 
 
 def test_one_token_has_no_edge_that_its_mean_would_change():

@@ -5,15 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.inside.attribution_graphs.graphs import made
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Nodes, Output
-from tfcore.analysis.inside.attribution_graphs.influence import (
-    GraphScores,
-    graph_scores,
-    measure_influence,
-    prune,
-    threshold,
-)
+from tests.views.inside.circuits.graphs import made
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Nodes, Output
+from tfcore.views.inside.circuits.measure.influence import Pruned, measure_influence, prune, threshold
+from tfcore.views.inside.circuits.say import graph_scores
 
 
 def by_inverse(graph):
@@ -141,11 +136,12 @@ def test_nothing_that_counts_leaves_no_threshold():
 
 def test_what_is_said_of_a_graph():
     graph = by_hand()
-    found = measure_influence(graph)
-    said = graph_scores(graph, found, prune(graph, found, 1.0, 1.0))
-    assert said == GraphScores(found.replacement, found.completeness, 1, 1, said.covered)
-    assert said.covered == pytest.approx(1)
-    assert str(GraphScores(0.92, 0.961, 40, 1664, 0.6)) == (
+    found = replace(measure_influence(graph), replacement=0.92, completeness=0.961)
+    assert str(graph_scores(graph, found, prune(graph, found, 1.0, 1.0))) == (
         "Replacement score 0.92, completeness 0.96: what is missing to 1 comes from errors of the transcoders. In the "
-        "picture are 40 of 1,664 active features; all its nodes together have 60% of the influence."
+        "picture are 1 of 1 active features; all its nodes together have 100% of the influence."
     )
+    fewer = Pruned(np.array([0, 1, 4]), np.zeros((3, 3)))
+    said = graph_scores(graph, found, fewer)
+    assert (said.values["kept"], said.values["features"]) == (0, 1)
+    assert said.values["covered"] == pytest.approx(found.nodes[[0, 1, 4]].sum() / found.nodes.sum())

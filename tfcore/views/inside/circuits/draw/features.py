@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.attribution_graphs.diagram import Diagram, Links
-from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT
 from tfcore.figures import theme
 from tfcore.measures.token_text import plotly_escape, shorten
+from tfcore.views.inside.circuits.measure.diagram import Diagram, Links
+from tfcore.views.inside.circuits.measure.effects import TakenOff
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT
 
 RAISES, LOWERS = "@cat1", "@cat0"  # contributions above and below 0
 ACROSS = 3  # nodes of a cell side by side; more begin another line

@@ -1,32 +1,28 @@
 """What is drawn of a graph: groups whose members are alike, links that are sums, names, and sums that add up."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
 
-from tests.analysis.inside.attribution_graphs.graphs import IDS, made
-from tfcore.analysis.inside.attribution_graphs.diagram import (
+from tests.views.inside.circuits.graphs import IDS, made
+from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.circuits.measure.diagram import (
     ALIKE,
-    Begins,
-    LargestNode,
     Links,
     Naming,
-    NodeSum,
-    NoFeature,
     draw,
     groups,
-    largest_node,
     links_of,
-    node_sum,
     profiles,
     written_by,
 )
-from tfcore.analysis.inside.attribution_graphs.effects import total_effects
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT
-from tfcore.analysis.inside.attribution_graphs.influence import measure_influence, prune
-from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.circuits.measure.effects import total_effects
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT
+from tfcore.views.inside.circuits.measure.influence import measure_influence, prune
+from tfcore.views.inside.circuits.say import largest_node, node_sum
 
 
 class Numbers(ByteTokenizer):
@@ -156,27 +152,32 @@ def test_links_of_a_group_add_up_to_its_activation():
     assert incoming.total == pytest.approx(activation, abs=1e-4)
     assert sum(value for _, value in incoming.rows) == pytest.approx(incoming.total, abs=1e-4)
     assert [name for name, _ in incoming.rows][-2:][1] == "biases"
-    largest = max((abs(float(one)) for one in graph.edges[list(group)].sum(0)), default=0)
-    assert abs(incoming.rows[0][1]) == pytest.approx(largest, rel=1e-5)
+    most = max((abs(float(one)) for one in graph.edges[list(group)].sum(0)), default=0)
+    assert abs(incoming.rows[0][1]) == pytest.approx(most, rel=1e-5)
     assert sum(value for _, value in outgoing.rows) == pytest.approx(graph.edges[:, list(group)].sum(), abs=1e-3)
-    said = node_sum(names, group, incoming)
-    assert isinstance(said, NodeSum)
-    assert said.value == pytest.approx(activation)
-    assert said.kind == "activation"
-    assert (said.largest, said.part) == incoming.rows[0]
-    assert abs(said.part) == max(abs(part) for _, part in incoming.rows[:-2])
+    said = node_sum(names, group, incoming).values
+    assert said["value"] == pytest.approx(activation)
+    assert abs(said["part"]) == max(abs(part) for _, part in incoming.rows[:-2])
+    largest, part = incoming.rows[0]
+    assert str(node_sum(names, group, incoming)) == (
+        f"{len(group)} features with {names.name(group[0])}: all contributions and biases add up to "
+        f"{incoming.total:.3f}, its activation is {activation:.3f}. Largest: {largest} with {part:+.2f}."
+    )
     every = int(np.count_nonzero(graph.edges[:, list(group)].sum(1)))
     assert len(links_of(names, group, every)[1].rows) == every, "no others are left"
     token = [int(graph.of_kind(EMBEDDING)[0])]
     assert links_of(names, token)[0] == Links((), 0.0)
-    assert node_sum(names, token, links_of(names, token)[0]) == Begins(f"token 't{IDS[0]}' (0)")
+    begins = node_sum(names, token, links_of(names, token)[0])
+    assert str(begins) == f"Token 't{IDS[0]}' (0): paths begin here, it reads nothing."
 
 
 def test_the_output_is_the_sum_of_its_links():
     graph, _, _, _ = drawn()
-    incoming, outgoing = links_of(naming(), [len(graph.nodes) - 2])
+    output = [len(graph.nodes) - 2]
+    incoming, outgoing = links_of(naming(), output)
     assert incoming.total == pytest.approx(float(graph.nodes.activation[-2]), abs=1e-4)
     assert outgoing == Links((), 0.0)
+    assert "its logit is " in str(node_sum(naming(), output, incoming))
 
 
 def test_the_node_with_the_most_influence_is_named():
@@ -184,26 +185,15 @@ def test_the_node_with_the_most_influence_is_named():
     features = [i for i in range(len(diagram.kind)) if diagram.kind[i] == FEATURE]
     best = max(features, key=lambda i: diagram.influence[i])
     share = float(diagram.influence[best] / found.nodes.sum())
-    said = largest_node(diagram, found)
-    assert said == LargestNode(diagram.keys[best], len(diagram.members[best]), said.share, diagram.effects[best])
-    assert said.share == pytest.approx(share)
+    effect = float(diagram.effects[best])
+    begins = f"The most influence of all features, {share:.1%}, has "
+    ends = f"it {'raises' if effect > 0 else 'lowers'} what is explained by {abs(effect):.2f} logits."
+    lone = replace(diagram, members=tuple(one[:1] for one in diagram.members))
+    assert str(largest_node(lone, found)) == f"{begins}{diagram.keys[best]}; with all that follows from it, {ends}"
+    three = replace(diagram, members=tuple(one[:1] * 3 for one in diagram.members), effects=-diagram.effects)
+    said = str(largest_node(three, found))
+    assert f"a group of 3 with {diagram.keys[best]}; " in said
+    assert ("lowers" if effect > 0 else "raises") in said
     _, found, _, empty = drawn(kept=0.0)
     assert FEATURE not in empty.kind
-    assert largest_node(empty, found) == NoFeature()
-
-
-def test_sentences():
-    assert str(LargestNode("feature 1/2 at 'a' (3)", 1, 0.041, -0.5)) == (
-        "The most influence of all features, 4.1%, has feature 1/2 at 'a' (3); with all that follows from it, it "
-        "lowers what is explained by 0.50 logits."
-    )
-    assert str(LargestNode("feature 1/2 at 'a' (3)", 3, 0.041, 0.5)) == (
-        "The most influence of all features, 4.1%, has a group of 3 with feature 1/2 at 'a' (3); with all that follows "
-        "from it, it raises what is explained by 0.50 logits."
-    )
-    assert str(NodeSum("output t7", "logit", 3.5514, 3.5512, "token 'a' (0)", 1.1)) == (
-        "Output t7: all contributions and biases add up to 3.551, its logit is 3.551. Largest: token 'a' (0) with "
-        "+1.10."
-    )
-    assert str(Begins("token 'a' (0)")) == "Token 'a' (0): paths begin here, it reads nothing."
-    assert "keep more" in str(NoFeature())
+    assert str(largest_node(empty, found)) == "No feature is left in the picture: keep more of the influence."

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tfcore.analysis.inside.attribution_graphs.diagram import Diagram
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, Graph
-from tfcore.analysis.inside.attribution_graphs.influence import Influence, Pruned
+from tfcore.views.inside.circuits.measure.diagram import Diagram
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, Graph
+from tfcore.views.inside.circuits.measure.influence import Influence, Pruned
 
 TYPES = {EMBEDDING: "embedding", ERROR: "mlp reconstruction error", FEATURE: "cross layer transcoder"}
 

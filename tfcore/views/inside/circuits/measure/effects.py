@@ -8,18 +8,15 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Output, output_direction
-from tfcore.analysis.inside.attribution_graphs.influence import Influence
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import Transcoder
-from tfcore.measures.knock_outs import ROUNDING, without_rounding
 from tfcore.measures.one_text import one_text, piece_of
 from tfcore.measures.shared_layers import BATCH, plain_run
-from tfcore.measures.statistics import correlation
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.circuits.measure.graph import FEATURE, Graph, Output, output_direction
+from tfcore.views.inside.circuits.measure.influence import Influence
 
 FROZEN = ("ln1.scale", "attn.pattern", "ln2.scale")  # of each block, by the graph
 TESTED = 48  # features that are taken off at most, those with the most influence
@@ -105,90 +102,9 @@ def take_off(
     return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, frozen, output, value)
 
 
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class PredictedAgainstMeasured(Finding):
-    """How far the graph's forecasts hold in the real model.
-
-    Args:
-        measure: what falls, in words.
-        count: features taken off, one at a time.
-        correlation, direct: Pearson's, of the measured effect with the forecast along all paths, and with the direct
-            edge alone; None where one of the two is the same everywhere.
-        frozen: the same of the forecast along all paths with the effect where attention and norms stay as they are.
-        slope: of the line through 0 that predicts the measured effect best: below 1 the model makes up for part.
-        same_sign, counted: of the features with a measured effect of at least `least`, how many have a forecast of the
-            same sign.
-        least: the tenth part of the largest measured effect, in logits.
-        name, predicted, measured: the feature that the forecast misses by most.
-    """
-
-    measure: str
-    count: int
-    correlation: float | None
-    direct: float | None
-    frozen: float | None
-    slope: float
-    same_sign: int
-    counted: int
-    least: float
-    name: str
-    predicted: float
-    measured: float
-
-    @property
-    def sentence(self) -> str:
-        if self.correlation is None:
-            return f"Taken off in the real model, the {self.count} features leave the {self.measure} as it is."
-        direct = "" if self.direct is None else f" ({self.direct:.2f} with the direct edge alone)"
-        frozen = ""
-        if self.frozen is not None:
-            frozen = f"Where attention and the norms' scales stay as they are, the correlation is {self.frozen:.2f}. "
-        return (
-            f"{self.count} features are taken off in the real model, one at a time. The fall of the {self.measure} "
-            f"has a correlation of {self.correlation:.2f} with the graph's forecast{direct}; it is "
-            f"{self.slope:.2f} times as large. {frozen}Of the {self.counted} with an effect of at least "
-            f"{self.least:.2g} logits, {self.same_sign} have the sign predicted. Farthest off: {self.name}, predicted "
-            f"{self.predicted:+.2f}, measured {self.measured:+.2f}."
-        )
-
-
-def measure_name(output: Output, tokenizer: Tokenizer) -> str:
-    """As in "logit of '·ball' above the mean of all logits"."""
-    token = visible(piece_of(tokenizer, output.token))
-    if output.against is None:
-        return f"logit of '{token}' above the mean of all"
-    return f"logit of '{token}' less that of '{visible(piece_of(tokenizer, output.against))}'"
-
-
 def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:
     """As in "feature 2/517 at '·red' (12)": layer, number, token and position."""
     nodes = graph.nodes
     position = int(nodes.position[place])
     token = visible(piece_of(tokenizer, graph.ids[position]))
     return f"feature {nodes.layer[place]}/{nodes.feature[place]} at '{token}' ({position})"
-
-
-def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> PredictedAgainstMeasured:
-    """Compare both over all features that were taken off."""
-    measured, predicted = without_rounding(found.measured), found.predicted
-    least = float(np.abs(measured).max(initial=0.0)) / 10
-    large = np.abs(measured) >= max(least, ROUNDING)
-    worst = int(np.abs(measured - predicted).argmax()) if len(measured) else 0
-    power = float(predicted @ predicted)
-    return PredictedAgainstMeasured(
-        measure=measure_name(found.output, tokenizer),
-        count=len(measured),
-        correlation=correlation(predicted, measured),
-        direct=correlation(found.direct, measured),
-        frozen=correlation(predicted, found.frozen),
-        slope=float(predicted @ measured) / power if power else 0.0,
-        same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
-        counted=int(large.sum()),
-        least=least,
-        name=feature_name(graph, int(found.nodes[worst]), tokenizer) if len(measured) else "none",
-        predicted=float(predicted[worst]) if len(measured) else 0.0,
-        measured=float(measured[worst]) if len(measured) else 0.0,
-    )

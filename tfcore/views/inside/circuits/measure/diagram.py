@@ -9,15 +9,14 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_graphs.effects import feature_name, total_effects
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph
-from tfcore.analysis.inside.attribution_graphs.influence import Influence, Pruned, shares
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.token_text import plotly_escape, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.circuits.measure.effects import feature_name, total_effects
+from tfcore.views.inside.circuits.measure.graph import FEATURE, OUTPUT, Graph
+from tfcore.views.inside.circuits.measure.influence import Influence, Pruned, shares
 
 ALIKE = 0.7  # cosine from which on two features do the same
 PROMOTED = 4  # tokens named of a feature
@@ -295,99 +294,3 @@ def _largest(naming: Naming, values: Float[ndarray, " node"], count: int) -> lis
     if len(order) > count:
         rows.append((f"{len(order) - count} others", float(values[order[count:]].sum())))
     return rows
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class LargestNode(Finding):
-    """The feature or group with the most influence.
-
-    Args:
-        name: of its first member.
-        count: of its members.
-        share: of the influence of all nodes.
-        effect: on the first output, as predicted, in logits.
-    """
-
-    name: str
-    count: int
-    share: float
-    effect: float
-
-    @property
-    def sentence(self) -> str:
-        what = self.name if self.count == 1 else f"a group of {self.count} with {self.name}"
-        return (
-            f"The most influence of all features, {self.share:.1%}, has {what}; with all that follows from it, it "
-            f"{'raises' if self.effect > 0 else 'lowers'} what is explained by {abs(self.effect):.2f} logits."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NoFeature(Finding):
-    """No feature is left."""
-
-    @property
-    def sentence(self) -> str:
-        return "No feature is left in the picture: keep more of the influence."
-
-
-def largest_node(diagram: Diagram, found: Influence) -> LargestNode | NoFeature:
-    """Of those drawn."""
-    features = np.flatnonzero(diagram.kind == FEATURE)
-    if not len(features):
-        return NoFeature()
-    node = int(features[diagram.influence[features].argmax()])
-    share = float(diagram.influence[node] / found.total)
-    return LargestNode(diagram.keys[node], len(diagram.members[node]), share, float(diagram.effects[node]))
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSum(Finding):
-    """A node as the sum of what it reads.
-
-    Args:
-        name: of the node.
-        kind: what the total is.
-        total: of all contributions and biases.
-        value: the activation, or the logit, in the model's own run.
-        largest, part: the largest contribution.
-    """
-
-    name: str
-    kind: str
-    total: float
-    value: float
-    largest: str
-    part: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.name[:1].upper()}{self.name[1:]}: all contributions and biases add up to {self.total:.3f}, its "
-            f"{self.kind} is {self.value:.3f}. Largest: {self.largest} with {self.part:+.2f}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Begins(Finding):
-    """A node that reads nothing."""
-
-    name: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.name[:1].upper()}{self.name[1:]}: paths begin here, it reads nothing."
-
-
-def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> NodeSum | Begins:
-    """The sum of a node or a group."""
-    nodes, node = naming.graph.nodes, group[0]
-    name = naming.name(node) if len(group) == 1 else f"{len(group)} features with {naming.name(node)}"
-    if nodes.kind[node] in (EMBEDDING, ERROR):
-        return Begins(name)
-    kind = "logit" if nodes.kind[node] == OUTPUT else "activation"
-    value = float(nodes.activation[list(group)].sum())
-    return NodeSum(name, kind, incoming.total, value, *incoming.rows[0])

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.head_circuits import HeadCircuit
-from tfcore.analysis.inside.head_edges import Edge, Place
 from tfcore.figures import theme
+from tfcore.views.inside.circuits.measure.head_circuits import HeadCircuit
+from tfcore.views.inside.circuits.measure.head_edges import Edge, Place
 
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}

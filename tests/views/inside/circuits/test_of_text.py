@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from tests.analysis.inside.attribution_graphs.test_influence import by_hand
-from tfcore.analysis.inside.attribution_graphs.diagram import Diagram
-from tfcore.analysis.inside.attribution_graphs.effects import strongest
-from tfcore.analysis.inside.attribution_graphs.export import node_id, to_json
-from tfcore.analysis.inside.attribution_graphs.graph import Output
-from tfcore.analysis.inside.attribution_graphs.influence import measure_influence, prune
-from tfcore.analysis.inside.attribution_graphs.of_text import draw_traced, take_strongest_off, trace_text
+from tests.views.inside.circuits.test_influence import by_hand
 from tfcore.loading.checkpoints import load
+from tfcore.views.inside.circuits.measure.diagram import Diagram
+from tfcore.views.inside.circuits.measure.effects import strongest
+from tfcore.views.inside.circuits.measure.export import node_id, to_json
+from tfcore.views.inside.circuits.measure.graph import Output
+from tfcore.views.inside.circuits.measure.influence import measure_influence, prune
+from tfcore.views.inside.circuits.measure.of_text import draw_traced, take_strongest_off, trace_text
 
 TEXT = "Once upon a time there was a little girl"
 
@@ -61,7 +61,6 @@ def test_a_text_is_traced_and_drawn():
     assert found.graph.outputs == (Output(7, 30),)
     alone, joined = (draw_traced(model, tokenizer, "stories", found, 0.6, 0.9, grouped) for grouped in (False, True))
     assert alone.pruned.nodes.tolist() == joined.pruned.nodes.tolist()
-    assert alone.scores == joined.scores
     assert sorted(alone.diagram.members) == [(node,) for node in alone.pruned.nodes]
     assert max(map(len, joined.diagram.members)) > 1
     assert sorted(node for group in joined.diagram.members for node in group) == joined.pruned.nodes.tolist()

@@ -1,24 +1,19 @@
 """Features taken off in the real model against runs one by one, and forecasts against a walk along all paths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from tests.analysis.inside.attribution_graphs.graphs import IDS, made
-from tests.analysis.inside.attribution_graphs.test_influence import by_hand
-from tfcore.analysis.inside.attribution_graphs.effects import (
-    PredictedAgainstMeasured,
-    TakenOff,
-    measure_name,
-    predicted_against_measured,
-    strongest,
-    take_off,
-    total_effects,
-)
-from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Output
-from tfcore.analysis.inside.attribution_graphs.influence import measure_influence
+from tests.views.inside.circuits.graphs import IDS, made
+from tests.views.inside.circuits.test_influence import by_hand
 from tfcore.inspection.edits import Edit
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.inside.circuits.measure.effects import TakenOff, strongest, take_off, total_effects
+from tfcore.views.inside.circuits.measure.graph import FEATURE, Output
+from tfcore.views.inside.circuits.measure.influence import measure_influence
+from tfcore.views.inside.circuits.say import measure_name, predicted_against_measured
 
 
 def along_paths(graph, source, target):
@@ -80,49 +75,39 @@ def test_what_is_said_of_forecasts():
         Output(6),
         3.0,
     )
-    said = predicted_against_measured(graph, found, ByteTokenizer())
-    assert said.correlation == pytest.approx(np.corrcoef(found.predicted, found.measured)[0, 1])
-    assert said.direct == pytest.approx(np.corrcoef(found.direct, found.measured)[0, 1])
-    assert said.frozen == pytest.approx(np.corrcoef(found.predicted, found.frozen)[0, 1])
-    assert said.slope == pytest.approx((2 + 1 - 0.125) / (4 + 1 + 0.25))
-    assert (said.same_sign, said.counted, said.least) == (2, 3, pytest.approx(0.1))
-    assert (said.predicted, said.measured) == (2.0, 1.0)
-    assert str(said).startswith("3 features are taken off in the real model, one at a time. The fall of the logit of ")
-    flat = TakenOff(found.nodes[:1], np.ones(1), np.ones(1), np.zeros(1), np.zeros(1), Output(6), 3.0)
-    assert "leave the" in str(predicted_against_measured(graph, flat, ByteTokenizer()))
-    empty = np.zeros(0)
-    none = predicted_against_measured(
-        graph, TakenOff(found.nodes[:0], empty, empty, empty, empty, Output(6), 3.0), ByteTokenizer()
+    whole = predicted_against_measured(graph, found, ByteTokenizer())
+    said = whole.values
+    assert said["correlation"] == pytest.approx(np.corrcoef(found.predicted, found.measured)[0, 1])
+    assert said["direct"] == pytest.approx(np.corrcoef(found.direct, found.measured)[0, 1])
+    assert said["frozen"] == pytest.approx(np.corrcoef(found.predicted, found.frozen)[0, 1])
+    assert said["slope"] == pytest.approx((2 + 1 - 0.125) / (4 + 1 + 0.25))
+    assert (said["same_sign"], said["counted"], said["least"]) == (2, 3, pytest.approx(0.1))
+    assert (said["predicted"], said["measured"]) == (2.0, 1.0)
+    together, direct, frozen, slope = (said[name] for name in ("correlation", "direct", "frozen", "slope"))
+    assert str(whole) == (
+        f"3 features are taken off in the real model, one at a time. The fall of the {said['measure']} has a "
+        f"correlation of {together:.2f} with the graph's forecast ({direct:.2f} with the direct edge alone); it is "
+        f"{slope:.2f} times as large. Where attention and the norms' scales stay as they are, the correlation is "
+        f"{frozen:.2f}. Of the 3 with an effect of at least 0.1 logits, 2 have the sign predicted. Farthest off: "
+        f"{said['name']}, predicted +2.00, measured +1.00."
     )
-    assert none == PredictedAgainstMeasured(none.measure, 0, None, None, None, 0.0, 0, 0, 0.0, "none", 0.0, 0.0)
     falls = np.array([1.0, -0.1, 0.09])
-    tenth = TakenOff(found.nodes, falls, falls, falls, falls, Output(6), 3.0)
-    said = predicted_against_measured(graph, tenth, ByteTokenizer())
-    assert (said.least, said.counted) == (0.1, 2), "a tenth of the largest counts"
+    tenth = predicted_against_measured(graph, replace(found, predicted=falls, measured=falls), ByteTokenizer())
+    assert (tenth.values["least"], tenth.values["counted"]) == (0.1, 2), "a tenth of the largest counts"
 
 
-def test_the_sentence_on_forecasts():
-    said = PredictedAgainstMeasured(
-        "logit of 'a' above the mean of all",
-        48,
-        0.8,
-        0.84,
-        0.96,
-        0.86,
-        37,
-        42,
-        0.047,
-        "feature 1/3 at 'b' (2)",
-        -0.03,
-        -0.38,
-    )
-    assert str(said) == (
-        "48 features are taken off in the real model, one at a time. The fall of the logit of 'a' above the mean of "
-        "all has a correlation of 0.80 with the graph's forecast (0.84 with the direct edge alone); it is 0.86 times "
-        "as large. Where attention and the norms' scales stay as they are, the correlation is 0.96. Of the 42 with an "
-        "effect of at least 0.047 logits, 37 have the sign predicted. Farthest off: feature 1/3 at 'b' (2), predicted "
-        "-0.03, measured -0.38."
-    )
+def test_a_forecast_says_nothing_of_what_cannot_be_compared():
+    graph, same = by_hand(), np.ones(3)
+    falls = np.array([1.0, -1.0, 0.5])
+    found = TakenOff(np.array([2, 2, 2]), falls, same, falls, same, Output(6), 3.0)
+    said = str(predicted_against_measured(graph, found, ByteTokenizer()))
+    assert "has a correlation of 1.00 with the graph's forecast; it is 1.00 times as large. Of the 3" in said
+    for taken in (0, 1):
+        none = np.zeros(taken)
+        some = TakenOff(found.nodes[:taken], none, none, none, none, Output(6), 3.0)
+        assert str(predicted_against_measured(graph, some, ByteTokenizer())).startswith(
+            f"Taken off in the real model, the {taken} features leave the logit of "
+        )
 
 
 def test_the_measure_in_words():

@@ -5,9 +5,9 @@ from functools import cache
 import torch
 
 from tests import small
-from tfcore.analysis.inside.attribution_graphs.graph import Graph, Output, attribution_graph
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
 from tfcore.model import Transformer
+from tfcore.views.inside.circuits.measure.graph import Graph, Output, attribution_graph
 
 WIRING = {"norm": "rmsnorm", "positions": "rope", "bias": False, "activation": "swiglu", "n_kv_heads": 3, "n_layers": 3}
 IDS = (5, 17, 3, 44, 5, 30, 17, 2, 60, 9, 11)  # more than are traced together

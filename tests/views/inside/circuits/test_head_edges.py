@@ -7,12 +7,19 @@ import torch
 from tests import small
 from tests.real import real
 from tests.views.foundations.heads.measure.test_kinds import wired
-from tfcore.analysis.inside.head_circuits import circuits_alone
-from tfcore.analysis.inside.head_edges import INPUTS, Edge, cut_each, effect_of, estimate_edges, strongest_edges
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.induction_heads import head_kinds, random_rows
+from tfcore.views.inside.circuits.measure.head_circuits import circuits_alone
+from tfcore.views.inside.circuits.measure.head_edges import (
+    INPUTS,
+    Edge,
+    cut_each,
+    effect_of,
+    estimate_edges,
+    strongest_edges,
+)
 
 TEXT, OTHER = (small.ids(1, 9, seed=seed)[0].tolist() for seed in (0, 1))
 DIFFERENCE = Quantity("difference", 7, 30)

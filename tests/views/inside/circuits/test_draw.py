@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.attribution_graphs.diagram import Diagram, Links
-from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Output
 from tfcore.figures import theme
-from tfcore.figures.inside import attribution_graphs as figures
+from tfcore.views.inside.circuits.draw import features as figures
+from tfcore.views.inside.circuits.measure.diagram import Diagram, Links
+from tfcore.views.inside.circuits.measure.effects import TakenOff
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Output
 
 KINDS = [EMBEDDING, EMBEDDING, FEATURE, FEATURE, ERROR, FEATURE, OUTPUT]
 LAYERS = [-1, -1, 0, 0, 0, 1, 2]

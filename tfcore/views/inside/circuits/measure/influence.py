@@ -6,8 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph
 
 NODES = 0.8  # of the influence, that of the nodes kept
 EDGES = 0.98  # of the influence of all edges between them
@@ -142,38 +141,3 @@ def _connected(edges: Bool[ndarray, "node node"], kind: Int[ndarray, " node"]) -
         if not (alone & left).any():
             return left
         left &= ~alone
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class GraphScores(Finding):
-    """How much of a prediction a graph explains.
-
-    Args:
-        replacement, completeness: as in Influence.
-        kept, features: features in the picture and in the whole graph.
-        covered: share of all influence that the nodes in the picture have.
-    """
-
-    replacement: float
-    completeness: float
-    kept: int
-    features: int
-    covered: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Replacement score {self.replacement:.2f}, completeness {self.completeness:.2f}: what is missing to 1 "
-            f"comes from errors of the transcoders. In the picture are {self.kept} of {self.features:,} active "
-            f"features; all its nodes together have {self.covered:.0%} of the influence."
-        )
-
-
-def graph_scores(graph: Graph, found: Influence, pruned: Pruned) -> GraphScores:
-    """Both scores, and how much of the graph is in the picture."""
-    kept, features = int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()), len(graph.of_kind(FEATURE))
-    covered = float(found.nodes[pruned.nodes].sum() / found.total)
-    return GraphScores(found.replacement, found.completeness, kept, features, covered)

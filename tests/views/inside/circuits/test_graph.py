@@ -5,9 +5,13 @@ import pytest
 import torch
 
 from tests import small
-from tests.analysis.inside.attribution_graphs.graphs import IDS, OUTPUTS, WIRING, made, transcoders
-from tfcore.analysis.inside.attribution_graphs import graph as graph_module
-from tfcore.analysis.inside.attribution_graphs.graph import (
+from tests.views.inside.circuits.graphs import IDS, OUTPUTS, WIRING, made, transcoders
+from tfcore.attention import AttentionMask
+from tfcore.inspection.capture import ActivationRecorder
+from tfcore.inspection.edits import Edit
+from tfcore.part_configs import ExpertsConfig
+from tfcore.views.inside.circuits.measure import graph as graph_module
+from tfcore.views.inside.circuits.measure.graph import (
     EMBEDDING,
     ERROR,
     FEATURE,
@@ -19,10 +23,6 @@ from tfcore.analysis.inside.attribution_graphs.graph import (
     likely_outputs,
     output_direction,
 )
-from tfcore.attention import AttentionMask
-from tfcore.inspection.capture import ActivationRecorder
-from tfcore.inspection.edits import Edit
-from tfcore.part_configs import ExpertsConfig
 
 
 def test_contributions_add_up_to_activations_and_logits():

@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.head_edges import (
+from tfcore.block import Block
+from tfcore.inspection.edits import Edit
+from tfcore.measures.effect_metric import Quantity, measured, rival_name
+from tfcore.measures.one_text import first_tokens, next_logits, one_text
+from tfcore.measures.shared_layers import rows_at_once
+from tfcore.model import NO_LOGITS, Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.circuits.measure.head_edges import (
     INPUTS,
     Baseline,
     CutEdges,
@@ -26,16 +31,7 @@ from tfcore.analysis.inside.head_edges import (
     read_heads,
     strongest_edges,
 )
-from tfcore.block import Block
-from tfcore.inspection.edits import Edit
-from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.one_text import first_tokens, one_text
-from tfcore.measures.shared_layers import rows_at_once
-from tfcore.measures.statistics import correlation
-from tfcore.model import NO_LOGITS, Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 
-BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
 CANDIDATES = 64  # edges with the largest estimates, which are cut one by one
 COUNTS = (0, 1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50, CANDIDATES)  # edges left, in the runs of a measurement
 NUMBERS = 2**26  # of the streams of all runs that share a pass: 256 MB
@@ -122,37 +118,6 @@ class _Cuts:
 
 
 @dataclass(frozen=True, slots=True)
-class EdgesOfText:
-    """Which edges between heads are asked for.
-
-    Args:
-        text, limit, bos: its first tokens; see first_tokens.
-        quantity: what falls when an edge is cut.
-        kind: what stands in the place of what an edge carries, a key of BASELINES.
-        other: the text whose values those are, where kind is "text".
-        steps: of integrated gradients; 1: one gradient.
-    """
-
-    text: str
-    limit: int
-    quantity: Quantity
-    kind: str
-    other: str
-    steps: int = 1
-    bos: bool | None = None
-
-    def ids(self, model: Transformer, tokenizer: Tokenizer) -> list[int]:
-        """The tokens of the text."""
-        return first_tokens(model, tokenizer, self.text, self.limit, self.bos).ids
-
-    def baseline(self, model: Transformer, tokenizer: Tokenizer) -> Baseline:
-        """The ids of the other text, "mean" or "zero"."""
-        if self.kind == "text":
-            return tuple(first_tokens(model, tokenizer, self.other, self.limit, self.bos).ids)
-        return "mean" if self.kind == "mean" else "zero"
-
-
-@dataclass(frozen=True, slots=True)
 class HeadCircuit:
     """The edges between the heads of a model that a quantity depends on most.
 
@@ -172,6 +137,17 @@ class HeadCircuit:
     values: tuple[float, ...]
     whole: float
     possible: int
+
+    def value(self, count: int) -> float:
+        """The quantity of the circuit of the first `count` edges."""
+        return self.values[self.counts.index(count)]
+
+    def share(self, count: int) -> float | None:
+        """How much of the quantity that circuit keeps: (circuit - none) / (whole - none), arXiv:2403.17806, section 2;
+        None where cutting all changes nothing."""
+        none = self.value(0)
+        gap = self.whole - none
+        return (self.value(count) - none) / gap if abs(gap) > 1e-6 else None
 
 
 def find_circuit(
@@ -209,6 +185,21 @@ def find_circuit(
     )
 
 
+@torch.no_grad()
+def first_rival(
+    model: Transformer, tokenizer: Tokenizer, text: str, other: str, limit: int, bos: bool | None = None
+) -> int | None:
+    """The token that the prediction of a text is compared with at first: that of the other text, where it is another,
+    else another name in the text; None where there is none.
+
+    Args:
+        limit, bos: see first_tokens.
+    """
+    both = [first_tokens(model, tokenizer, one, limit, bos).ids for one in (text, other)]
+    best, theirs = (int(next_logits(model, ids).argmax()) if ids else None for ids in both)
+    return theirs if theirs not in (best, None) else rival_name(model, both[0], tokenizer)
+
+
 def edges_of(estimate: Float[ndarray, "input layer head earlier_layer earlier_head"]) -> int:
     """How many edges a model has: three for each pair of heads of which one is in a later layer."""
     kinds, layers, heads = estimate.shape[:3]
@@ -222,125 +213,3 @@ def by_estimate(
     pairs = [(edge, effect_of(estimate, edge)) for edge in strongest_edges(estimate, CANDIDATES)]
     pairs.sort(key=lambda pair: -pair[1])
     return tuple(edge for edge, _ in pairs), tuple(effect for _, effect in pairs)
-
-
-# ---- findings ----
-
-
-@dataclass(frozen=True, slots=True)
-class LargestEdges(Finding):
-    """The edges whose cut makes a quantity fall most, and the one whose cut makes it rise most.
-
-    Args:
-        of, unit: what falls, and the unit.
-        edges, effects: the largest falls.
-        against, rise: the edge with the lowest effect.
-        measured, possible: how many edges are cut one by one, of how many; 0: effects are estimates.
-    """
-
-    of: str
-    unit: str
-    edges: tuple[str, ...]
-    effects: tuple[float, ...]
-    against: str
-    rise: float
-    measured: int
-    possible: int
-
-    @property
-    def sentence(self) -> str:
-        named = ", ".join(f"{edge} {effect:+.2f}" for edge, effect in zip(self.edges, self.effects, strict=True))
-        rises = f" Working against it most: {self.against}, {self.rise:+.2f}." if self.rise < 0 else ""
-        if not self.measured:
-            return (
-                f"Estimated fall of the {self.of} when one edge is cut, in {self.unit}, largest of {self.possible:,}: "
-                f"{named}; the exact effects are to come."
-            )
-        return (
-            f"Fall of the {self.of} when one edge is cut, in {self.unit}, exact for the {self.measured} edges with the "
-            f"largest estimates of {self.possible:,}: {named}.{rises}"
-        )
-
-
-def largest_edges(found: HeadCircuit, of: str, unit: str) -> LargestEdges:
-    """The first three."""
-    edges, last = tuple(map(str, found.edges)), int(np.argmin(found.effects))
-    return LargestEdges(
-        of, unit, edges[:3], found.effects[:3], edges[last], found.effects[last], len(edges), found.possible
-    )
-
-
-def largest_estimates(
-    estimate: Float[ndarray, "input layer head earlier_layer earlier_head"], of: str, unit: str
-) -> LargestEdges:
-    """The same of the estimates alone."""
-    edges, effects = by_estimate(estimate)
-    names = tuple(map(str, edges))
-    return LargestEdges(of, unit, names[:3], effects[:3], "", 0.0, 0, edges_of(estimate))
-
-
-@dataclass(frozen=True, slots=True)
-class Faithfulness(Finding):
-    """How much of a quantity a circuit keeps.
-
-    Args:
-        count, possible: edges left, of how many.
-        baseline: what stands in the place of what is cut, in words.
-        value, none, whole: the quantity of the circuit, with all edges between heads cut, and of the whole model.
-        unit: of these.
-    """
-
-    count: int
-    possible: int
-    baseline: str
-    value: float
-    none: float
-    whole: float
-    unit: str
-
-    @property
-    def share(self) -> float | None:
-        """(circuit - none) / (whole - none), arXiv:2403.17806, section 2; None where cutting all changes nothing."""
-        gap = self.whole - self.none
-        return (self.value - self.none) / gap if abs(gap) > 1e-6 else None
-
-    @property
-    def share_text(self) -> str:
-        return "–" if self.share is None else f"{self.share:.0%}"
-
-    @property
-    def sentence(self) -> str:
-        left = "1 edge" if self.count == 1 else f"{self.count} edges"
-        ratio = (
-            f", of the plain values {self.value / self.whole:.0%}" if self.unit == "logits" and self.whole > 0 else ""
-        )
-        return (
-            f"With {left} between heads left and the other {self.possible - self.count:,} cut (in their place: "
-            f"{self.baseline}): {self.value:.2f} {self.unit}; with all cut {self.none:.2f}, the whole model "
-            f"{self.whole:.2f}. Faithfulness {self.share_text}{ratio}."
-        )
-
-
-def faithfulness(found: HeadCircuit, count: int, baseline: str, unit: str) -> Faithfulness:
-    """Of the circuit of the first `count` edges."""
-    value = found.values[found.counts.index(count)]
-    return Faithfulness(count, found.possible, baseline, value, found.values[0], found.whole, unit)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeEstimates(Finding):
-    """How near the estimates of the edges come: Pearson's correlation over those measured, None where there is none."""
-
-    correlation: float | None
-    edges: int
-
-    @property
-    def sentence(self) -> str:
-        if self.correlation is None:
-            return "Estimates and exact effects cannot be compared here."
-        return f"Correlation of estimate and exact effect over these {self.edges} edges: {self.correlation:.2f}."
-
-
-def edge_estimates(found: HeadCircuit) -> EdgeEstimates:
-    """Over all candidates."""
-    return EdgeEstimates(correlation(np.array(found.effects), np.array(found.estimates)), len(found.edges))

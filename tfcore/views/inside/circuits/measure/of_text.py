@@ -2,21 +2,14 @@
 
 from typing import NamedTuple
 
-from tfcore.analysis.inside.attribution_graphs.diagram import ALIKE, Diagram, draw
-from tfcore.analysis.inside.attribution_graphs.effects import TakenOff, strongest, take_off
-from tfcore.analysis.inside.attribution_graphs.graph import Graph, Output, attribution_graph
-from tfcore.analysis.inside.attribution_graphs.influence import (
-    GraphScores,
-    Influence,
-    Pruned,
-    graph_scores,
-    measure_influence,
-    prune,
-)
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.measures.one_text import first_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.circuits.measure.diagram import ALIKE, Diagram, draw
+from tfcore.views.inside.circuits.measure.effects import TakenOff, strongest, take_off
+from tfcore.views.inside.circuits.measure.graph import Graph, Output, attribution_graph
+from tfcore.views.inside.circuits.measure.influence import Influence, Pruned, measure_influence, prune
 
 
 class Traced(NamedTuple):
@@ -27,11 +20,10 @@ class Traced(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What is left of a graph, as it is drawn, and its scores."""
+    """What is left of a graph, as it is drawn."""
 
     diagram: Diagram
     pruned: Pruned
-    scores: GraphScores
 
 
 def trace_text(
@@ -50,8 +42,7 @@ def draw_traced(
     graph, influence = found
     pruned = prune(graph, influence, nodes, edges)
     dictionaries, alike = load_transcoders(name).of_mlps, ALIKE if grouped else None
-    diagram = draw(model, dictionaries, tokenizer, graph, influence, pruned, alike)
-    return Drawn(diagram, pruned, graph_scores(graph, influence, pruned))
+    return Drawn(draw(model, dictionaries, tokenizer, graph, influence, pruned, alike), pruned)
 
 
 def take_strongest_off(model: Transformer, name: str, found: Traced) -> TakenOff:

@@ -1,1 +1,0 @@
-"""Attribution graphs: a prediction as exact linear contributions of transcoder features, layer after layer."""

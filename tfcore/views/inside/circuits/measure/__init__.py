@@ -1,0 +1,1 @@
+"""Numbers of circuits: edges between heads, and attribution graphs of features."""

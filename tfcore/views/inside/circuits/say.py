@@ -1,0 +1,221 @@
+"""What is said of circuits: an attribution graph, its nodes and its forecasts; edges between heads."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Statement, state
+from tfcore.measures.knock_outs import ROUNDING, without_rounding
+from tfcore.measures.one_text import piece_of
+from tfcore.measures.statistics import correlation
+from tfcore.measures.token_text import visible
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.circuits.measure.diagram import Diagram, Links, Naming
+from tfcore.views.inside.circuits.measure.effects import TakenOff, feature_name
+from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Output
+from tfcore.views.inside.circuits.measure.head_circuits import HeadCircuit, by_estimate, edges_of
+from tfcore.views.inside.circuits.measure.influence import Influence, Pruned
+
+NAMED = 3  # edges
+BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
+
+
+# ---- the graph of features ----
+
+
+def largest_node(diagram: Diagram, found: Influence) -> Statement:
+    """The feature or group with the most influence of those drawn."""
+    features = np.flatnonzero(diagram.kind == FEATURE)
+    if not len(features):
+        return state("no feature", "No feature is left in the picture: keep more of the influence.")
+    node = int(features[diagram.influence[features].argmax()])
+    name, count = diagram.keys[node], len(diagram.members[node])
+    effect = float(diagram.effects[node])
+    return state(
+        "largest node",
+        "The most influence of all features, {share:.1%}, has {what}; with all that follows from it, it {moves} what "
+        "is explained by {size:.2f} logits.",
+        what=name if count == 1 else f"a group of {count} with {name}",
+        share=float(diagram.influence[node] / found.total),
+        moves="raises" if effect > 0 else "lowers",
+        size=abs(effect),
+    )
+
+
+def graph_scores(graph: Graph, found: Influence, pruned: Pruned) -> Statement:
+    """How much of a prediction a graph explains, and how much of the graph is in the picture."""
+    return state(
+        "scores",
+        "Replacement score {replacement:.2f}, completeness {completeness:.2f}: what is missing to 1 comes from errors "
+        "of the transcoders. In the picture are {kept} of {features:,} active features; all its nodes together have "
+        "{covered:.0%} of the influence.",
+        replacement=found.replacement,
+        completeness=found.completeness,
+        kept=int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()),
+        features=len(graph.of_kind(FEATURE)),
+        covered=float(found.nodes[pruned.nodes].sum() / found.total),
+    )
+
+
+def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> Statement:
+    """A node, or a group, as the sum of what it reads."""
+    nodes, node = naming.graph.nodes, group[0]
+    name = naming.name(node) if len(group) == 1 else f"{len(group)} features with {naming.name(node)}"
+    name = name[:1].upper() + name[1:]
+    if nodes.kind[node] in (EMBEDDING, ERROR):
+        return state("begins", "{name}: paths begin here, it reads nothing.", name=name)
+    largest, part = incoming.rows[0]
+    return state(
+        "node sum",
+        "{name}: all contributions and biases add up to {total:.3f}, its {kind} is {value:.3f}. Largest: {largest} "
+        "with {part:+.2f}.",
+        name=name,
+        kind="logit" if nodes.kind[node] == OUTPUT else "activation",
+        total=incoming.total,
+        value=float(nodes.activation[list(group)].sum()),
+        largest=largest,
+        part=part,
+    )
+
+
+def measure_name(output: Output, tokenizer: Tokenizer) -> str:
+    """The logit that is explained, as in "logit of '·ball' above the mean of all"."""
+    token = visible(piece_of(tokenizer, output.token))
+    if output.against is None:
+        return f"logit of '{token}' above the mean of all"
+    return f"logit of '{token}' less that of '{visible(piece_of(tokenizer, output.against))}'"
+
+
+def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> Statement:
+    """How far a graph's forecasts hold in the real model, over all features that were taken off.
+
+    Correlations are Pearson's; `least` is the tenth part of the largest measured effect; `slope` is that of the line
+    through 0 that predicts the measured effect best: below 1 the model makes up for part.
+    """
+    measured, predicted = without_rounding(found.measured), found.predicted
+    measure, together = measure_name(found.output, tokenizer), correlation(predicted, measured)
+    if together is None:
+        return state(
+            "no effects",
+            "Taken off in the real model, the {count} features leave the {measure} as it is.",
+            count=len(measured),
+            measure=measure,
+        )
+    direct, frozen = correlation(found.direct, measured), correlation(predicted, found.frozen)
+    least = float(np.abs(measured).max()) / 10
+    large = np.abs(measured) >= max(least, ROUNDING)
+    worst = int(np.abs(measured - predicted).argmax())
+    held = "Where attention and the norms' scales stay as they are, the correlation is {frozen:.2f}. "
+    return state(
+        "forecasts",
+        "{count} features are taken off in the real model, one at a time. The fall of the {measure} has a correlation "
+        "of {correlation:.2f} with the graph's forecast"
+        + ("" if direct is None else " ({direct:.2f} with the direct edge alone)")
+        + "; it is {slope:.2f} times as large. "
+        + ("" if frozen is None else held)
+        + "Of the {counted} with an effect of at least {least:.2g} logits, {same_sign} have the sign predicted. "
+        "Farthest off: {name}, predicted {predicted:+.2f}, measured {measured:+.2f}.",
+        measure=measure,
+        count=len(measured),
+        correlation=together,
+        direct=direct,
+        frozen=frozen,
+        slope=float(predicted @ measured) / float(predicted @ predicted),
+        same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
+        counted=int(large.sum()),
+        least=least,
+        name=feature_name(graph, int(found.nodes[worst]), tokenizer),
+        predicted=float(predicted[worst]),
+        measured=float(measured[worst]),
+    )
+
+
+# ---- edges between heads ----
+
+
+def largest_edges(found: HeadCircuit, of: str, unit: str) -> Statement:
+    """The edges whose cut makes a quantity fall most, and the one whose cut makes it rise most.
+
+    Args:
+        of, unit: what falls, and the unit.
+    """
+    last = int(np.argmin(found.effects))
+    against = " Working against it most: {against}, {rise:+.2f}." if found.effects[last] < 0 else ""
+    return state(
+        "largest edges",
+        "Fall of the {of} when one edge is cut, in {unit}, exact for the {measured} edges with the largest estimates "
+        "of {possible:,}: {edges}." + against,
+        of=of,
+        unit=unit,
+        edges=_with_effects(found.edges, found.effects),
+        against=str(found.edges[last]),
+        rise=found.effects[last],
+        measured=len(found.edges),
+        possible=found.possible,
+    )
+
+
+def largest_estimates(
+    estimate: Float[ndarray, "input layer head earlier_layer earlier_head"], of: str, unit: str
+) -> Statement:
+    """The same of the estimates alone."""
+    return state(
+        "largest estimates",
+        "Estimated fall of the {of} when one edge is cut, in {unit}, largest of {possible:,}: {edges}; the exact "
+        "effects are to come.",
+        of=of,
+        unit=unit,
+        edges=_with_effects(*by_estimate(estimate)),
+        possible=edges_of(estimate),
+    )
+
+
+def _with_effects(edges: Sequence[object], effects: Sequence[float]) -> str:
+    return ", ".join(f"{edge} {effect:+.2f}" for edge, effect in list(zip(edges, effects, strict=True))[:NAMED])
+
+
+def edge_estimates(found: HeadCircuit) -> Statement:
+    """How near the estimates of the edges come: Pearson's correlation over those that were cut."""
+    together = correlation(np.array(found.effects), np.array(found.estimates))
+    if together is None:
+        return state("no estimates", "Estimates and exact effects cannot be compared here.")
+    return state(
+        "estimates",
+        "Correlation of estimate and exact effect over these {edges} edges: {correlation:.2f}.",
+        edges=len(found.edges),
+        correlation=together,
+    )
+
+
+def faithfulness(found: HeadCircuit, count: int, baseline: str, unit: str) -> Statement:
+    """How much of a quantity the circuit of the first edges keeps.
+
+    Args:
+        count: of the edges.
+        baseline: what stands in the place of what is cut, a key of BASELINES.
+        unit: of the quantity.
+    """
+    value, none = found.value(count), found.value(0)
+    plain = ", of the plain values {plain:.0%}" if unit == "logits" and found.whole > 0 else ""
+    return state(
+        "faithfulness",
+        "With {count:counted edge} between heads left and the other {cut:,} cut (in their place: {baseline}): "
+        "{value:.2f} {unit}; with all cut {none:.2f}, the whole model {whole:.2f}. Faithfulness {share}" + plain + ".",
+        count=count,
+        cut=found.possible - count,
+        baseline=BASELINES[baseline],
+        value=value,
+        none=none,
+        whole=found.whole,
+        unit=unit,
+        share=share_text(found, count),
+        plain=value / found.whole if found.whole else None,
+    )
+
+
+def share_text(found: HeadCircuit, count: int) -> str:
+    """The share of a quantity that the circuit of the first edges keeps; a dash where cutting all changes nothing."""
+    share = found.share(count)
+    return "–" if share is None else f"{share:.0%}"
