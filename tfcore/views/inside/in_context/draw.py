@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inside.in_context.measure.accuracy import Curve, Interval, Measured
 from tfcore.views.inside.in_context.measure.heads import HeadEffects
@@ -21,31 +22,31 @@ def accuracy_figure(found: Measured, chosen: Labels, examples: int, height: int)
     traces = [*_band(found.curve(chosen)), *(_line(curve, curve.labels == chosen) for curve in found.curves)]
     count = len(found.curve(chosen).right) - 1
     spans = found.curve(chosen).intervals
-    guess: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "guess",
-        "x": [0, count],
-        "y": [found.guess, found.guess],
-        "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
-        "hovertemplate": f"a guess: {found.guess:.1%}<extra></extra>",
-    }
-    ring: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "markers",
-        "showlegend": False,
-        "x": [examples],
-        "y": [spans[examples].share],
-        "marker": {"color": "@paper", "size": 13, "line": {"color": HUES[chosen], "width": 3}},
-        "hoverinfo": "skip",
-    }
+    guess: dict[str, Any] = kit.line(
+        [0, count],
+        [found.guess, found.guess],
+        "@muted",
+        name="guess",
+        width=1.5,
+        dash="dot",
+        hover=f"a guess: {found.guess:.1%}",
+    )
+    ring: dict[str, Any] = kit.dots(
+        [examples],
+        [spans[examples].share],
+        "@paper",
+        size=13,
+        marker={"line": {"color": HUES[chosen], "width": 3}},
+        hover=False,
+        showlegend=False,
+    )
     layout = theme.base_layout(
         height,
         margin={"l": 52, "r": 12, "t": 8, "b": 44},
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
-        xaxis={"title": "examples in the prompt", "range": [-0.5, count + 0.5], "dtick": 2, "fixedrange": True},
-        yaxis={"title": "right answers", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
+        xaxis=kit.axis("examples in the prompt", [-0.5, count + 0.5], fixed=True, dtick=2),
+        yaxis=kit.axis("right answers", [-0.03, 1.05], fixed=True, tickformat=".0%"),
     )
     return theme.build([guess, *traces, ring], layout)
 
@@ -73,17 +74,16 @@ def _band(curve: Curve) -> list[dict[str, Any]]:
 
 def _line(curve: Curve, chosen: bool) -> dict[str, Any]:
     spans, hue = curve.intervals, HUES[curve.labels]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": LABELS[curve.labels],
-        "x": list(range(len(spans))),
-        "y": np.array([one.share for one in spans], dtype=np.float32),
-        "customdata": [f"{one.low:.0%} to {one.high:.0%}" for one in spans],
-        "line": {"color": hue, "width": 3 if chosen else 1.5},
-        "marker": {"color": hue, "size": 6 if chosen else 4},
-        "hovertemplate": f"labels {LABELS[curve.labels]}, %{{x}} examples: %{{y:.0%}} (%{{customdata}})<extra></extra>",
-    }
+    return kit.line(
+        list(range(len(spans))),
+        np.array([one.share for one in spans], dtype=np.float32),
+        hue,
+        name=LABELS[curve.labels],
+        width=3 if chosen else 1.5,
+        hover=f"labels {LABELS[curve.labels]}, %{{x}} examples: %{{y:.0%}} (%{{customdata}})",
+        marks={"color": hue, "size": 6 if chosen else 4},
+        customdata=[f"{one.low:.0%} to {one.high:.0%}" for one in spans],
+    )
 
 
 def heads_figure(found: HeadEffects, height: int) -> go.Figure:
@@ -125,12 +125,12 @@ def heads_figure(found: HeadEffects, height: int) -> go.Figure:
         margin={"l": 60, "r": 16, "t": 10, "b": 46},
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
-        xaxis={"title": "induction score", "range": [-0.06, 1.06], "fixedrange": True},
-        yaxis={
-            "title": "fall of log-probability, nats",
-            "range": [min(0.0, float(effect.min())) - room, max(0.0, float(effect.max())) + room],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("induction score", [-0.06, 1.06], fixed=True),
+        yaxis=kit.axis(
+            "fall of log-probability, nats",
+            [min(0.0, float(effect.min())) - room, max(0.0, float(effect.max())) + room],
+            fixed=True,
+        ),
     )
     return theme.build(traces, layout)
 
@@ -138,13 +138,14 @@ def heads_figure(found: HeadEffects, height: int) -> go.Figure:
 def steps_figure(spans: tuple[Interval, Interval], chosen: Way, height: int) -> go.Figure:
     """A bar with its interval for each way to answer, in their order; the chosen one is filled."""
     hues = ["@head0" if way == chosen else "@head0/0.35" for way in WAYS]
-    bars: dict[str, Any] = {
-        "type": "bar",
-        "x": list(WAYS.values()),
-        "y": np.array([one.share for one in spans], dtype=np.float32),
-        "width": 0.5,
-        "customdata": [f"{one.low:.0%} to {one.high:.0%}" for one in spans],
-        "error_y": {
+    bars: dict[str, Any] = kit.bars(
+        list(WAYS.values()),
+        np.array([one.share for one in spans], dtype=np.float32),
+        hues,
+        hover="%{x}: %{y:.0%} (%{customdata})",
+        width=0.5,
+        customdata=[f"{one.low:.0%} to {one.high:.0%}" for one in spans],
+        error_y={
             "type": "data",
             "symmetric": False,
             "array": np.array([one.high - one.share for one in spans], dtype=np.float32),
@@ -152,13 +153,11 @@ def steps_figure(spans: tuple[Interval, Interval], chosen: Way, height: int) -> 
             "color": "@ink",
             "thickness": 1.5,
         },
-        "marker": {"color": hues},
-        "hovertemplate": "%{x}: %{y:.0%} (%{customdata})<extra></extra>",
-    }
+    )
     layout = theme.base_layout(
         height,
         margin={"l": 52, "r": 12, "t": 10, "b": 36},
-        xaxis={"fixedrange": True, "showgrid": False},
-        yaxis={"title": "right answers", "range": [0, 1], "tickformat": ".0%", "fixedrange": True},
+        xaxis=kit.axis(fixed=True, grid=False),
+        yaxis=kit.axis("right answers", [0, 1], fixed=True, tickformat=".0%"),
     )
     return theme.build([bars], layout)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.views.inside.interventions.measure.prompt_means import Means
@@ -31,15 +32,9 @@ def estimate_scatter(
     """
     border = 1.1 * end
     traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [-border, border],
-            "y": [-border, border],
-            "line": {"color": "@muted", "width": 1, "dash": "dot"},
-            "hoverinfo": "skip",
-            "name": "estimate = exact",
-        }
+        kit.line(
+            [-border, border], [-border, border], "@muted", name="estimate = exact", width=1, dash="dot", hover=False
+        )
     ]
     for name, role, wanted in (("head", "@attention", True), ("feed-forward layer", "@feedforward", False)):
         kept = [i for i, one in enumerate(is_head) if one == wanted]
@@ -48,22 +43,18 @@ def estimate_scatter(
         x, y = exact[kept], estimate[kept]
         far = (np.abs(x) > border) | (np.abs(y) > border)
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": x.clip(-border, border).astype(np.float32),
-                "y": y.clip(-border, border).astype(np.float32),
-                "text": [names[i] for i in kept],
-                "customdata": np.stack([x, y], 1).round(3).tolist(),
-                "marker": {
-                    "color": role,
-                    "size": [9 if one else 6 for one in far.tolist()],
-                    "symbol": ["triangle-up" if one else "circle" for one in far.tolist()],
-                },
-                "cliponaxis": False,
-                "hovertemplate": "%{text}: exact %{customdata[0]:+.2f}, estimate %{customdata[1]:+.2f}<extra></extra>",
-            }
+            kit.dots(
+                x.clip(-border, border).astype(np.float32),
+                y.clip(-border, border).astype(np.float32),
+                role,
+                name=name,
+                size=[9 if one else 6 for one in far.tolist()],
+                symbol=["triangle-up" if one else "circle" for one in far.tolist()],
+                hover="%{text}: exact %{customdata[0]:+.2f}, estimate %{customdata[1]:+.2f}",
+                text=[names[i] for i in kept],
+                customdata=np.stack([x, y], 1).round(3).tolist(),
+                cliponaxis=False,
+            )
         )
     axis = {"range": [-border, border], "fixedrange": True, "zeroline": True, "zerolinecolor": "@grid"}
     layout = theme.base_layout(
@@ -109,16 +100,16 @@ def interval_dots(
     every = np.concatenate([means.low.ravel(), means.high.ravel(), values.ravel(), [0.0]])
     room = 0.04 * max(float(np.ptp(every)), 1e-3)
     traces: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "prompt",
-            "x": values.ravel().astype(np.float32),
-            "y": np.tile(rows, len(values)),
-            "customdata": [prompt for prompt in prompts for _ in names],
-            "marker": {"color": "@muted", "size": 5, "opacity": 0.45},
-            "hovertemplate": "%{customdata}: %{x:+.2f}<extra></extra>",
-        }
+        kit.dots(
+            values.ravel().astype(np.float32),
+            np.tile(rows, len(values)),
+            "@muted",
+            name="prompt",
+            size=5,
+            marker={"opacity": 0.45},
+            hover="%{customdata}: %{x:+.2f}",
+            customdata=[prompt for prompt in prompts for _ in names],
+        )
     ]
     for role, kind in (("@attention", "head"), ("@feedforward", "feed-forward")):
         kept = [place for place, one in enumerate(roles) if one == role]
@@ -126,47 +117,44 @@ def interval_dots(
             continue
         mean, low, high = (part[kept] for part in (means.mean, means.low, means.high))
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": kind,
-                "x": mean.astype(np.float32),
-                "y": rows[kept],
-                "text": [names[place] for place in kept],
-                "customdata": np.stack([low, high], 1).round(3).tolist(),
-                "error_x": {
+            kit.dots(
+                mean.astype(np.float32),
+                rows[kept],
+                role,
+                name=kind,
+                size=10,
+                symbol=["circle-open" if one else "circle" for one in means.unsure[kept].tolist()],
+                marker={"line": {"color": role, "width": 2}},
+                hover="%{text}: %{x:+.2f} (%{customdata[0]:+.2f} to %{customdata[1]:+.2f})",
+                text=[names[place] for place in kept],
+                customdata=np.stack([low, high], 1).round(3).tolist(),
+                error_x={
                     "type": "data",
                     "array": (high - mean).astype(np.float32),
                     "color": role,
                     "thickness": 2.5,
                     "width": 5,
                 },
-                "marker": {
-                    "color": role,
-                    "size": 10,
-                    "symbol": ["circle-open" if one else "circle" for one in means.unsure[kept].tolist()],
-                    "line": {"color": role, "width": 2},
-                },
-                "hovertemplate": "%{text}: %{x:+.2f} (%{customdata[0]:+.2f} to %{customdata[1]:+.2f})<extra></extra>",
-            }
+            )
         )
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": axis,
-            "range": [float(every.min()) - room, float(every.max()) + room],
-            "zeroline": True,
-            "zerolinecolor": "@ink",
-            "fixedrange": True,
-        },
-        yaxis={
-            "tickvals": rows.tolist(),
-            "ticktext": list(names),
-            "range": [len(names) - 0.4, -0.6],
-            "fixedrange": True,
-            "showgrid": False,
-            "automargin": True,
-        },
+        xaxis=kit.axis(
+            axis,
+            [float(every.min()) - room, float(every.max()) + room],
+            fixed=True,
+            zeroline=True,
+            zerolinecolor="@ink",
+        ),
+        yaxis=kit.axis(
+            None,
+            [len(names) - 0.4, -0.6],
+            fixed=True,
+            grid=False,
+            tickvals=rows.tolist(),
+            ticktext=list(names),
+            automargin=True,
+        ),
         legend={"traceorder": "normal", "y": 1.03},
         margin={"l": 110, "r": 12, "t": 36},
     )
@@ -189,15 +177,14 @@ def attribution_bars(
     ends = min(0.0, float(np.nanmin(every))), max(0.1, float(np.nanmax(every)))
     room = 0.08 * (ends[1] - ends[0])
     bars: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": places,
-            "y": values.astype(np.float32),
-            "marker": {"color": f"@cat{number}"},
-            "customdata": list(labels),
-            "hovertemplate": "'%{customdata}' (%{x}): %{y:+.2f} " + unit + "<extra>" + name + "</extra>",
-        }
+        kit.bars(
+            places,
+            values.astype(np.float32),
+            f"@cat{number}",
+            name=name,
+            customdata=list(labels),
+            hovertemplate="'%{customdata}' (%{x}): %{y:+.2f} " + unit + "<extra>" + name + "</extra>",
+        )
         for number, (name, values) in enumerate(methods.items())
     ]
     layout = theme.base_layout(
@@ -213,27 +200,9 @@ def attribution_bars(
             "showgrid": False,
             "title": {"text": "token", "standoff": 4},
         },
-        yaxis={
-            "title": f"adds ({unit})",
-            "range": [ends[0] - room, ends[1] + room],
-            "zeroline": True,
-            "zerolinecolor": "@muted",
-            "fixedrange": True,
-        },
+        yaxis=kit.axis(f"adds ({unit})", [ends[0] - room, ends[1] + room], fixed=True, zero=True),
         legend={"traceorder": "normal", "y": 1.06},
         margin={"t": 44, "r": 8, "b": label_room(labels, SLANT) + 26},
-        shapes=[
-            {
-                "type": "rect",
-                "x0": chosen - 0.5,
-                "x1": chosen + 0.5,
-                "y0": 0,
-                "y1": 1,
-                "yref": "paper",
-                "layer": "below",
-                "line": {"width": 0},
-                "fillcolor": "@accent/0.12",
-            }
-        ],
+        shapes=[kit.box(chosen - 0.5, chosen + 0.5, 0, 1, "@accent/0.12", width=0, below=True, paper="y")],
     )
     return theme.build(bars, layout)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.foundations.tokens.measure.embedding_scale import ScaleEffect
 from tfcore.views.foundations.tokens.measure.embedding_table import Neighbours, TableMap
@@ -31,56 +32,52 @@ def map_figure(
     for i, name in enumerate(names):
         rows = np.flatnonzero(kinds == i)
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": result.points[rows, 0].astype(np.float32),
-                "y": result.points[rows, 1].astype(np.float32),
-                "customdata": result.ids[rows].astype(np.int32),
-                "text": [labels[row] for row in rows.tolist()],
-                "marker": {"size": 4, "color": f"@cat{i}", "opacity": 0.55},
-                "hovertemplate": "'%{text}' (id %{customdata})<extra></extra>",
-            }
+            kit.dots(
+                result.points[rows, 0].astype(np.float32),
+                result.points[rows, 1].astype(np.float32),
+                f"@cat{i}",
+                name=name,
+                size=4,
+                marker={"opacity": 0.55},
+                hover="'%{text}' (id %{customdata})",
+                customdata=result.ids[rows].astype(np.int32),
+                text=[labels[row] for row in rows.tolist()],
+            )
         )
     place = {token: i for i, token in enumerate(result.ids.tolist())}
     chosen = [place[token] for token in (near.token, *near.ids)]
     traces.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": result.points[chosen, 0].astype(np.float32),
-            "y": result.points[chosen, 1].astype(np.float32),
-            "text": [labels[i] for i in chosen],
-            "showlegend": False,
-            "customdata": [near.token, *near.ids],
-            "hovertemplate": "'%{text}' (id %{customdata})<extra></extra>",
-            "marker": {
-                "size": [13, *[8] * len(near.ids)],
-                "color": ["@accent", *["@paper"] * len(near.ids)],
-                "line": {"color": "@accent", "width": 2},
-            },
-        }
+        kit.dots(
+            result.points[chosen, 0].astype(np.float32),
+            result.points[chosen, 1].astype(np.float32),
+            ["@accent", *["@paper"] * len(near.ids)],
+            size=[13, *[8] * len(near.ids)],
+            marker={"line": {"color": "@accent", "width": 2}},
+            hover="'%{text}' (id %{customdata})",
+            text=[labels[i] for i in chosen],
+            showlegend=False,
+            customdata=[near.token, *near.ids],
+        )
     )
     notes = [
-        {
-            "x": float(result.points[i, 0]),
-            "y": float(result.points[i, 1]),
-            "text": labels[i],
-            "showarrow": False,
-            "xanchor": "left",
-            "xshift": 8,
-            "font": {"family": theme.MONO, "size": 12, "color": "@ink"},
-            "bgcolor": "@paper/0.7",
-            "borderpad": 1,
-        }
+        kit.note(
+            labels[i],
+            float(result.points[i, 0]),
+            float(result.points[i, 1]),
+            "@ink",
+            family=theme.MONO,
+            xanchor="left",
+            xshift=8,
+            bgcolor="@paper/0.7",
+            borderpad=1,
+        )
         for i in _apart(result.points[chosen[:4]], result.points, chosen[:4])
     ]
     first, second = (float(100 * share) for share in result.explained[:2])
     layout = theme.base_layout(
         height,
-        xaxis={"title": f"component 1: {first:.1f} % of the variance", "zeroline": False},
-        yaxis={"title": f"component 2: {second:.1f} %"},
+        xaxis=kit.axis(f"component 1: {first:.1f} % of the variance", zeroline=False),
+        yaxis=kit.axis(f"component 2: {second:.1f} %"),
         annotations=notes,
         legend={"itemsizing": "constant"},
         margin={"t": 44},
@@ -105,29 +102,28 @@ def _apart(points: Float[ndarray, "name 2"], every: Float[ndarray, "row 2"], pla
 def neighbours_figure(near: Neighbours, labels: Sequence[str], height: int) -> go.Figure:
     """Cosines with the nearest rows, as bars with the tokens beside them."""
     places = list(range(len(near.ids)))
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": list(near.cosines),
-        "y": places,
-        "marker": {"color": "@embedding"},
-        "text": [f"{cosine:.2f}" for cosine in near.cosines],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": list(near.ids),
-        "hovertemplate": "cosine %{x:.3f}, id %{customdata}<extra></extra>",
-    }
+    trace = kit.bars(
+        list(near.cosines),
+        places,
+        "@embedding",
+        hover="cosine %{x:.3f}, id %{customdata}",
+        orientation="h",
+        text=[f"{cosine:.2f}" for cosine in near.cosines],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=list(near.ids),
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "cosine", "range": [0, 1.08]},
-        yaxis={
-            "autorange": "reversed",
-            "tickmode": "array",
-            "tickvals": places,
-            "ticktext": list(labels),
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis("cosine", [0, 1.08]),
+        yaxis=kit.axis(
+            grid=False,
+            autorange="reversed",
+            tickmode="array",
+            tickvals=places,
+            ticktext=list(labels),
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+        ),
         margin={"t": 8, "r": 30},
     )
     return theme.build([trace], layout)
@@ -140,30 +136,23 @@ def norms_figure(result: TableMap, groups: Sequence[int], names: Sequence[str], 
     for i, name in enumerate(names):
         rows = np.flatnonzero(kinds == i)
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": name,
-                "x": result.ids[rows].astype(np.int32),
-                "y": result.norms[rows].astype(np.float32),
-                "customdata": result.ids[rows].astype(np.int32),
-                "marker": {"size": 3.5, "color": f"@cat{i}", "opacity": 0.7},
-                "hovertemplate": "id %{x}: length %{y:.2f}<extra></extra>",
-            }
+            kit.dots(
+                result.ids[rows].astype(np.int32),
+                result.norms[rows].astype(np.float32),
+                f"@cat{i}",
+                name=name,
+                size=3.5,
+                marker={"opacity": 0.7},
+                hover="id %{x}: length %{y:.2f}",
+                customdata=result.ids[rows].astype(np.int32),
+            )
         )
-    dot = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [token],
-        "y": [float(result.norms[result.ids == token][0])],
-        "hoverinfo": "skip",
-        "marker": {"size": 11, "color": "@accent"},
-    }
+    dot = kit.dots([token], [float(result.norms[result.ids == token][0])], "@accent", size=11, hover=False)
     last = int(result.ids.max())
     layout = theme.base_layout(
         height,
-        xaxis={"title": "token id", "range": [-0.01 * last - 1, 1.01 * last + 1]},
-        yaxis={"title": "length of the row", "range": [0, float(result.norms.max()) * 1.08]},
+        xaxis=kit.axis("token id", [-0.01 * last - 1, 1.01 * last + 1]),
+        yaxis=kit.axis("length of the row", [0, float(result.norms.max()) * 1.08]),
         margin={"t": 8},
         showlegend=False,
     )
@@ -176,40 +165,31 @@ def lengths_figure(result: ScaleEffect, scale: float, height: int) -> go.Figure:
     bins = np.linspace(0, longest, 161)
     middles = ((bins[1:] + bins[:-1]) / 2).astype(np.float32)
     traces = [
-        {
-            "type": "bar",
-            "x": middles,
-            "y": np.histogram(result.norms * factor, bins)[0],
-            "name": name,
-            "marker": {"color": colour, "line": {"width": 0}},
-            "hovertemplate": "length %{x:.1f}: %{y} tokens<extra></extra>",
-        }
+        kit.bars(
+            middles,
+            np.histogram(result.norms * factor, bins)[0],
+            colour,
+            name=name,
+            marker={"line": {"width": 0}},
+            hover="length %{x:.1f}: %{y} tokens",
+        )
         for factor, name, colour in ((1.0, "E as it is", "@embedding/0.45"), (scale, f"{scale:.1f} · E", "@embedding"))
     ]
-    line = {
-        "type": "line",
-        "yref": "paper",
-        "x0": result.position_norm,
-        "x1": result.position_norm,
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": "@position", "width": 3},
-    }
-    note = {
-        "x": result.position_norm,
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "top",
-        "xanchor": "left",
-        "xshift": 6,
-        "text": f"every PE(p): {result.position_norm:.1f}",
-        "showarrow": False,
-        "font": {"size": 12, "color": "@position"},
-    }
+    line = kit.upright(result.position_norm, "@position", width=3, below=False)
+    note = kit.note(
+        f"every PE(p): {result.position_norm:.1f}",
+        result.position_norm,
+        1,
+        "@position",
+        paper="y",
+        yanchor="top",
+        xanchor="left",
+        xshift=6,
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "length of the vector", "range": [0, longest]},
-        yaxis={"title": "tokens"},
+        xaxis=kit.axis("length of the vector", [0, longest]),
+        yaxis=kit.axis("tokens"),
         shapes=[line],
         annotations=[note],
         barmode="overlay",
@@ -224,58 +204,33 @@ def recognised_figure(result: ScaleEffect, now: int, height: int) -> go.Figure:
     order = np.argsort(result.scales)
     scales = result.scales[order].astype(np.float32)
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": scales,
-            "y": values[order].astype(np.float32),
-            "name": name,
-            "line": {"color": colour, "dash": dash},
-            "marker": {"size": 5, "color": colour},
-            "hovertemplate": "scale %{x:.1f}: %{y:.0%}<extra></extra>",
-        }
+        kit.line(
+            scales,
+            values[order].astype(np.float32),
+            colour,
+            name=name,
+            dash=dash,
+            hover="scale %{x:.1f}: %{y:.0%}",
+            marks={"size": 5, "color": colour},
+        )
         for name, values, colour, dash in (
             ("tokens still recognised", result.recognised, "@embedding", "solid"),
             ("token's share of the sum", result.share, "@muted", "dot"),
         )
     ]
-    dot = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [float(result.scales[now])],
-        "hoverinfo": "skip",
-        "y": [float(result.recognised[now])],
-        "marker": {"size": 12, "color": "@accent"},
-        "showlegend": False,
-    }
+    dot = kit.dots(
+        [float(result.scales[now])], [float(result.recognised[now])], "@accent", size=12, hover=False, showlegend=False
+    )
     root = float(np.sqrt(result.d_model))
     layout = theme.base_layout(
         height,
-        xaxis={"title": "scale", "range": [0, 20.5]},
-        yaxis={"range": [0, 1.05], "tickformat": ".0%"},
-        shapes=[
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": root,
-                "x1": root,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "@muted", "width": 1, "dash": "dash"},
-            }
-        ],
+        xaxis=kit.axis("scale", [0, 20.5]),
+        yaxis=kit.axis(None, [0, 1.05], tickformat=".0%"),
+        shapes=[kit.upright(root, width=1, dash="dash", below=False)],
         annotations=[
-            {
-                "x": root,
-                "y": 0.04,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "xanchor": "right",
-                "xshift": -4,
-                "text": f"√{result.d_model} = {root:.1f}",
-                "showarrow": False,
-                "font": {"size": 12, "color": "@muted"},
-            }
+            kit.note(
+                f"√{result.d_model} = {root:.1f}", root, 0.04, paper="y", yanchor="bottom", xanchor="right", xshift=-4
+            )
         ],
         margin={"t": 36},
     )

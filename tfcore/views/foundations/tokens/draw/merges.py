@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 from tfcore.views.foundations.tokens.measure.bpe import Learned, MergeStep
@@ -81,14 +82,7 @@ def _outline(boxes: Sequence[tuple[float, float, float]], colour: str) -> dict[s
     """Rectangles as one line with gaps."""
     x = [c for left, right, _ in boxes for c in (left, right, right, left, left, None)] or [None]
     y = [c for *_, at in boxes for c in (at - HALF, at - HALF, at + HALF, at + HALF, at - HALF, None)] or [None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "width": 1.2},
-        "hoverinfo": "skip",
-    }
+    return kit.line(x, y, colour, width=1.2, hover=False)
 
 
 def _letters(
@@ -96,16 +90,16 @@ def _letters(
 ) -> dict[str, Any]:
     spans = [(first, end, piece, y) for y, row in enumerate(rows) for first, end, piece in row]
     size = int(min(LARGEST, 0.55 * height / max(len(steps), 1), 620 / max(width, 1)))
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [(first + end) / 2 for first, end, *_ in spans],
-        "y": [y for *_, y in spans],
-        "text": [label(piece) for _, _, piece, _ in spans],
-        "textfont": {"family": theme.MONO, "size": max(size, SMALLEST), "color": "@ink"},
-        "customdata": [end - first for first, end, *_ in spans],
-        "hovertemplate": "'%{text}', %{customdata} bytes<extra></extra>",
-    }
+    return kit.words(
+        [(first + end) / 2 for first, end, *_ in spans],
+        [y for *_, y in spans],
+        [label(piece) for _, _, piece, _ in spans],
+        "@ink",
+        family=theme.MONO,
+        size=max(size, SMALLEST),
+        hover="'%{text}', %{customdata} bytes",
+        customdata=[end - first for first, end, *_ in spans],
+    )
 
 
 def _pair(pair: tuple[bytes, bytes] | None, label: Label) -> str:
@@ -131,23 +125,11 @@ def vocabulary_figure(steps: Sequence[MergeStep], now: int, merges: int, height:
         "line": {"color": "@embedding", "shape": "hv"},
         "hovertemplate": "first %{x:,} merges: %{y} pieces<extra></extra>",
     }
-    dot = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [known[now]],
-        "y": [pieces[now]],
-        "hoverinfo": "skip",
-        "marker": {"color": "@accent", "size": 11},
-    }
+    dot = kit.dots([known[now]], [pieces[now]], "@accent", size=11, hover=False)
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "merges known",
-            "type": "log",
-            "range": [-0.05, float(np.log10(merges)) + 0.05],
-            "tickvals": [1, 10, 100, 1000],
-        },
-        yaxis={"title": "pieces", "range": [0, pieces[0] * 1.08]},
+        xaxis=kit.axis("merges known", [-0.05, float(np.log10(merges)) + 0.05], log=True, tickvals=[1, 10, 100, 1000]),
+        yaxis=kit.axis("pieces", [0, pieces[0] * 1.08]),
         margin={"t": 8},
         showlegend=False,
     )
@@ -158,29 +140,28 @@ def pairs_figure(learned: Learned, label: Label, height: int) -> go.Figure:
     """The counts that decided a merge: the most frequent pair in full colour, the next ones pale."""
     counts = [(learned.pair, learned.count), *learned.runners_up]
     names = [_pair(pair, label) for pair, _ in counts]
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [count for _, count in counts],
-        "y": list(range(len(counts))),
-        "marker": {"color": ["@embedding", *["@embedding/0.35"] * (len(counts) - 1)]},
-        "text": [c for _, c in counts],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": names,
-        "hovertemplate": "%{customdata} stands there %{x} times<extra></extra>",
-    }
+    trace = kit.bars(
+        [count for _, count in counts],
+        list(range(len(counts))),
+        ["@embedding", *["@embedding/0.35"] * (len(counts) - 1)],
+        hover="%{customdata} stands there %{x} times",
+        orientation="h",
+        text=[c for _, c in counts],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=names,
+    )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "times it stands in the text", "range": [0, 1.12 * learned.count]},
-        yaxis={
-            "autorange": "reversed",
-            "tickmode": "array",
-            "tickvals": list(range(len(counts))),
-            "ticktext": names,
-            "showgrid": False,
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-        },
+        xaxis=kit.axis("times it stands in the text", [0, 1.12 * learned.count]),
+        yaxis=kit.axis(
+            grid=False,
+            autorange="reversed",
+            tickmode="array",
+            tickvals=list(range(len(counts))),
+            ticktext=names,
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+        ),
         margin={"t": 8, "r": 32},
     )
     return theme.build([trace], layout)
@@ -189,26 +170,12 @@ def pairs_figure(learned: Learned, label: Label, height: int) -> go.Figure:
 def learning_figure(lengths: Sequence[int], now: int, height: int) -> go.Figure:
     """How many tokens the text has after 0, 1, 2 ... merges."""
     tokens = np.array(lengths)
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.arange(len(tokens)),
-        "y": tokens,
-        "line": {"color": "@embedding"},
-        "hovertemplate": "after %{x} merges: %{y} tokens<extra></extra>",
-    }
-    dot = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [now],
-        "y": [tokens[now]],
-        "hoverinfo": "skip",
-        "marker": {"color": "@accent", "size": 11},
-    }
+    line = kit.line(np.arange(len(tokens)), tokens, "@embedding", hover="after %{x} merges: %{y} tokens")
+    dot = kit.dots([now], [tokens[now]], "@accent", size=11, hover=False)
     layout = theme.base_layout(
         height,
-        xaxis={"title": "merges learned", "range": [-1, len(tokens)]},
-        yaxis={"title": "tokens of the text", "range": [0, int(tokens[0]) * 1.06 + 1]},
+        xaxis=kit.axis("merges learned", [-1, len(tokens)]),
+        yaxis=kit.axis("tokens of the text", [0, int(tokens[0]) * 1.06 + 1]),
         margin={"t": 8},
         showlegend=False,
     )
@@ -218,26 +185,23 @@ def learning_figure(lengths: Sequence[int], now: int, height: int) -> go.Figure:
 def density_figure(found: Sequence[Density], height: int) -> go.Figure:
     """Characters per token of several texts as bars, the first one in full colour."""
     names = [one.name for one in found]
-    trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [one.per_token for one in found],
-        "y": names,
-        "marker": {"color": ["@embedding", *["@embedding/0.4"] * (len(names) - 1)]},
-        "text": [f"{one.per_token:.2f}" for one in found],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": [[one.characters, one.data_bytes, one.tokens] for one in found],
-        "hovertemplate": "%{customdata[0]} characters, %{customdata[1]} bytes, %{customdata[2]} tokens<extra></extra>",
-    }
+    trace = kit.bars(
+        [one.per_token for one in found],
+        names,
+        ["@embedding", *["@embedding/0.4"] * (len(names) - 1)],
+        hover="%{customdata[0]} characters, %{customdata[1]} bytes, %{customdata[2]} tokens",
+        orientation="h",
+        text=[f"{one.per_token:.2f}" for one in found],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[[one.characters, one.data_bytes, one.tokens] for one in found],
+    )
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "characters per token",
-            "range": [0, max(5.4, 1.15 * max((one.per_token for one in found), default=0))],
-            "dtick": 1,
-        },
-        yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": "@ink"}},
+        xaxis=kit.axis(
+            "characters per token", [0, max(5.4, 1.15 * max((one.per_token for one in found), default=0))], dtick=1
+        ),
+        yaxis=kit.axis(grid=False, autorange="reversed", tickfont={"size": 12, "color": "@ink"}),
         margin={"t": 8, "r": 36},
         bargap=0.3,
     )

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.charts.heatmaps import heatmap
 from tfcore.figures import theme
 from tfcore.measures.flop_count import LengthCost
@@ -155,21 +156,13 @@ def frames_figure(samples: Float[ndarray, " sample"], window: int, hop: int, at:
     time = 1000 * np.arange(low, high, step, dtype=np.float32) / RATE
     wave = samples[low:high:step]
     loudest = max(float(np.abs(wave).max(initial=0)), 1e-3)
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": time,
-        "y": (wave / loudest).astype(np.float32),
-        "name": "wave",
-        "line": {"color": "@ink", "width": 1},
-        "hovertemplate": "%{x:.1f} ms<extra></extra>",
-    }
+    line = kit.line(time, (wave / loudest).astype(np.float32), "@ink", name="wave", width=1, hover="%{x:.1f} ms")
     near = [f for f in range(at - 2, at + 3) if 0 <= f < frame_count(len(samples), hop)]
     hats = [_hat(f, window, hop, chosen=f == at) for f in near]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "time (ms)", "range": [1000 * (centre - reach) / RATE, 1000 * (centre + reach) / RATE]},
-        yaxis={"title": "pressure, loudest = 1", "range": [-1.15, 1.25]},
+        xaxis=kit.axis("time (ms)", [1000 * (centre - reach) / RATE, 1000 * (centre + reach) / RATE]),
+        yaxis=kit.axis("pressure, loudest = 1", [-1.15, 1.25]),
         showlegend=False,
         margin={"t": 8},
     )
@@ -205,26 +198,16 @@ def spectrogram_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
     marks = [int(np.abs(result.hertz - hertz).argmin()) for hertz in (250, 500, 1000, 2000, 4000)]
     layout = theme.base_layout(
         height,
-        xaxis={"title": "frame", "showgrid": False, "range": [-0.5, result.frames - 0.5]},
-        yaxis={
-            "title": "pitch (Hz)",
-            "showgrid": False,
-            "range": [-0.5, len(level) - 0.5],
-            "tickmode": "array",
-            "tickvals": marks,
-            "ticktext": ["250", "500", "1,000", "2,000", "4,000"],
-        },
-        shapes=[
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": at,
-                "x1": at,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "@accent", "width": 2},
-            }
-        ],
+        xaxis=kit.axis("frame", [-0.5, result.frames - 0.5], grid=False),
+        yaxis=kit.axis(
+            "pitch (Hz)",
+            [-0.5, len(level) - 0.5],
+            grid=False,
+            tickmode="array",
+            tickvals=marks,
+            ticktext=["250", "500", "1,000", "2,000", "4,000"],
+        ),
+        shapes=[kit.upright(at, "@accent", width=2, below=False)],
         margin={"t": 8},
     )
     return theme.build([trace], layout)
@@ -235,57 +218,26 @@ def series_figure(result: Windows, at: int, height: int) -> go.Figure:
     values, n, length = result.values, len(result.values), result.windows.shape[1]
     low, high = float(values.min()), float(values.max())
     room = (high - low) or 1.0
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.arange(n),
-        "y": values.astype(np.float32),
-        "line": {"color": "@ink", "width": 1.3},
-        "hovertemplate": "step %{x}: %{y}<extra></extra>",
-    }
-    tail = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.arange(n - 1, n + result.padded),
-        "hoverinfo": "skip",
-        "y": np.full(result.padded + 1, values[-1], dtype=np.float32),
-        "line": {"color": "@muted", "width": 1.3, "dash": "dot"},
-    }
+    line = kit.line(np.arange(n), values.astype(np.float32), "@ink", width=1.3, hover="step %{x}: %{y}")
+    tail = kit.line(
+        np.arange(n - 1, n + result.padded),
+        np.full(result.padded + 1, values[-1], dtype=np.float32),
+        "@muted",
+        width=1.3,
+        dash="dot",
+        hover=False,
+    )
     lanes = min(4, max(2, math.ceil(length / max(result.padded, 1)) + 1))
     x, y = _bars(result.starts, length, lanes, low - 0.08 * room, 0.07 * room)
-    bars = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": "@embedding", "width": 3},
-        "hoverinfo": "skip",
-    }
+    bars = kit.line(x, y, "@embedding", width=3, hover=False)
     first = int(result.starts[at])
     x, y = _bars(result.starts[at : at + 1], length, 1, low - (0.08 + 0.07 * (at % lanes)) * room, 0.0)
-    mark = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": "@accent", "width": 5},
-        "hoverinfo": "skip",
-    }
-    band = {
-        "type": "rect",
-        "yref": "paper",
-        "x0": first,
-        "x1": first + length - 1,
-        "y0": 0,
-        "y1": 1,
-        "fillcolor": "@accent/0.12",
-        "line": {"width": 0},
-        "layer": "below",
-    }
+    mark = kit.line(x, y, "@accent", width=5, hover=False)
+    band = kit.box(first, first + length - 1, 0, 1, "@accent/0.12", width=0, below=True, paper="y")
     layout = theme.base_layout(
         height,
-        xaxis={"title": "time step", "range": [-1, n + result.padded]},
-        yaxis={"title": "value", "range": [low - (0.14 + 0.07 * lanes) * room, high + 0.06 * room]},
+        xaxis=kit.axis("time step", [-1, n + result.padded]),
+        yaxis=kit.axis("value", [low - (0.14 + 0.07 * lanes) * room, high + 0.06 * room]),
         shapes=[band],
         showlegend=False,
         margin={"t": 8},
@@ -306,18 +258,11 @@ def windows_figure(result: Windows, at: int, height: int) -> go.Figure:
     """The tokens themselves: one row a window, in deviations from the mean of the series."""
     count, length = result.windows.shape
     trace = heatmap(result.windows.astype(np.float32), "@signed", -3, 3, "window %{y}, step %{x}: %{z:.2f} deviations")
-    frame = {
-        "type": "rect",
-        "x0": -0.5,
-        "x1": length - 0.5,
-        "y0": at - 0.5,
-        "y1": at + 0.5,
-        "line": {"color": "@accent", "width": 2},
-    }
+    frame = kit.box(-0.5, length - 0.5, at - 0.5, at + 0.5, edge="@accent", width=2)
     layout = theme.base_layout(
         height,
-        xaxis={"title": "step inside the window", "showgrid": False, "range": [-0.5, length - 0.5]},
-        yaxis={"title": "window (token)", "showgrid": False, "range": [count - 0.5, -0.5]},
+        xaxis=kit.axis("step inside the window", [-0.5, length - 0.5], grid=False),
+        yaxis=kit.axis("window (token)", [count - 0.5, -0.5], grid=False),
         shapes=[frame],
         margin={"t": 8},
     )
@@ -337,54 +282,36 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
     x = np.array(sizes, dtype=np.float32)
     tokens = cost.n.tolist()
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": y.astype(np.float32),
-            "name": name,
-            "customdata": tokens,
-            "line": {"color": colour, "width": 2.5},
-            "hovertemplate": "%{customdata:,} tokens: %{y:.3s} FLOPs<extra>" + name + "</extra>",
-        }
+        kit.line(
+            x,
+            y.astype(np.float32),
+            colour,
+            name=name,
+            width=2.5,
+            customdata=tokens,
+            hovertemplate="%{customdata:,} tokens: %{y:.3s} FLOPs<extra>" + name + "</extra>",
+        )
         for name, y, colour in (
             ("weights, with n", cost.linear, "@feedforward"),
             ("attention, with n²", cost.squared, "@attention"),
         )
     ]
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x[[now, now]],
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "y": [float(cost.linear[now]), float(cost.squared[now])],
-        "marker": {"size": 11, "color": ["@feedforward", "@attention"]},
-    }
+    dots = kit.dots(
+        x[[now, now]],
+        [float(cost.linear[now]), float(cost.squared[now])],
+        ["@feedforward", "@attention"],
+        size=11,
+        hover=False,
+        showlegend=False,
+    )
     powers = [10.0**p for p in range(6, 19)]
     names = ["1 M", "10 M", "100 M", "1 G", "10 G", "100 G", "1 T", "10 T", "100 T", "1 P", "10 P", "100 P", "1 E"]
     low, high = (math.log10(max(float(bound), 1)) for bound in (cost.squared.min(), cost.total.max()))
     layout = theme.base_layout(
         height,
-        xaxis={"title": title},
-        yaxis={
-            "title": "FLOPs",
-            "type": "log",
-            "tickvals": powers,
-            "ticktext": names,
-            "range": [low - 0.3, high + 0.3],
-        },
-        shapes=[
-            {
-                "type": "line",
-                "yref": "paper",
-                "x0": float(x[now]),
-                "x1": float(x[now]),
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "@accent", "width": 1, "dash": "dot"},
-            }
-        ],
+        xaxis=kit.axis(title),
+        yaxis=kit.axis("FLOPs", [low - 0.3, high + 0.3], log=True, tickvals=powers, ticktext=names),
+        shapes=[kit.upright(float(x[now]), "@accent", width=1, dash="dot", below=False)],
         margin={"t": 36},
     )
     return theme.build([*traces, dots], layout)
@@ -403,25 +330,20 @@ def composition_figure(found: Composition, height: int) -> go.Figure:
         mine = [place for place, group in enumerate(found.groups) if group == i]
         if mine:
             traces.append(
-                {
-                    "type": "bar",
-                    "name": name,
-                    "x": [found.letters[place] for place in mine],
-                    "y": [found.counts[place] for place in mine],
-                    "marker": {"color": GROUP_COLOURS[i]},
-                    "hovertemplate": "%{x}: %{y} times<extra></extra>",
-                }
+                kit.bars(
+                    [found.letters[place] for place in mine],
+                    [found.counts[place] for place in mine],
+                    GROUP_COLOURS[i],
+                    name=name,
+                    hover="%{x}: %{y} times",
+                )
             )
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "residue",
-            "type": "category",
-            "categoryorder": "array",
-            "categoryarray": list(found.letters),
-            "showgrid": False,
-        },
-        yaxis={"title": "times"},
+        xaxis=kit.axis(
+            "residue", grid=False, type="category", categoryorder="array", categoryarray=list(found.letters)
+        ),
+        yaxis=kit.axis("times"),
         margin={"t": 52},
     )
     return theme.build(traces, layout)

@@ -5,6 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.training.preference_runs import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun
 from tfcore.views.training.finetuning.measure.preference import reward_hacking
@@ -29,15 +30,15 @@ def frontier_figure(runs: Sequence[PreferenceRun], chosen: PreferenceRun, reward
             data.append(_ladder(first, ALGORITHM_NAMES[algorithm], number))
     last = chosen.points[-1]
     data.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": f"chosen: β = {chosen.config.beta:g}",
-            "x": [last.kl],
-            "y": [last.reward],
-            "marker": {"size": 20, "color": "@accent/0", "line": {"color": "@accent", "width": 3}},
-            "hoverinfo": "skip",
-        }
+        kit.dots(
+            [last.kl],
+            [last.reward],
+            "@accent/0",
+            name=f"chosen: β = {chosen.config.beta:g}",
+            size=20,
+            marker={"line": {"color": "@accent", "width": 3}},
+            hover=False,
+        )
     )
     spread = max(point.kl for run in (*runs, chosen) for point in run.points)
     rewards = [point.reward for run in (*runs, chosen) for point in run.points]
@@ -45,11 +46,7 @@ def frontier_figure(runs: Sequence[PreferenceRun], chosen: PreferenceRun, reward
     layout = theme.base_layout(
         height,
         margin={"t": 64},
-        xaxis={
-            "title": "KL divergence, nats per continuation",
-            "range": [-0.04 * spread, 1.08 * spread + 0.1],
-            "fixedrange": True,
-        },
+        xaxis=kit.axis("KL divergence, nats per continuation", [-0.04 * spread, 1.08 * spread + 0.1], fixed=True),
         yaxis={"title": f"mean reward: {reward}", "fixedrange": True, **_scale(log)},
     )
     return theme.build(data, layout)
@@ -62,17 +59,17 @@ def _scale(log: bool) -> dict[str, Any]:
 
 
 def _path(run: PreferenceRun) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": "its way there",
-        "x": [point.kl for point in run.points],
-        "y": [point.reward for point in run.points],
-        "customdata": [point.step for point in run.points],
-        "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
-        "marker": {"size": 5, "color": "@muted"},
-        "hovertemplate": "step %{customdata}: reward %{y:.2f}, KL %{x:.1f} nats<extra></extra>",
-    }
+    return kit.line(
+        [point.kl for point in run.points],
+        [point.reward for point in run.points],
+        "@muted",
+        name="its way there",
+        width=1.5,
+        dash="dot",
+        hover="step %{customdata}: reward %{y:.2f}, KL %{x:.1f} nats",
+        marks={"size": 5, "color": "@muted"},
+        customdata=[point.step for point in run.points],
+    )
 
 
 def _other_seeds(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.training.finetuning_runs import METHODS, FineTuned, Losses
 
@@ -37,8 +38,8 @@ def losses_figure(run: FineTuned, others: Sequence[FineTuned], text: Text, heigh
     layout = theme.base_layout(
         height,
         margin={"t": 64},
-        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True},
-        yaxis={"title": TITLES[text], "range": [min(values) - room, max(values) + room], "fixedrange": True},
+        xaxis=kit.axis("training step", [0, 1.02 * steps], fixed=True),
+        yaxis=kit.axis(TITLES[text], [min(values) - room, max(values) + room], fixed=True),
     )
     return theme.build(data, layout)
 
