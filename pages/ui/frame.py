@@ -31,7 +31,11 @@ Words = tuple[str, str]
 
 
 def show(
-    view: View, on_click: Callable[[Event], None] | None = None, hint: str = "", same: Hashable = None
+    view: View,
+    on_click: Callable[[Event], None] | None = None,
+    hint: str = "",
+    same: Hashable = None,
+    on_told: Callable[[Told], None] | None = None,
 ) -> Told | None:
     """A view with its caption, and below it what was found, and its metrics.
 
@@ -39,11 +43,12 @@ def show(
         on_click: see figure; of a scene what was clicked is returned instead.
         hint: what a click does, in words that follow the caption: it does so here alone.
         same: see figure.
+        on_told: see scene.
     """
     seen.note(view)
     told, caption = None, f"{view.caption} {hint}".strip()
     if isinstance(view.chart, Scene):
-        told = scene(view.chart, key=view.key, alt=view.alt, caption=caption)
+        told = scene(view.chart, key=view.key, alt=view.alt, caption=caption, on_told=on_told)
     else:
         figure(
             view.chart,

@@ -50,9 +50,7 @@ interface BarsData {
   fixed: boolean
 }
 
-// ---- planes.js ----
-
-type XY = [number, number]
+// ---- attention_stage.js ----
 
 interface AttentionStageData {
   steps: string[]
@@ -71,19 +69,6 @@ interface AttentionStageData {
   linked: boolean // whether a click on a cell of the scores is told of
   label: string
   height: number
-}
-
-interface PlanesData {
-  seq: number
-  points: XY[]
-  tokens: string[]
-  kinds: string[]
-  planes: { title: string; label: string; kinds: string[] }[]
-  marks: { plane: number; at: XY; title: string; strong: boolean }[]
-  links: { plane: number; from: XY; to: XY; width: number }[]
-  chosen: number | null
-  limit: number
-  step: number
 }
 
 // ---- line_map.js ----
@@ -140,6 +125,23 @@ interface PartsMapData {
   stacks: { title: string; groups: { title: string; rows: PartBox[][] }[] }[]
   label: string
   urls?: Record<string, string> // by what parts are about
+}
+
+// ---- the scene planes.js ----
+
+type XY = [number, number]
+
+interface PlanesData {
+  seq?: number // what a hand moves is answered with it
+  points: XY[]
+  tokens: string[]
+  kinds: string[]
+  planes: { title: string; label: string; kinds: string[] }[]
+  marks: { plane: number; at: XY; title: string; strong: boolean }[]
+  links: { plane: number; from: XY; to: XY; width: number }[]
+  chosen: number | null
+  limit: number
+  step: number
 }
 
 // ---- river.js: shares are of the state that is explained, which is 1 ----

@@ -81,7 +81,7 @@ class Session:
         tries: name of such a model -> how often they tried again to load it.
         csv_wanted: figures whose numbers are to be sent along in the next run.
         dragged: keys of the controls that are being dragged, which the address does not follow yet.
-        answered: component -> the number of its last message.
+        answered: control that is dragged -> the number of the last message of it.
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
         stand_ins: examples of their own models, which stood where a page's own text could not.
     """

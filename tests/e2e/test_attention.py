@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from pages.ui.components import planes
+from pages.foundations.attention.points import Points, parse
 from tests.e2e.test_keyboard import tab_to
 from tests.e2e.visitor import Visitor
 from tests.nightly import nightly
@@ -31,14 +31,14 @@ def middle(place: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def told(visitor: Visitor) -> planes.Points:
+def told(visitor: Visitor) -> Points:
     """The points that the address says."""
-    points, exact = planes.parse(visitor.said()["points"], ((9.0, 9.0),) * 12)
+    points, exact = parse(visitor.said()["points"], ((9.0, 9.0),) * 12)
     assert exact
     return points
 
 
-def computed(points: planes.Points) -> AttentionSteps:
+def computed(points: Points) -> AttentionSteps:
     return attention_steps(points[:4], points[4:8], points[8:])
 
 

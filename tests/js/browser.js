@@ -11,6 +11,7 @@ const PAGES = new URL("../../pages/", import.meta.url), SCENES = new URL("../../
 const ELSEWHERE = JSON.stringify({
   "./theme.js": new URL("theme.js", import.meta.url).href,
   "./dom.js": new URL("dom.js", SCENES).href,
+  "./dragging.js": new URL("dragging.js", SCENES).href,
 })
 const HOOK = `export const resolve = (name, context, next) => next(${ELSEWHERE}[name] ?? name, context)`
 register("data:text/javascript," + encodeURIComponent(HOOK))

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { beforeEach, test } from "node:test"
 import { at, clock, load, place, point, press } from "./browser.js"
 
-const { render } = await load("planes.js")
+const { draw } = await load("planes.js")
 let pass
 beforeEach(() => (pass = clock()))
 
@@ -17,7 +17,7 @@ const DATA = {
 
 function shown(more = {}) {
   const page = place()
-  const show = data => render({ ...page, data: { ...DATA, ...more, ...data } })
+  const show = data => draw(page.parentElement, { ...DATA, ...more, ...data }, page.setTriggerValue)
   const end = show()
   for (const plane of page.find(".tf-plane")) at(plane, 0, 0, 230, 230) // 50 px a unit, as 1.15 times the limit is seen
   const handles = page.find(".tf-handle")
@@ -113,4 +113,13 @@ test("marks come and go", () => {
   assert.equal(find(".tf-mark").length, 2)
   show({ marks: [] })
   assert.equal(find(".tf-mark").length, 0)
+})
+
+test("where nobody is told of it, points are pictures that say where they are", () => {
+  const { parentElement, find } = place()
+  const end = draw(parentElement, DATA)
+  assert.deepEqual(find("[role=slider], [tabindex]"), [])
+  assert.equal(find(".tf-handle")[2].getAttribute("aria-label"), "key of the: x −1.00, y 0.50")
+  end()
+  assert.equal(parentElement.children.length, 0)
 })

@@ -16,7 +16,7 @@ from pages.ui.components import figure as drawing
 from tests.pages.figures import Everything, array, figures, heads, tables
 from tests.pages.visits import plain
 
-DRAWN = (":figure", ":river", ":bars", ":planes")  # what keys of pictures end with
+DRAWN = (":figure", ":river", ":bars")  # what keys of pictures end with
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.block.normalisation.numbers import read_numbers
+from pages.foundations.attention import points as attention_points
 from pages.reference.check.round import draw, mark, unpacked
 from pages.reference.check.typed import typed_number
 from pages.ui import links, text, tour
-from pages.ui.components import bars, dragging, figure, planes
+from pages.ui.components import bars, dragging, figure
 from pages.ui.server import messages
 from tests import hostile
 from tfcore import presets
@@ -39,8 +40,8 @@ def valid_bars(word: object) -> bool:
 
 
 def valid_points(word: object) -> bool:
-    points, _ = planes.parse(word, POINTS)
-    return len(points) == 2 and all(abs(number) <= planes.LIMIT for point in points for number in point)
+    found, _ = attention_points.parse(word, POINTS)
+    return len(found) == 2 and all(abs(number) <= attention_points.LIMIT for point in found for number in point)
 
 
 def valid_number(word: str) -> bool:

@@ -1,38 +1,29 @@
 """Section of the page on attention: four tokens whose queries, keys and values can be dragged."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.foundations.attention.points import LIMIT, STEP, Points, parse, read, written
 from pages.ui import controls, fragments
-from pages.ui.components import planes
-from pages.ui.frame import Panel, panel
+from pages.ui.components import dragging
+from pages.ui.components.scene import Told
+from pages.ui.frame import Panel, panel, show
 from tfcore.views.foundations import attention as views
-from tfcore.views.foundations.attention.measure.steps import AttentionSteps
 from tfcore.views.foundations.attention.say import attended
+from tfcore.views.view import Scene
 
 WORDS = ["the", "cat", "sat", "up"]
-QUERIES: planes.Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
-KEYS: planes.Points = ((0.3, 1.7), (1.4, -1.0), (-1.4, -1.4), (-1.2, 0.9))
-VALUES: planes.Points = ((-1.6, -1.2), (1.5, 1.4), (-1.4, 1.3), (1.6, -1.3))
-PLANES = [
-    planes.Plane(
-        title="● queries and ■ keys: the more they point the same way, the higher the score.",
-        label="Queries and keys",
-        kinds=("query", "key"),
-    ),
-    planes.Plane(
-        title="◆ values. Rings: outputs; lines: the weights of the chosen query.",
-        label="Values and outputs",
-        kinds=("value",),
-    ),
-]
+QUERIES: Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
+KEYS: Points = ((0.3, 1.7), (1.4, -1.0), (-1.4, -1.4), (-1.2, 0.9))
+VALUES: Points = ((-1.6, -1.2), (1.5, 1.4), (-1.4, 1.3), (1.6, -1.3))
 
 
-def points(queries: planes.Points, keys: planes.Points, values: planes.Points = VALUES) -> dict[str, Any]:
+def points(queries: Points, keys: Points, values: Points = VALUES) -> dict[str, Any]:
     """What a "try this" button sets."""
-    return {"points": planes.written(queries + keys + values), "t": 1.0}
+    return {"points": written(queries + keys + values), "t": 1.0}
 
 
 TRY: dict[str, dict[str, Any]] = {
@@ -71,45 +62,39 @@ def drag() -> None:
 @fragments.fragment
 def _live(p: Panel, left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
     """Points, matrices and sentence: computed again for every position of the pointer, so nothing else is here."""
-    dragged = planes.read("points", QUERIES + KEYS + VALUES)
-    n = len(WORDS)
+    dragged = read("points", QUERIES + KEYS + VALUES)
     with right:
         word = controls.segmented("Query token", "token", WORDS, "sat")
     chosen = WORDS.index(word)
-    shown = views.steps(dragged[:n], dragged[n : 2 * n], dragged[2 * n :], WORDS, chosen, planes.LIMIT, temperature)
+    shown = views.steps(*thirds(dragged), WORDS, chosen, LIMIT, temperature)
+    with matrices:  # first: its sentence is that of a link to this page
+        p.show(shown)
     with left:
-        _planes(dragged, shown.result, chosen)
+        _planes(dragged, chosen, temperature)
     with right:
         st.markdown(attended(shown.result, WORDS, chosen).markdown)
-    with matrices:
-        p.show(shown)
 
 
-def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
-    values = dragged[2 * len(WORDS) :]
-    outputs = [(float(x), float(y)) for x, y in steps.outputs]
-    weights = [float(weight) for weight in steps.weights[chosen]]
-    planes.show(
-        "points",
-        dragged,
-        tokens=WORDS,
-        planes=PLANES,
-        chosen=chosen,
-        marks=[
-            planes.Mark(
-                plane=1, at=at, title=f"output of {word}: {attended(steps, WORDS, i).output_text}", strong=i == chosen
-            )
-            for i, (word, at) in enumerate(zip(WORDS, outputs, strict=True))
-        ],
-        lines=[
-            planes.Link(plane=1, start=value, end=outputs[chosen], width=round(9 * weight, 2))
-            for value, weight in zip(values, weights, strict=True)
-        ],
-        on_move=_choose,
-    )
+def thirds(points: Points) -> tuple[Points, Points, Points]:
+    """Queries, keys and values."""
+    n = len(WORDS)
+    return points[:n], points[n : 2 * n], points[2 * n :]
 
 
-def _choose(kind: str, token: int) -> None:
-    """A query that is dragged becomes the chosen one."""
-    if kind == "query":
+def _planes(dragged: Points, chosen: int, temperature: float) -> None:
+    view = views.planes(*thirds(dragged), WORDS, chosen, LIMIT, STEP, temperature)
+    assert isinstance(view.chart, Scene)
+    data = {**view.chart.data, "seq": dragging.answered("points")}
+    show(replace(view, chart=replace(view.chart, data=data)), on_told=lambda told: take(told, dragged))
+
+
+def take(told: Told, before: Points) -> None:
+    """Points that were dragged; a query that is becomes the chosen one."""
+    said = dragging.heard("points", told.value) if told.name == "moved" else None
+    if said is None:
+        return
+    now, _ = parse(said.get("points"), before)
+    dragging.take("points", written(now))
+    token = dragging.whole(said.get("token"), len(WORDS) - 1)
+    if said.get("kind") == "query" and token is not None:
         controls.set_values(token=WORDS[token])

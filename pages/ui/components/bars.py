@@ -83,7 +83,7 @@ def show(
     state = keys.own("bars", key)
 
     def moved() -> None:
-        said = dragging.heard(key, state)
+        said = dragging.heard(key, dragging.event(state))
         if said is not None:
             dragging.take(key, written(parse(said.get("weights"), weights)[0]))
 
@@ -100,7 +100,7 @@ def show(
             "top": top,
             "units": UNITS,
             "fixed": fixed,
-            "seq": dragging.answered(state),
+            "seq": dragging.answered(key),
         },
         on_moved_change=moved,
     )

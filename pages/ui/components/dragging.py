@@ -39,14 +39,18 @@ def read(
     return found
 
 
-def heard(key: str, state: str) -> Mapping[str, Any] | None:
-    """The `moved` event of a component, read in its callback; None where it is invalid."""
-    event = st.session_state.get(state)
-    said = event.get("moved") if isinstance(event, Mapping) else None
+def event(state: str) -> object:
+    """The `moved` event of a component, read in its callback."""
+    events = st.session_state.get(state)
+    return events.get("moved") if isinstance(events, Mapping) else None
+
+
+def heard(key: str, said: object) -> Mapping[str, Any] | None:
+    """A `moved` event that sets control `key`; None where it is invalid."""
     if not isinstance(said, Mapping):
         return None
     (session().dragged.discard if said.get("final") is True else session().dragged.add)(key)
-    session().answered[state] = whole(said.get("seq"), 10**9) or 0
+    session().answered[key] = whole(said.get("seq"), 10**9) or 0
     return said
 
 
@@ -55,9 +59,9 @@ def take(key: str, value: str) -> None:
     controls.set_values(**{key: value})
 
 
-def answered(state: str) -> int:
-    """The number of the last message of the component that the values shown belong to."""
-    return session().answered.get(state, 0)
+def answered(key: str) -> int:
+    """The number of the last message that the value shown of control `key` belongs to."""
+    return session().answered.get(key, 0)
 
 
 def whole(value: object, largest: int) -> int | None:

@@ -116,7 +116,7 @@ def show(
         return event.get(name) if event is not None else None
 
     def moved() -> None:
-        if (said := dragging.heard(key, state)) is not None:
+        if (said := dragging.heard(key, dragging.event(state))) is not None:
             dragging.take(key, written_factors(read_factors(str(said.get("heads"))[:LONGEST], n_layers, n_heads)[0]))
 
     def word() -> None:
@@ -142,7 +142,7 @@ def show(
     with embedding.box(KEY):
         chosen = _component(
             key=state,
-            data=_data(river, factors, foldable, dragging.answered(state)),
+            data=_data(river, factors, foldable, dragging.answered(key)),
             on_moved_change=moved,
             on_word_change=word,
             on_against_change=against,

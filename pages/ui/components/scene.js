@@ -19,7 +19,7 @@ export const scenes = new Map()
 
 /** @param {string} name */
 function loaded(name) {
-  const known = scenes.get(name) ?? styled(`${name}.css`).then(() => import(`./${name}.js`))
+  const known = scenes.get(name) ?? Promise.all([import(`./${name}.js`), styled(`${name}.css`)]).then(([code]) => code)
   scenes.set(name, known)
   return known
 }

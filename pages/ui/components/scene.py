@@ -3,6 +3,7 @@
 See scene.js for the browser's half.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -11,7 +12,7 @@ from pages.ui import embedding, keys
 from pages.ui.components import assets
 from tfcore.views.view import Scene
 
-LONGEST = 500  # characters of a text that is told
+LONGEST = 500  # characters of what is told
 _component = assets.component("tf_scene", "scene.js")
 
 
@@ -19,26 +20,42 @@ class Told(NamedTuple):
     """An event of a scene: its name, and what the scene says of it."""
 
     name: str
-    value: int | str
+    value: int | str | dict[str, Any]
 
 
-def scene(chart: Scene, *, key: str, alt: str, caption: str = "") -> Told | None:
+def scene(
+    chart: Scene, *, key: str, alt: str, caption: str = "", on_told: Callable[[Told], None] | None = None
+) -> Told | None:
     """Show a scene.
 
     Args:
         key: names it on its page; other data under the same key redraw in place.
         alt: the finding in words, for who cannot see the picture.
         caption: shown below.
+        on_told: a callback with what was clicked or moved; it may call `controls.set_values`.
 
     Returns:
         What was clicked since the last run; anyone can send anything, so its place is still to be checked.
     """
+    state = keys.own("scene", key)
+
+    def heard() -> None:
+        told = _told(st.session_state.get(state))
+        if told is not None and on_told is not None:
+            on_told(told)
+
     data = {"module": chart.module, "data": dict(chart.data), "height": chart.height, "alt": alt}
     with embedding.box(key):
-        found: Any = _component(key=keys.own("scene", key), data=data, on_told_change=lambda: None)
+        found: Any = _component(key=state, data=data, on_told_change=heard)
         if caption:
             st.caption(caption)
-    match found.get("told"):
-        case [str(name), int(value) | str(value)] if not isinstance(value, bool) and len(str(value)) <= LONGEST:
-            return Told(name, value)
+    return _told(found)
+
+
+def _told(events: object) -> Told | None:
+    """What a scene tells, where it can be that."""
+    match events:
+        case {"told": [str(name), int(value) | str(value) | dict(value)]}:
+            if not isinstance(value, bool) and len(str(value)) <= LONGEST:
+                return Told(name, value)
     return None

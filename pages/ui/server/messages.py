@@ -259,9 +259,10 @@ def _lasting(run: ClientState) -> bool:
 
 
 def _moving(event: Any) -> bool:
-    if not isinstance(event, dict) or event.get("event") != "moved":
-        return False
-    return isinstance(event.get("value"), dict) and event["value"].get("final") is not True
+    match event:
+        case {"event": "moved", "value": dict(said)} | {"event": "told", "value": ["moved", dict(said)]}:
+            return said.get("final") is not True
+    return False
 
 
 def cleaned(message: BackMsg) -> bytes:

@@ -1,7 +1,7 @@
 """Scenes: pictures that a script of ours draws, in the app, in a notebook and on a page of its own alike.
 
 A scene is NAME.js with NAME.css beside it. The script imports nothing but scripts that have no style of their own and
-import nothing (dom.js), and exports
+import nothing (dom.js, dragging.js), and exports
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
 

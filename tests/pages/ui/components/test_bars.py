@@ -60,5 +60,5 @@ def test_any_message_is_taken_as_a_distribution_or_not_at_all(monkeypatch, event
     bars.show("p", DEFAULT, "ABC", label="P", hue=0, height=100)
     heard["on_moved_change"]()
     assert state.get("p") == weights
-    assert dragging.answered("p:bars") == seq
+    assert dragging.answered("p") == seq
     assert ("p" in session.session().dragged) == (weights is not None and event["moved"].get("final") is not True)

@@ -133,7 +133,11 @@ def test_who_left_is_heard_and_is_no_error_of_what_is_said():
     run(talk())
 
 
-@pytest.mark.parametrize("make", [at, lambda i: event("moved", {"weights": i})], ids=["slider", "component"])
+@pytest.mark.parametrize(
+    "make",
+    [at, lambda i: event("moved", {"weights": i}), lambda i: event("told", ["moved", {"points": i}])],
+    ids=["slider", "component", "scene"],
+)
 def test_a_dragging_hand_is_never_cut_and_its_last_place_arrives(monkeypatch, make):
     """Far more events than a screen shows frames, all but the last while the hand moves."""
     monkeypatch.setattr(messages, "AT_ONCE", 10)
@@ -170,6 +174,8 @@ def test_what_happened_once_is_never_left_out(monkeypatch):
     once = [
         event("chosen", 3),
         event("moved", {"weights": "1", "final": True}),
+        event("told", ["moved", {"points": "1", "final": True}]),
+        event("told", ["part", 3]),
         BackMsg(stop_script=True),
         rerun(state("button", "trigger_value", True)),
         rerun(is_history_navigation=True),

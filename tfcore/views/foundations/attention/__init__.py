@@ -7,6 +7,7 @@ from tfcore.views.foundations.attention.scale import largest as largest
 from tfcore.views.foundations.attention.scale import products as products
 from tfcore.views.foundations.attention.scale import slopes as slopes
 from tfcore.views.foundations.attention.scale import variance as variance
+from tfcore.views.foundations.attention.steps import planes as planes
 from tfcore.views.foundations.attention.steps import steps as steps
 from tfcore.views.foundations.attention.steps import temperature as temperature
 from tfcore.views.foundations.attention.words import embeddings as embeddings

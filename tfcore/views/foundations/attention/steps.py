@@ -1,12 +1,13 @@
 """Views of attention on a few tokens, step by step, and of softmax at many temperatures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from tfcore import attention
 from tfcore.analysis.finding import state
 from tfcore.measures.information import entropy_bits
+from tfcore.views.foundations.attention.draw.planes import points_scene
 from tfcore.views.foundations.attention.draw.steps import attention_steps_figure, temperature_figure
 from tfcore.views.foundations.attention.measure.steps import (
     AttentionSteps,
@@ -79,6 +80,49 @@ def _steps_table(found: AttentionSteps, words: Sequence[str]) -> pd.DataFrame:
         for j in range(len(words))
     ]
     return pd.DataFrame(rows)
+
+
+@view
+def planes(
+    queries: Vectors,
+    keys: Vectors,
+    values: Vectors,
+    words: Sequence[str],
+    chosen: int,
+    limit: float,
+    step: float,
+    temperature: float,
+) -> View:
+    """Queries, keys and values as points of planes, and the outputs among the values.
+
+    Args:
+        queries, keys, values: a vector of two numbers for each word.
+        chosen: the query whose weights are drawn as lines.
+        limit: the largest coordinate that a vector may have.
+        step: of the grid that they lie on.
+        temperature: by which scores are divided before the softmax.
+    """
+    found = attention_steps(queries, keys, values, temperature)
+    titles = [f"output of {word}: {attended(found, words, i).output_text}" for i, word in enumerate(words)]
+    return View(
+        key="points",
+        title="Queries, keys, values and outputs in the plane",
+        result=found,
+        chart=points_scene((queries, keys, values), found, words, chosen, limit, step, titles),
+        described=attended(found, words, chosen),
+        table=lambda: _points_table(
+            {"query": queries, "key": keys, "value": values, "output": found.outputs.tolist()}, words
+        ),
+        code=(attention_steps,),
+    )
+
+
+def _points_table(points: Mapping[str, Vectors], words: Sequence[str]) -> pd.DataFrame:
+    """The coordinates of all points, one row a word."""
+    columns = {
+        f"{kind} {axis}": [at[i] for at in found] for kind, found in points.items() for i, axis in enumerate("xy")
+    }
+    return pd.DataFrame({"word": list(words), **columns})
 
 
 @view

@@ -1,47 +1,43 @@
-// The browser's half of planes.py: points dragged by pointer or keys.
-import { html, svg } from "./dom.js"
+// Points in small planes. Where somebody is told of it, they are dragged by pointer or keys. They come in kinds (query,
+// key ...), one of each kind for each token; their order is that of the kinds, and inside a kind that of the tokens.
+import { html, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
-import { palette } from "./figure.js"
-import { styled } from "./styles.js"
 
 const NEAR = 22 // px: of several handles under a finger the nearest is taken
 /** @type {Record<string, XY>} */
 const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }
-const ROLES = ["query", "key", "value", "attention"]
 const EDGE = 1.15 // how much of the plane is seen, in limits
 
 /** @typedef {{ box: HTMLElement, drawing: SVGElement, kinds: string[], marks: HTMLElement[] }} Plane */
 /** @typedef {{ node: HTMLElement, plane: Plane, kind: string, token: number, name: HTMLElement }} Handle */
 /**
  * @typedef {import("./dragging.js").Dragged & {
- *   root: HTMLElement, planes: Plane[], handles: Handle[], data: PlanesData, points: XY[]
+ *   root: HTMLElement, planes: Plane[], handles: Handle[], data: PlanesData, points: XY[], fixed: boolean
  * }} View
  */
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
-await styled("planes.css")
 
-/** @param {Component<PlanesData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement, data)
+/** @param {HTMLElement} element @param {PlanesData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element, data, tell)
   view.data = data
-  view.send = setTriggerValue
-  if (answered(view, data.seq)) view.points = data.points.map(([x, y]) => [x, y])
-  const { roles } = palette(view.root)
-  for (const role of ROLES) view.root.style.setProperty("--" + role, roles[role])
+  if (tell) view.send = tell
+  if (answered(view, data.seq ?? 0)) view.points = data.points.map(([x, y]) => [x, y])
   paint(view)
   post(view)
   return () => {
     ended(view)
-    views.delete(parentElement)
+    views.delete(element)
     view.root.remove()
   }
 }
 
-/** @param {HTMLElement} parent @param {PlanesData} data */
-function create(parent, data) {
+/** @param {HTMLElement} parent @param {PlanesData} data @param {Send} [tell] */
+function create(parent, data, tell) {
   const root = html("div", "tf-planes", parent)
-  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ ...begun(data.seq), root, planes: [], handles: [] }))
+  const begin = { ...begun(data.seq ?? 0), root, planes: [], handles: [], fixed: !tell }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ (begin))
   for (const { title, label, kinds } of data.planes) {
     const frame = html("figure", "", root)
     const box = html("div", "tf-plane", frame)
@@ -63,8 +59,9 @@ function handle(view, plane, kind, token) {
   const node = html("div", `tf-handle tf-${kind}`, plane.box)
   html("i", "", node)
   const made = { node, plane, kind, token, name: html("b", "", node) }
+  node.setAttribute("role", view.fixed ? "img" : "slider")
+  if (view.fixed) return made
   node.tabIndex = 0
-  node.setAttribute("role", "slider")
   node.setAttribute("aria-roledescription", "point in the plane, moved with the arrow keys")
   node.onpointerdown = event => take(view, made, event)
   node.onkeydown = event => press(view, made, event)
@@ -125,15 +122,15 @@ function place(view, { node, plane, kind, token, name }) {
   const { tokens, limit, chosen } = view.data
   const at = view.points[index(view, kind, token)]
   put(node, at, limit)
-  node.style.setProperty("--own", `var(--${kind})`)
+  node.style.setProperty("--own", `var(--role-${kind})`)
   node.classList.toggle("tf-left", at[0] > 0.6 * limit)
   name.textContent = tokens[token]
-  const said = { valuemin: -limit, valuemax: limit, valuenow: at[0], valuetext: `x ${signed(at[0])}, y ${signed(at[1])}` }
-  for (const [key, value] of Object.entries(said)) node.setAttribute("aria-" + key, String(value))
-  node.setAttribute("aria-label", `${kind} of ${tokens[token]}`)
+  const called = `${kind} of ${tokens[token]}`, where = `x ${signed(at[0])}, y ${signed(at[1])}`
+  const now = { "aria-valuemin": -limit, "aria-valuemax": limit, "aria-valuenow": at[0], "aria-valuetext": where }
+  set(node, view.fixed ? { "aria-label": `${called}: ${where}` } : { ...now, "aria-label": called })
   if (kind === "value") return
   const arm = line(plane, "tf-arm", [0, 0], at)
-  arm.style.stroke = `var(--${kind})`
+  arm.style.stroke = `var(--role-${kind})`
   arm.classList.toggle("tf-strong", kind === "query" && token === chosen)
 }
 
@@ -152,14 +149,14 @@ function take(view, touched, event) {
   const grip = [event.clientX - left, event.clientY - top] // the point stays under the finger where it was taken
   view.held = one
   one.node.classList.add("tf-held")
-  follow(one.node, event, move => {
+  follow(one.node, event, hand => {
     const box = one.plane.box.getBoundingClientRect(), half = box.width / 2, unit = (view.data.limit * EDGE) / half
-    const x = (move.clientX - grip[0] - box.left - half) * unit, y = (box.top + half - move.clientY + grip[1]) * unit
-    set(view, one, [x, y], false)
+    const x = (hand.clientX - grip[0] - box.left - half) * unit, y = (box.top + half - hand.clientY + grip[1]) * unit
+    move(view, one, [x, y], false)
   }, () => {
     one.node.classList.remove("tf-held")
     view.held = null
-    set(view, one, view.points[index(view, one.kind, one.token)], true)
+    move(view, one, view.points[index(view, one.kind, one.token)], true)
   })
 }
 
@@ -187,11 +184,11 @@ function press(view, one, event) {
   event.preventDefault()
   const far = view.data.step * (event.shiftKey ? 10 : 2)
   const [x, y] = view.points[index(view, one.kind, one.token)]
-  set(view, one, [x + far * step[0], y + far * step[1]], true)
+  move(view, one, [x + far * step[0], y + far * step[1]], true)
 }
 
 /** @param {View} view @param {Handle} one @param {XY} at @param {boolean} final */
-function set(view, one, at, final) {
+function move(view, one, at, final) {
   const { limit, step } = view.data
   const here = index(view, one.kind, one.token)
   /** @param {number} part */
