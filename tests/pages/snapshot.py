@@ -276,9 +276,9 @@ def compare(name: str, found: Sequence[str]) -> list[str]:
 
 def changes(found: Sequence[str], known: Sequence[str]) -> list[str]:
     """Lines that differ by more than what rounding decides of their numbers."""
-    masked = [[NUMBER.sub("#", line) for line in text] for text in (known, found)]
+    before, after = ([NUMBER.sub("#", line) for line in text] for text in (known, found))
     out: list[str] = []
-    for tag, a, b, c, d in SequenceMatcher(None, *masked, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             for was, now in zip(known[a:b], found[c:d], strict=True):
                 out += [] if says_the_same(now, was) else [f"- {was}", f"+ {now}"]

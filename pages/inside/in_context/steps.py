@@ -63,7 +63,8 @@ def one(model: str, number: int, way: Way) -> None:
         kept = getattr(kept_steps(), way)[number]
         st.markdown(f"Kept from the measurement: “{text.escape(kept.text.strip())}”")
     key = ("in-context steps", model, number, way)
-    if (reason := too_long(*opened(model), number, way)) is not None:
+    network, tokenizer = opened(model)
+    if (reason := too_long(network, tokenizer, number, way)) is not None:
         st.info(f"{text.escape(model, text.NAME)} cannot write it: {text.escape(reason, text.MESSAGE)}.")
         return
     job = jobs.JOBS.look(key, jobs.visitor())
