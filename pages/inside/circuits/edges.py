@@ -79,7 +79,7 @@ def edges() -> None:
         notices.tokens(theirs.total, len(theirs.ids), "other text")
         if problem := no_baseline(kind, reading, theirs):
             above.info(problem)
-            page.what_to_see(SEE)  # where there is no picture
+            p.what_to_see(SEE)
             return
         with chosen:
             quantity = choose_quantity(reading, other)
