@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.facts import Facts
-from pages.ui import controls, fragments, keys, links, notices, program
+from pages.ui import controls, fragments, keys, links, notices
 from pages.ui.server import view_menu
 
 GLOSSARY = "reference/glossary/page.py"
@@ -80,76 +80,10 @@ def question(text: str, answer: str) -> None:
             st.markdown(answer)
 
 
-class Experiment(NamedTuple):
-    """What a page has computed, as a program to run oneself; it is written only when it is asked for.
-
-    Args:
-        what: is made, as in "The left picture".
-        function: of the page's `experiments.py`; with these values the page itself called it for one of its figures.
-        given: its arguments by name.
-    """
-
-    what: str
-    function: Callable[..., Any]
-    given: Mapping[str, Any]
-
-
-def experiment(function: Callable[..., Any], *args: Any, **values: Any) -> Experiment:
-    """An experiment for `how_it_is_computed`.
-
-    Args:
-        function, args, values: as the page called it; what the page keeps (see cache.py) is given as `program.made`
-            says it, and a model as its name.
-    """
-    return experiment_of(THIS, function, *args, **values)
-
-
-def experiment_of(what: str, function: Callable[..., Any], *args: Any, **values: Any) -> Experiment:
-    """The same where a page offers several side by side."""
-    return Experiment(what, function, program.bound(function, *args, **values))
-
-
-class Latest:
-    """The experiment of a fragment that runs again alone, for a drawer outside of it: what it computed last."""
-
-    def __init__(self) -> None:
-        self.experiment: Experiment | None = None
-
-    def offer(self, function: Callable[..., Any], *args: Any, what: str = THIS, **values: Any) -> None:
-        """See `experiment_of`."""
-        self.experiment = experiment_of(what, function, *args, **values)
-
-
-def how_it_is_computed(
-    *experiments: Experiment | Latest,
-    formula: str | None = None,
-    code: Sequence[Callable[..., Any] | type] = (),
-    papers: str | None = None,
-    terms: Sequence[str] = (),
-) -> None:
-    """The drawer at the end of a section, with a tab for each of these that there is.
-
-    Args:
-        experiments: offered as Python scripts and notebooks.
-        formula: LaTeX.
-        code: functions and classes of tfcore that computed the figures; their source is shown.
-        papers: Markdown, with arXiv id and equation.
-        terms: of the glossary.
-    """
-    _drawer(experiments, formula, tuple(code), papers, tuple(terms))
-
-
 @fragments.fragment
-def _drawer(
-    experiments: Sequence[Experiment | Latest],
-    formula: str | None,
-    code: Sequence[Callable[..., Any] | type],
-    papers: str | None,
-    terms: Sequence[str],
-) -> None:
-    offered = [_now(one) for one in experiments if not isinstance(one, Latest) or one.experiment]
-    name = offered[0].function.__name__ if offered else code[0].__qualname__
-    drawer(name, formula, code, [_downloads(one) for one in offered], papers, terms)
+def how_it_is_computed(code: Sequence[Callable[..., Any] | type]) -> None:
+    """The drawer of a section that shows no view of its own: the functions and classes of tfcore behind it."""
+    drawer(code[0].__qualname__, None, code, (), None)
 
 
 class Downloads(NamedTuple):
@@ -218,12 +152,6 @@ def _programs(programs: Sequence[Downloads]) -> None:
                 )
 
 
-def _downloads(one: Experiment) -> Downloads:
-    name = f"{one.function.__module__.split('.')[-2]}-{one.function.__name__}".replace("_", "-")
-    forms = {"py": program.script, "ipynb": program.notebook}
-    return Downloads(one.what, name, {ending: partial(_written, write, one) for ending, write in forms.items()})
-
-
 def _papers(papers: str | None, terms: Sequence[str]) -> None:
     if papers:
         st.markdown(papers)
@@ -232,17 +160,6 @@ def _papers(papers: str | None, terms: Sequence[str]) -> None:
             st.caption("In the glossary:", width="content")
             for name in terms:
                 links.to(GLOSSARY, {"term": name}, name)
-
-
-def _now(one: Experiment | Latest) -> Experiment:
-    found = one.experiment if isinstance(one, Latest) else one
-    if found is None:
-        raise TypeError("nothing was offered")
-    return found
-
-
-def _written(write: Callable[[program.Program], str], one: Experiment) -> bytes:
-    return write(program.program(one.function, one.given)).encode()
 
 
 @lru_cache(maxsize=512)

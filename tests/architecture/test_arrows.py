@@ -31,12 +31,11 @@ LEVELS = [
     ("tfcore.figures.*", "tfcore.charts.*"),
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
-    ("pages.*.experiments",),
     ("pages.facts", "pages.*.facts"),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-FIGURES, VIEWS, EXPERIMENTS, FACTS, UI, PAGES = 8, 9, 11, 12, 13, 14
+FIGURES, VIEWS, FACTS, UI, PAGES = 8, 9, 11, 12, 13
 RESULTS = (0, 5, 6, 7)  # what figures take: configs, and what was measured, trained and analysed
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
@@ -73,8 +72,6 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     if target == "pages":
         return []
     folder, own_folder = target.rpartition(".")[0], module.rpartition(".")[0]
-    if own == EXPERIMENTS and top_of(target) == "pages":
-        return [f"{module} imports {target}: an experiment needs nothing but tfcore"]
     if own == FACTS and target != "pages.facts":
         return [f"{module} imports {target}: facts need nothing"]
     if own == PAGES and folder in (own_folder, own_folder.rpartition(".")[0]) and folder.count(".") > 0:
@@ -158,11 +155,6 @@ WRONG = {
     "a page that knows a part of one elsewhere": (
         "pages.foundations.heads.page",
         "import pages.block.normalisation.numbers",
-    ),
-    "an experiment that needs the pages": ("pages.foundations.heads.experiments", "from pages.ui import cache"),
-    "an experiment that shares with another": (
-        "pages.foundations.heads.experiments",
-        "from pages.foundations.masks.experiments import words",
     ),
     "facts that know a library": ("pages.foundations.heads.facts", "import numpy"),
     "facts that know tfcore": ("pages.foundations.heads.facts", "from tfcore.presets import PRESETS"),

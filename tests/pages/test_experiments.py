@@ -1,11 +1,10 @@
-"""Every page gives its experiment away as a program that comes to the numbers of its figure."""
+"""Every page gives its views away as programs that come to the numbers of its figures."""
 
 import ast
 import json
 import subprocess
 import sys
 import wave
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ import pytest
 from PIL import Image
 
 from pages.facts import pages
-from pages.ui import frame, page
+from pages.ui import frame
 from pages.ui.components import figure as drawing
-from pages.ui.program import Program, bound, notebook, program, script
 from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
@@ -55,20 +53,6 @@ LAB = {
 
 
 @pytest.fixture
-def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
-    """The experiments offered on the pages that the test visits, with their arguments."""
-    found: list[tuple[Any, dict[str, Any]]] = []
-    original = page.experiment_of
-
-    def noted(what, function, *args, **values):
-        found.append((function, bound(function, *args, **values)))
-        return original(what, function, *args, **values)
-
-    monkeypatch.setattr(page, "experiment_of", noted)
-    return found
-
-
-@pytest.fixture
 def viewed(monkeypatch) -> list[View]:
     """The views that pages show."""
     found, original = list[View](), frame.Panel.show
@@ -82,14 +66,8 @@ def viewed(monkeypatch) -> list[View]:
 
 
 @pytest.fixture(scope="module")
-def written() -> dict[str, Program]:
+def written() -> dict[str, programs.Program]:
     """The programs of all visits, for what is asked of all of them at once."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def written_views() -> dict[str, programs.Program]:
-    """The same of views."""
     return {}
 
 
@@ -141,62 +119,45 @@ def spec(fig: Any) -> list[np.ndarray]:
     return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
 
 
-def execute(parts: Any, folder: Any, monkeypatch, write: Callable[[Any], str] = script) -> dict[str, Any]:
+def execute(parts: programs.Program, folder: Any, monkeypatch) -> dict[str, Any]:
     """Run the script where it may write its picture."""
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
-    exec(compile(write(parts), parts.name, "exec"), names)
+    exec(compile(programs.script(parts), parts.name, "exec"), names)
     assert (folder / f"{parts.name}.html").stat().st_size > 1_000
     return names
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=nightly) if name in SLOW else name for name in VISITS])
-def test_a_program_comes_to_the_numbers_of_the_page(
-    name, offered, viewed, written, written_views, tmp_path, monkeypatch, capsys
-):
+def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
     words = " ".join(f"{head['alt']} {head['caption']}" for head, _ in figures(test).values())
     words += f" {said(test, 'markdown', 'caption')}"
-    assert offered or viewed, "this page offers no program of its experiment"
+    assert viewed, "this page shows no view, and offers no program"
     for view in viewed:
         made_again = programs.program(view)
-        result = execute(made_again, tmp_path, monkeypatch, programs.script)["shown"]
+        result = execute(made_again, tmp_path, monkeypatch)["shown"]
         alike = shared if made_again.name in NOT_REPEATABLE else same
         assert any(alike(spec(result.chart), one) for one in shown), made_again.name
         assert capsys.readouterr().out.endswith(f"{result}\n")
         if made_again.name not in NOT_REPEATABLE:  # the page says what the program prints
             assert str(result) == str(view)
             assert [finding for finding in result.findings if str(finding) not in words] == []
-        check_notebook(made_again, programs.script, programs.notebook, "\nshown")
-    written_views.update({f"{name} {view.key}": programs.program(view) for view in viewed})
-    for function, values in offered:
-        parts = program(function, values)
-        found = execute(parts, tmp_path, monkeypatch)
-        printed = capsys.readouterr().out
-        assert printed, "it prints its numbers"
-        result = found["shown"]
-        alike = shared if parts.name in NOT_REPEATABLE else same
-        assert any(alike(spec(result.figure), one) for one in shown), parts.name
-        if parts.name not in NOT_REPEATABLE:  # the page says what the program prints
-            assert [finding for finding in result.findings if str(finding) not in words] == []
-            assert printed.endswith(f"{result}\n")
-        check_notebook(parts)
-    written.update({f"{name} {i}": program(*given) for i, given in enumerate(offered)})
+        check_notebook(made_again)
+    written.update({f"{name} {view.key}": programs.program(view) for view in viewed})
 
 
-@pytest.mark.parametrize("form", [script, notebook])
-def test_what_is_downloaded_is_formatted_like_the_house(form, written, written_views, tmp_path):
+@pytest.mark.parametrize("form", [programs.script, programs.notebook])
+def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path):
     """And imports what it uses and nothing else: the programs of the visits above, all at once."""
-    if not written and not written_views:
+    if not written:
         pytest.skip("no page was visited before")
-    form_of_views = programs.script if form is script else programs.notebook
-    files = [(parts.name, form(parts)) for parts in written.values()]
-    files += [(parts.name, form_of_views(parts)) for parts in written_views.values()]
-    for i, (name, code) in enumerate(files):
+    ending = "py" if form is programs.script else "ipynb"
+    for i, parts in enumerate(written.values()):
         (tmp_path / str(i)).mkdir()
-        (tmp_path / str(i) / f"{name}.{'py' if form is script else 'ipynb'}").write_text(code, "utf-8")
+        (tmp_path / str(i) / f"{parts.name}.{ending}").write_text(form(parts), "utf-8")
     house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
     own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
     commas = "format.skip-magic-trailing-comma=false"  # long values stand one a line
@@ -207,40 +168,29 @@ def test_what_is_downloaded_is_formatted_like_the_house(form, written, written_v
 
 
 @nightly
-def test_programs_come_to_the_same_numbers_on_another_device(written, written_views):
+def test_programs_come_to_the_same_numbers_on_another_device(written):
     """Where no tensor of the CPU may meet those of the model; the programs of the visits above."""
-    if not written and not written_views:
+    if not written:
         pytest.skip("no page was visited before")
-    for name, (parts, code) in told(written, written_views).items():
-        plain, other = (ran(code, device) for device in ("cpu", DEVICE.type))
+    for name, parts in written.items():
+        plain, other = (ran(programs.script(parts), device) for device in ("cpu", DEVICE.type))
         assert (plain.problem, other.problem) == ("", ""), name
         # a key or a value of 2 bits may be rounded the other way: an attention map moved by 0.025
         assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 0.1, name
 
 
-def told(written: dict[str, Program], views: dict[str, programs.Program]) -> dict[str, tuple[Any, str]]:
-    """Each program and its script."""
-    found: dict[str, tuple[Any, str]] = {name: (parts, script(parts)) for name, parts in written.items()}
-    return found | {name: (parts, programs.script(parts)) for name, parts in views.items()}
-
-
-def check_notebook(
-    parts: Any,
-    as_script: Callable[[Any], str] = script,
-    as_book: Callable[[Any], str] = notebook,
-    end: str = "\npainted(shown.figure)",
-) -> None:
+def check_notebook(parts: programs.Program) -> None:
     """A notebook of format 4.5, of the same code."""
-    book = json.loads(as_book(parts))
+    book = json.loads(programs.notebook(parts))
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
     assert book["metadata"]["kernelspec"]["name"] == "python3"
     words, *cells = book["cells"]
     assert words["cell_type"] == "markdown"
     assert all(set(cell) == {"cell_type", "id", "metadata", "execution_count", "outputs", "source"} for cell in cells)
     code = "\n\n".join("".join(cell["source"]) for cell in cells)
-    script_code = ast.unparse(ast.parse(as_script(parts)).body[1:-1])
+    script_code = ast.unparse(ast.parse(programs.script(parts)).body[1:-1])
     assert ast.unparse(ast.parse(code).body[:-1]) == script_code
-    assert code.endswith(end)
+    assert code.endswith("\nshown")
 
 
 def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
@@ -265,7 +215,7 @@ def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed
     assert set(found) == {"curves", "maps", "answer", "places", "dials", "compare", "clipping", "gap"}
     for view in found.values():
         made_again = programs.program(view)
-        result = execute(made_again, tmp_path, monkeypatch, programs.script)["shown"]
+        result = execute(made_again, tmp_path, monkeypatch)["shown"]
         assert capsys.readouterr().out.endswith(f"{view}\n")
         assert same(spec(result.chart), spec(view.chart)), view.key
         assert result.csv() == view.csv()
@@ -278,7 +228,7 @@ def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
     assert shown.made.arguments["own"] == File("picture.png"), "a view keeps no file alive"
     parts = programs.program(shown)
     assert "put its path here" in parts.call
-    vectors = execute(parts, tmp_path, monkeypatch, programs.script)["shown"].result
+    vectors = execute(parts, tmp_path, monkeypatch)["shown"].result
     assert vectors.shape == (16, 768)
     assert vectors[3].reshape(-1, 3).mean(0) == pytest.approx([9, 90, 200])
     with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
@@ -287,5 +237,5 @@ def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
     for view in (tokens.spectrogram, tokens.frames):
         parts = programs.program(view(File("sound.wav", np.zeros(32_000, np.float32)), 25.0, 10.0, 3))
         assert "put its path here" in parts.call
-        found = execute(parts, tmp_path, monkeypatch, programs.script)["shown"]
+        found = execute(parts, tmp_path, monkeypatch)["shown"]
         assert view is tokens.frames or found.result.frames == 100

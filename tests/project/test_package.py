@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 
 import tfcore
-from pages.ui.program import bound, made, program, script
 from tests.nightly import nightly
-from tests.pages.ui import an_experiment
 from tfcore.views import programs
-from tfcore.views.foundations.positions.measure.effects import shuffle_experiment
 from tfcore.views.inference import kv_cache
 from tfcore.views.model import parts as model_parts
 
@@ -95,14 +92,6 @@ def test_it_works_from_another_folder(installed, tmp_path):
     first, second = run(installed, tmp_path, "-c", USE)
     assert first == f"{tfcore.__version__} {installed / 'tfcore'}"
     assert second == " time,"
-
-
-@nightly
-def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    values = bound(an_experiment.shuffled, made(shuffle_experiment, ("a", "b"), 1, False), "none")
-    (tmp_path / "own.py").write_text(script(program(an_experiment.shuffled, values)), "utf-8")
-    assert run(installed, tmp_path, "own.py")
-    assert (tmp_path / "ui-shuffled.html").stat().st_size > 1_000
 
 
 @nightly
