@@ -256,6 +256,7 @@ MODULES = {
     "tfcore.figures.reference.answers": "tfcore.views.reference.check.draw",
     "tfcore.figures.reference.folklore": "tfcore.views.reference.folklore.draw",
     "tfcore.figures.reference.history": "tfcore.views.reference.history.draw",
+    "tfcore.figures.shown": "tfcore.views.view",
     "tfcore.figures.start.walkthrough": "tfcore.views.start.walkthrough.draw",
     "tfcore.figures.training.entropy": "tfcore.views.training.information.draw.entropy",
     "tfcore.figures.training.fine_tuning": "tfcore.views.training.finetuning.draw.tuning",

@@ -16,7 +16,7 @@ def app():
     page.try_this({"three": {"head": 3}, "$x$ :red[y]": {"head": 4}})
     page.what_to_see("A stripe.")
     page.question("Why?", "Because.")
-    page.how_it_is_computed(formula=r"a = b", code=(text.visible, len), papers="arXiv:1706.03762")
+    page.drawer("a test", r"a = b", (text.visible, len), (), "arXiv:1706.03762")
 
 
 def test_a_page_has_its_rhythm():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.views.inside.circuits.measure.head_circuits import HeadCircuit
 from tfcore.views.inside.circuits.measure.head_edges import Edge, Place
@@ -41,24 +42,20 @@ def edges_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, hei
         t = np.linspace(0, 1, POINTS)
         smooth = 3 * t**2 - 2 * t**3
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": (x0 + (x1 - x0) * smooth).astype(np.float32),
-                "y": (y0 + (y1 - y0) * t).astype(np.float32),
-                "line": {
-                    "color": COLOURS[edge.input],
-                    "width": 1.0 + 6.0 * abs(effect) / largest,
-                    "dash": "solid" if effect >= 0 else "dot",
-                },
-                "opacity": 0.75,
-                "name": f"{LETTER[edge.input]}: into the {edge.input}",
-                "legendgroup": edge.input,
-                "legendrank": 1 + list(COLOURS).index(edge.input),
-                "showlegend": edge.input not in seen,
-                "text": [f"{edge}: {effect:+.2f} {unit}"] * POINTS,
-                "hovertemplate": "%{text}<extra></extra>",
-            }
+            kit.line(
+                (x0 + (x1 - x0) * smooth).astype(np.float32),
+                (y0 + (y1 - y0) * t).astype(np.float32),
+                COLOURS[edge.input],
+                name=f"{LETTER[edge.input]}: into the {edge.input}",
+                width=1.0 + 6.0 * abs(effect) / largest,
+                dash="solid" if effect >= 0 else "dot",
+                hover="%{text}",
+                opacity=0.75,
+                legendgroup=edge.input,
+                legendrank=1 + list(COLOURS).index(edge.input),
+                showlegend=edge.input not in seen,
+                text=[f"{edge}: {effect:+.2f} {unit}"] * POINTS,
+            )
         )
         seen.add(edge.input)
     total = dict.fromkeys(places, 0.0)
@@ -88,16 +85,16 @@ def edges_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, hei
     )
     layout = theme.base_layout(
         height,
-        xaxis={"visible": False, "range": [-0.06, 1.06], "fixedrange": True},
-        yaxis={
-            "title": "layer",
-            "tickvals": list(range(len(layers))),
-            "ticktext": [str(layer) for layer in layers],
-            "range": [-0.6, len(layers) - 0.4],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-        },
+        xaxis=kit.axis(None, [-0.06, 1.06], fixed=True, visible=False),
+        yaxis=kit.axis(
+            "layer",
+            [-0.6, len(layers) - 0.4],
+            fixed=True,
+            grid=False,
+            tickvals=list(range(len(layers))),
+            ticktext=[str(layer) for layer in layers],
+            zeroline=False,
+        ),
         legend={"y": 1.05},
         margin={"l": 44, "r": 8, "t": 44, "b": 12},
         hovermode="closest",
@@ -137,52 +134,39 @@ def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) 
     at = np.arange(len(found.counts))
     chosen = found.counts.index(count)
     values = np.array(found.values, dtype=np.float32)
-    curve = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": at,
-        "y": values,
-        "customdata": list(found.counts),
-        "line": {"color": "@attention", "width": 2},
-        "marker": {"size": [14 if i == chosen else 6 for i in at.tolist()], "color": "@attention"},
-        "hovertemplate": f"%{{customdata}} edges: %{{y:.2f}} {unit}<extra></extra>",
-        "showlegend": False,
-    }
+    curve = kit.line(
+        at,
+        values,
+        "@attention",
+        width=2,
+        hover=f"%{{customdata}} edges: %{{y:.2f}} {unit}",
+        marks={"size": [14 if i == chosen else 6 for i in at.tolist()], "color": "@attention"},
+        customdata=list(found.counts),
+        showlegend=False,
+    )
     lines = [(found.whole, "whole model"), (found.values[0], "all edges cut")]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "title": "edges left",
-            "tickvals": at.tolist(),
-            "ticktext": [str(one) if i % 2 == 0 or i == chosen else "" for i, one in enumerate(found.counts)],
-            "tickangle": 0,
-            "showgrid": False,
-            "fixedrange": True,
-        },
-        yaxis={"title": unit, "fixedrange": True},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": value,
-                "y1": value,
-                "line": {"color": "@muted", "width": 1, "dash": "dot"},
-            }
-            for value, _ in lines
-        ],
+        xaxis=kit.axis(
+            "edges left",
+            fixed=True,
+            grid=False,
+            tickvals=at.tolist(),
+            ticktext=[str(one) if i % 2 == 0 or i == chosen else "" for i, one in enumerate(found.counts)],
+            tickangle=0,
+        ),
+        yaxis=kit.axis(unit, fixed=True),
+        shapes=[kit.across(value, width=1, dash="dot", below=False) for value, _ in lines],
         annotations=[
-            {
-                "xref": "paper",
-                "x": side,
-                "xanchor": "right" if side else "left",
-                "y": value,
-                "yanchor": "bottom",
-                "showarrow": False,
-                "text": f"{name}: {value:.2f}",
-                "font": {"size": 11, "color": "@muted"},
-            }
+            kit.note(
+                f"{name}: {value:.2f}",
+                side,
+                value,
+                size=11,
+                paper="x",
+                xanchor="right" if side else "left",
+                yanchor="bottom",
+            )
             for side, (value, name) in enumerate(lines)
         ],
         margin={"t": 24, "r": 10},

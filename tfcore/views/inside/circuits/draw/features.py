@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.charts import kit
 from tfcore.figures import theme
 from tfcore.measures.token_text import plotly_escape, shorten
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Links
@@ -93,22 +94,24 @@ def graph_figure(diagram: Diagram, tokens: Sequence[str], selected: int | None, 
     rows = ["tokens", *(f"layer {i}" for i in range(n_layers)), "output"]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "tickvals": places.columns.astype(np.float32),
-            "ticktext": list(tokens),
-            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
-            "tickangle": 0,
-            "range": [0, places.width],
-            "showgrid": False,
-            "fixedrange": True,
-        },
-        yaxis={
-            "tickvals": list(range(-1, n_layers + 1)),
-            "ticktext": rows,
-            "range": [-1.4, n_layers + 0.55],
-            "fixedrange": True,
-            "gridcolor": "@grid",
-        },
+        xaxis=kit.axis(
+            None,
+            [0, places.width],
+            fixed=True,
+            grid=False,
+            tickvals=places.columns.astype(np.float32),
+            ticktext=list(tokens),
+            tickfont={"family": theme.MONO, "size": 12, "color": "@ink"},
+            tickangle=0,
+        ),
+        yaxis=kit.axis(
+            None,
+            [-1.4, n_layers + 0.55],
+            fixed=True,
+            tickvals=list(range(-1, n_layers + 1)),
+            ticktext=rows,
+            gridcolor="@grid",
+        ),
         margin={"l": LEFT, "r": 20, "t": 34, "b": 34},
         annotations=_words(diagram, places),
         showlegend=True,
@@ -136,29 +139,9 @@ def _links(diagram: Diagram, places: Places, selected: int | None) -> list[dict[
                     x, y = _curves(places, sources[some], targets[some])
                     opacity = FAINT if not mine else OPACITY[size] + (0.25 if selected is not None else 0)
                     line = {"width": pixels, "color": RAISES if raises else LOWERS, "shape": "linear"}
-                    found.append(
-                        {
-                            "type": "scatter",
-                            "mode": "lines",
-                            "x": x,
-                            "y": y,
-                            "line": line,
-                            "opacity": opacity,
-                            "hoverinfo": "skip",
-                            "showlegend": False,
-                        }
-                    )
+                    found.append(kit.line(x, y, hover=False, line=line, opacity=opacity, showlegend=False))
     for name, role in (("raises", RAISES), ("lowers", LOWERS)):
-        found.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [None],
-                "y": [None],
-                "name": name,
-                "line": {"width": 3, "color": role},
-            }
-        )
+        found.append(kit.line([None], [None], role, name=name, width=3))
     return found
 
 
@@ -268,22 +251,21 @@ def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
         values = [value for _, value in links.rows]
         rows = list(range(len(values)))
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": [round(value, 4) for value in values],
-                "y": rows,
-                "xaxis": f"x{axis}",
-                "yaxis": f"y{axis}",
-                "marker": {"color": [RAISES if value > 0 else LOWERS for value in values]},
-                "text": [f"{value:+.2f}" for value in values],
-                "textposition": "outside",
-                "cliponaxis": False,
-                "textfont": {"size": 11, "color": "@ink"},
-                "hovertext": [plotly_escape(name) for name, _ in links.rows],
-                "hovertemplate": "%{hovertext}: %{x:+.3f}<extra></extra>",
-                "showlegend": False,
-            }
+            kit.bars(
+                [round(value, 4) for value in values],
+                rows,
+                [RAISES if value > 0 else LOWERS for value in values],
+                hover="%{hovertext}: %{x:+.3f}",
+                orientation="h",
+                xaxis=f"x{axis}",
+                yaxis=f"y{axis}",
+                text=[f"{value:+.2f}" for value in values],
+                textposition="outside",
+                cliponaxis=False,
+                textfont={"size": 11, "color": "@ink"},
+                hovertext=[plotly_escape(name) for name, _ in links.rows],
+                showlegend=False,
+            )
         )
         reach = 1.35 * max([0.01, *(abs(value) for value in values)])
         low = -reach if min([0.0, *values]) < 0 else -0.02 * reach
@@ -334,15 +316,7 @@ def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Fi
             ("model as it is", found.measured, {"size": 10, "color": "@feedforward", "opacity": 0.8}),
         )
     ]
-    line = {
-        "type": "line",
-        "x0": limits[0],
-        "x1": limits[1],
-        "y0": limits[0],
-        "y1": limits[1],
-        "line": {"color": "@muted", "width": 1, "dash": "dot"},
-        "layer": "below",
-    }
+    line = kit.stroke(limits[0], limits[1], limits[0], limits[1], "@muted", width=1, dash="dot", below=True)
     axis = {"range": limits, "zeroline": True, "zerolinecolor": "@muted", "fixedrange": True}
     layout = theme.base_layout(
         height,
