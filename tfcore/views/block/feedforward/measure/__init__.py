@@ -1,0 +1,1 @@
+"""Measurements of neurons, activation functions and gates."""

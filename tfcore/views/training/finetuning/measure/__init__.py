@@ -1,0 +1,1 @@
+"""Measurements of what fine-tuning changed."""
