@@ -19,6 +19,7 @@ SOURCES = ("pages", "tfcore", "deploy", "tools", "docs")
 NAMES = {
     "pages/reference/check/training.py": {"bits a byte"},  # it seeds the numbers of a question, in old links too
     "tfcore/training/recipes/stories.py": {"twin"},
+    "tfcore/moved.py": {"tfcore.analysis.twins", "tfcore.charts.twins"},
 }
 FORMER = "pages/ui/former_labels.py"  # the words that links of earlier releases carry
 FILES = sorted(

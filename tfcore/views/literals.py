@@ -47,7 +47,9 @@ def assigned(name: str, value: object) -> str:
     """A literal after `name = `; a text between brackets where it has a line of its own."""
     if not isinstance(value, str) or len(quoted := _quoted(value)) + 4 > LINE:
         return literal(value)
-    return quoted if len(f"{name} = {quoted}") <= LINE else f"(\n    {quoted}\n)"
+    if len(f"{name} = {quoted}") <= LINE:
+        return quoted
+    return f"(\n    {quoted}\n)" if len(quoted) + 8 <= LINE else _text(value)
 
 
 def _quoted(text: str) -> str:
