@@ -708,7 +708,7 @@ NAMES = {
     "tfcore.figures.foundations.masks": {"tfcore.figures.ranges": "round_up"},
     "tfcore.figures.foundations.positions": {
         "tfcore.charts.heatmaps": "heatmap square_axes hundredths side_by_side",
-        "tfcore.charts.lines": "line",
+        "tfcore.charts.kit": "line",
     },
     "tfcore.figures.inside.interventions": {
         "tfcore.charts.before_after": "before_after percent",

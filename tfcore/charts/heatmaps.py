@@ -15,16 +15,7 @@ Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]
 
 def heatmap(z: ndarray, scale: str, low: int | float, high: int | float, hover: str, **more: Any) -> dict[str, Any]:
     """A heatmap trace with a fixed range; `more` are further properties of the trace."""
-    return {
-        "type": "heatmap",
-        "z": z,
-        "zmin": low,
-        "zmax": high,
-        "colorscale": scale,
-        "hovertemplate": hover + "<extra></extra>",
-        "colorbar": kit.colour_bar(),
-        **more,
-    }
+    return kit.cells(z, scale, low, high, hover=hover, colorbar=kit.colour_bar(), **more)
 
 
 def square_axes(n: int, columns: str, rows: str) -> dict[str, Any]:

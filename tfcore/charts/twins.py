@@ -151,8 +151,7 @@ def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any
 
 
 def _mark(value: float) -> dict[str, Any]:
-    line = {"color": "@muted", "width": 1, "dash": "dot"}
-    return kit.across(value, None, line=line)
+    return kit.across(value, width=1, dash="dot")
 
 
 def _mark_words(value: float, words: str) -> dict[str, Any]:

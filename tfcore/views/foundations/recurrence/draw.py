@@ -266,4 +266,4 @@ def column(looks: Sequence[Look], field: str, kind: Kind) -> list[float]:
 
 
 def _curve(x: Any, y: Any, name: str, line: dict[str, Any], hover: str) -> dict[str, Any]:
-    return kit.line(x, np.asarray(y, dtype=float), name=name, hover=f"{hover}", line=line)
+    return kit.line(x, np.asarray(y, dtype=float), name=name, hover=hover, line=line)

@@ -1,7 +1,6 @@
 """Figures of the feed-forward layer: activation functions, a gated unit, matrices to scale, shares of a block."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -99,23 +98,12 @@ def inputs_figure(result: LayerInputs, x: float, height: int) -> go.Figure:
         yaxis=kit.axis("share", fixed=True, tickformat=".0%"),
         margin={"t": 12},
         bargap=0.05,
-        shapes=[_line("x", x, "@accent"), _line("x", 0.0, "@muted")],
+        shapes=[
+            kit.upright(x, "@accent", width=1.5, dash="dot", below=False),
+            kit.upright(0.0, "@muted", width=1.5, dash="dot", below=False),
+        ],
     )
     return theme.build([bars], layout)
-
-
-def _line(axis: str, value: float, colour: str) -> dict[str, Any]:
-    """A dotted line at one value of an axis, from edge to edge."""
-    other = "y" if axis == "x" else "x"
-    return {
-        "type": "line",
-        f"{axis}0": value,
-        f"{axis}1": value,
-        f"{other}0": 0,
-        f"{other}1": 1,
-        f"{other}ref": "paper",
-        "line": {"color": colour, "width": 1.5, "dash": "dot"},
-    }
 
 
 def unit_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
@@ -134,7 +122,7 @@ def unit_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
         height,
         xaxis=kit.axis("gate: W_gate x", fixed=True, grid=False),
         yaxis=kit.axis("up: W_up x", fixed=True, grid=False),
-        shapes=[_line("y", up, "@accent")],
+        shapes=[kit.across(up, "@accent", width=1.5, dash="dot", below=False)],
         margin={"t": 12},
     )
     return theme.build([surface], layout)
@@ -198,7 +186,7 @@ def matrices_figure(layers: Sequence[tuple[str, LayerCost]], d_model: int, heigh
         barmode="stack",
         xaxis=kit.axis("parameters", [0, 12.4 * d_model**2], fixed=True, tickformat=".2s"),
         yaxis=kit.axis(fixed=True, autorange="reversed"),
-        shapes=[_line("x", target, "@accent")],
+        shapes=[kit.upright(target, "@accent", width=1.5, dash="dot", below=False)],
         annotations=[kit.note(f"8 d² = {target:,}", target, 1, "@accent", paper="y", yanchor="bottom")],
         margin={"t": 30},
     )
@@ -240,7 +228,7 @@ def block_shares_figure(blocks: Mapping[str, BlockShare], chosen: str, height: i
         barmode="stack",
         xaxis=kit.axis("share of one block's parameters", [0, 1], fixed=True, tickformat=".0%"),
         yaxis=kit.axis(fixed=True, autorange="reversed"),
-        shapes=[_line("x", 2 / 3, "@ink")],
+        shapes=[kit.upright(2 / 3, "@ink", width=1.5, dash="dot", below=False)],
         annotations=[kit.note("two thirds", 2 / 3, 1, "@ink", paper="y", yanchor="bottom")],
         legend={"y": 1.06},
         margin={"t": 60},

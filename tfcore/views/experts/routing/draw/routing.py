@@ -208,7 +208,7 @@ def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
         symbol="diamond-open",
         size=9,
         marker={"line": {"width": 1.6}},
-        hover=f"{hover}",
+        hover=hover,
         showlegend=False,
     )
 

@@ -24,7 +24,7 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
     for (name, colour), start, end in zip(PARTS, edges, edges[1:], strict=False):
         own = end - start == split.widths[0]  # fewer KV heads are shared: what a cut makes of them is no reshape
         inner = np.linspace(start, end, n_heads + 1) if own else np.array((start, end))
-        shapes += [_line(float(x) - 0.5, "@ink/0.7", 1) for x in inner]
+        shapes += [kit.upright(float(x) - 0.5, "@ink/0.7", width=1, below=False) for x in inner]
         shapes.append(kit.box(float(start) - 0.5, float(end) - 0.5, 1.01, 1.05, colour, width=0, paper="y"))
         notes.append(
             kit.note(
@@ -53,10 +53,6 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
         annotations=notes,
     )
     return build([trace], layout)
-
-
-def _line(x: float, colour: str, width: float) -> dict[str, Any]:
-    return kit.upright(x, colour, width=width, below=False)
 
 
 def split_figure(maps: Any, d_head: int, height: int) -> go.Figure:

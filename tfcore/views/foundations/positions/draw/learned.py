@@ -7,7 +7,6 @@ from numpy import ndarray
 
 from tfcore.charts import kit
 from tfcore.charts.heatmaps import Panel, heatmap, hundredths, side_by_side
-from tfcore.charts.lines import line
 from tfcore.figures import theme
 from tfcore.views.foundations.positions.measure.learned import LearnedPositions, PositionTable
 
@@ -66,12 +65,12 @@ def waves_figure(result: PositionTable, height: int) -> go.Figure:
     n = len(result.waves)
     positions = np.arange(n, dtype=np.float32)
     traces = [
-        line(
+        kit.line(
             positions,
             np.ascontiguousarray(result.waves[:, i]),
-            f"{i + 1}: {100 * share:.0f} % of the variance",
             colour,
-            "position %{x}: %{y:.2f}",
+            name=f"{i + 1}: {100 * share:.0f} % of the variance",
+            hover="position %{x}: %{y:.2f}",
         )
         for i, (share, colour) in enumerate(zip(result.explained, COLOURS, strict=True))
     ]

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit
 from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
-from tfcore.charts.lines import line, upright
 from tfcore.config import Positions
 from tfcore.figures import theme
 from tfcore.figures.tiles import tiles
@@ -25,15 +24,20 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
     """q . k by distance: a line with the key at position 0, and dots with both moved, that lie on it."""
     every = max(1, len(result.distances) // 64)
     traces = [
-        line(result.distances, result.scores[0], "key at position 0", "@position", "distance %{x}: q · k = %{y:.3f}"),
-        line(
+        kit.line(
+            result.distances,
+            result.scores[0],
+            "@position",
+            name="key at position 0",
+            hover="distance %{x}: q · k = %{y:.3f}",
+        ),
+        kit.dots(
             result.distances[::every],
             np.ascontiguousarray(result.scores[1, ::every]),
-            f"key at position {moved:,}",
             "@cat1",
-            f"key at {moved:,}, distance %{{x}}: q · k = %{{y:.3f}}",
-            mode="markers",
-            marker={"size": 6, "color": "@cat1"},
+            name=f"key at position {moved:,}",
+            size=6,
+            hover=f"key at {moved:,}, distance %{{x}}: q · k = %{{y:.3f}}",
         ),
     ]
     d_head = 2 * len(result.wavelengths)
@@ -41,7 +45,7 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
         height,
         xaxis=kit.axis("distance: query position − key position", [-1, len(result.distances)]),
         yaxis=kit.axis("q · k", [-0.75 * d_head, 1.08 * d_head]),
-        shapes=[upright(distance)],
+        shapes=[kit.upright(distance, width=1, dash="dash", below=False)],
     )
     return theme.build(traces, layout)
 
@@ -53,20 +57,19 @@ def rotary_pairs_figure(result: RotaryScores, height: int) -> go.Figure:
     centres, middles = SPACING * (np.arange(n) % columns), -ROW * (np.arange(n) // columns)
     circle = np.linspace(0, 2 * math.pi, 49)
     x, y = centres[:, None] + np.cos(circle), middles[:, None] + np.sin(circle)
-    traces = [line(_broken(x), _broken(y), "", "@grid", "", width=1, showlegend=False)]
+    traces = [kit.line(_broken(x), _broken(y), "@grid", name="", width=1, hover=False, showlegend=False)]
     for points, role, length in ((result.query, "query", 1.0), (result.key, "key", 0.72)):
         tips = length * points / np.hypot(*points.T)[:, None]
         turn = np.degrees(np.arctan2(tips[:, 0], tips[:, 1]))  # clockwise from upwards, as plotly counts
         traces.append(
-            line(
+            kit.line(
                 _broken(np.column_stack((centres, centres + tips[:, 0]))),
                 _broken(np.column_stack((middles, middles + tips[:, 1]))),
-                role,
                 f"@{role}",
-                "",
+                name=role,
                 width=2.5,
-                mode="lines+markers",
-                marker={
+                hover=False,
+                marks={
                     "symbol": "arrow",
                     "color": f"@{role}",
                     "size": _broken(np.tile([0.0, 13.0], (n, 1)), 0),
@@ -137,13 +140,13 @@ def reach_figure(result: LinearBiases, head: int, height: int) -> go.Figure:
     distances = np.arange(result.weights.shape[1])
     order = [h for h in range(len(result.slopes)) if h != head] + [head]
     traces = [
-        line(
+        kit.line(
             distances,
             np.ascontiguousarray(result.weights[h]),
-            f"head {h}",
             "@attention" if h == head else "@attention/0.25",
-            f"head {h}, distance %{{x}}: weight %{{y:.3f}}",
+            name=f"head {h}",
             width=3 if h == head else 1,
+            hover=f"head {h}, distance %{{x}}: weight %{{y:.3f}}",
         )
         for h in order
     ]

@@ -10,7 +10,6 @@ from numpy import ndarray
 
 from tfcore.charts import kit
 from tfcore.charts.heatmaps import heatmap, hundredths, square_axes
-from tfcore.charts.lines import line, upright
 from tfcore.figures import theme
 from tfcore.views.foundations.positions.measure.sinusoidal import Shift, ShiftedProducts, SinusoidalTable
 
@@ -45,14 +44,14 @@ def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: in
     """The dimensions of the chosen pairs as waves over the positions: sine solid, cosine dotted."""
     positions = np.arange(len(result.table), dtype=np.float32)
     traces = [
-        line(
+        kit.line(
             positions,
             np.ascontiguousarray(result.table[:, d]),
-            f"{wave}, dim {d}",
             colour,
-            f"PE(%{{x}}, {d}) = %{{y:.3f}}",
-            dash=dash,
+            name=f"{wave}, dim {d}",
             width=2 if wave == "sin" else 1.5,
+            dash=dash,
+            hover=f"PE(%{{x}}, {d}) = %{{y:.3f}}",
         )
         for pair, colour in zip(dict.fromkeys(pairs), COLOURS, strict=False)
         for d, wave, dash in ((2 * pair, "sin", "solid"), (2 * pair + 1, "cos", "dot"))
@@ -68,14 +67,13 @@ def wavelengths_figure(
 ) -> go.Figure:
     """Positions per full turn of every pair, between 2 pi and base * 2 pi."""
     n = len(wavelengths)
-    trace = line(
+    trace = kit.line(
         np.arange(n),
         wavelengths.astype(np.float32),
-        "",
         "@position",
-        "pair %{x} repeats after %{y:,.1f} positions",
-        mode="lines+markers",
-        marker={"size": 4, "color": "@position"},
+        name="",
+        hover="pair %{x} repeats after %{y:,.1f} positions",
+        marks={"size": 4, "color": "@position"},
     )
     dots = kit.dots(
         list(marked), [float(wavelengths[i]) for i in marked], list(COLOURS[: len(marked)]), size=11, hover=False
@@ -106,22 +104,21 @@ def products_figure(result: ShiftedProducts, k: int, start: int, height: int) ->
     offsets, every = np.arange(n), max(1, n // 64)
     half = float(result.products[0, 0])  # d/2, the length of every position vector squared
     traces = [
-        line(offsets, result.products[0], "p = 0", "@position", "from p = 0, k = %{x}: %{y:.3f}"),
-        line(
+        kit.line(offsets, result.products[0], "@position", name="p = 0", hover="from p = 0, k = %{x}: %{y:.3f}"),
+        kit.dots(
             offsets[::every],
             np.ascontiguousarray(result.products[1, ::every]),
-            f"p = {start}",
             "@cat1",
-            f"from p = {start}, k = %{{x}}: %{{y:.3f}}",
-            mode="markers",
-            marker={"size": 6, "color": "@cat1"},
+            name=f"p = {start}",
+            size=6,
+            hover=f"from p = {start}, k = %{{x}}: %{{y:.3f}}",
         ),
     ]
     layout = theme.base_layout(
         height,
         xaxis=kit.axis("offset k", [-0.5, n - 0.5]),
         yaxis=kit.axis("PE(p) · PE(p + k)", [-0.45 * half, 1.08 * half]),
-        shapes=[upright(k)] if k < n else [],
+        shapes=[kit.upright(k, width=1, dash="dash", below=False)] if k < n else [],
     )
     return theme.build(traces, layout)
 

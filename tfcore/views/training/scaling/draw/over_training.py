@@ -40,7 +40,7 @@ def extra_loss_figure(
     layout = theme.base_layout(
         height,
         xaxis=_ratio_axis(ratios),
-        shapes=[_upright(best)],
+        shapes=[kit.upright(best, "@accent", width=1.5, dash="dot")],
         annotations=[_words(best, f"best: {best:.1f}")],
         yaxis=kit.axis("extra loss, nats", [-0.01, 0.3], fixed=True, tickformat=".2f"),
     )
@@ -93,7 +93,7 @@ def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         xaxis=_ratio_axis(life.ratio),
-        shapes=[_upright(at)],
+        shapes=[kit.upright(at, "@accent", width=1.5, dash="dot")],
         margin={"t": 44},
         yaxis=kit.axis("operations", [low, low + 3.5], log=True, fixed=True, exponentformat="power", dtick=1),
     )
@@ -109,10 +109,6 @@ def _ratio_axis(ratios: Float[ndarray, " ratio"]) -> dict[str, object]:
         tickvals=TICKS,
         ticktext=[f"{r:,}" for r in TICKS],
     )
-
-
-def _upright(x: float) -> dict[str, object]:
-    return kit.upright(x, "@accent", width=1.5, dash="dot")
 
 
 def _words(x: float, words: str) -> dict[str, object]:

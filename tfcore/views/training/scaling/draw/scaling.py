@@ -64,7 +64,7 @@ def law_figure(curves: LawCurves, x: float, loss: float, height: int, *, above_f
     for line in data[: len(curves.held)]:
         line["showlegend"] = False
     low, high = (0.01, 5.0) if above_floor else (1.4, 7.0)
-    floor = [] if above_floor or not curves.floor else [_across(curves.floor)]
+    floor = [] if above_floor or not curves.floor else [kit.across(curves.floor, width=1, dash="dot")]
     notes = [_said(curves.floor, f"E = {curves.floor:.2f}")] if floor else []
     ends = [(float(line["y"][-1]), line["name"]) for line in data[: len(curves.held)]]
     notes += _names_at_the_end(ends, (low, high), height - 120)
@@ -159,7 +159,7 @@ def ratios_figure(rules: Sequence[Splits], flops: float, height: int) -> go.Figu
         for rule, (colour, dash) in zip(rules, RULE_LOOKS, strict=True)
     ]
     span = [math.log10(rules[0].flops[0]), math.log10(rules[0].flops[-1])]
-    twenty = {**_across(20.0), "line": {"color": "@ink", "width": 1, "dash": "dot"}}
+    twenty = kit.across(20.0, "@ink", width=1, dash="dot")
     here = kit.upright(flops, "@accent", width=1.5)
     layout = theme.base_layout(
         height,
@@ -243,10 +243,6 @@ def _mark(x: float, y: float, colour: str, name: str, symbol: str = "circle") ->
         marker={"line": {"color": "@paper", "width": 1.5}},
         hover=f"{round_count(x)}: {y:.3f}<extra>{name}</extra>",
     )
-
-
-def _across(y: float) -> dict[str, Any]:
-    return kit.across(y, width=1, dash="dot")
 
 
 def _said(y: float, words: str) -> dict[str, Any]:
