@@ -130,6 +130,11 @@ def text_parameters(key: str, text: str) -> dict[str, str]:
     return {_packed_key(key): packed} if len(packed) <= LINK_CHARACTERS else {}
 
 
+def example_parameters(key: str) -> list[dict[str, str]]:
+    """How an address says each of the texts that buttons of this page set."""
+    return [text_parameters(key, text) for text in sorted(visit().examples.get(key, ()))]
+
+
 def write_text(key: str, text: str, default: str) -> None:
     """Make the address say `text`, and nothing for the default."""
     said = text_parameters(key, text)

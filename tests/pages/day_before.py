@@ -51,14 +51,12 @@ def _tree() -> str | None:
     """A folder with the tree of then, for as long as this process runs."""
     if not _revision():
         return None
-    keeper = TemporaryDirectory()
-    _KEPT.append(keeper)
     archive = subprocess.run(["git", "archive", _revision()], cwd=ROOT, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "-x", "-C", keeper.name], input=archive, check=True)
-    return keeper.name
+    subprocess.run(["tar", "-x", "-C", _KEEPER.name], input=archive, check=True)
+    return _KEEPER.name
 
 
-_KEPT: list[TemporaryDirectory[str]] = []
+_KEEPER = TemporaryDirectory()  # goes with this process
 
 
 @cache

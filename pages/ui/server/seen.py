@@ -61,6 +61,6 @@ def _is_own(visit: Visit) -> bool:
         return True
     for name in visit.texts:
         here = {key: said for key in links.text_names(name) if (said := links.asked(key)) is not None}
-        if here and here not in [links.text_parameters(name, text) for text in visit.examples.get(name, ())]:
+        if here and here not in links.example_parameters(name):
             return True
     return False

@@ -56,10 +56,7 @@ def tell() -> None:
     which texts are examples of it, and the model."""
     visit = links.visit()
     examples: list[Any] = [
-        said
-        for name in sorted(visit.texts)
-        for text in sorted(visit.examples.get(name, ()))
-        for said in links.text_parameters(name, text).items()
+        said for name in sorted(visit.texts) for one in links.example_parameters(name) for said in one.items()
     ]
     names = [said for name in sorted(visit.texts) for said in links.text_names(name)]
     model = str(st.session_state.get("model")) if "model" in visit.seen else None
