@@ -43,13 +43,15 @@ def literal(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be written as a literal; give the experiment what it is made from")
 
 
-def assigned(name: str, value: object) -> str:
-    """A literal after `name = `; a text between brackets where it has a line of its own."""
-    if not isinstance(value, str) or len(quoted := _quoted(value)) + 4 > LINE:
+def argument(name: str, value: object, depth: int) -> str:
+    """A literal after `name=`, on a line of its own that begins `depth` columns from the left; a text too long for it
+    stands between brackets."""
+    if not isinstance(value, str):
         return literal(value)
-    if len(f"{name} = {quoted}") <= LINE:
+    quoted = _quoted(value)
+    if depth + len(f"{name}={quoted},") <= LINE:
         return quoted
-    return f"(\n    {quoted}\n)" if len(quoted) + 8 <= LINE else _text(value)
+    return f"(\n    {quoted}\n)" if depth + 4 + len(quoted) <= LINE else _text(value)
 
 
 def _quoted(text: str) -> str:
@@ -80,7 +82,7 @@ def in_brackets(left: str, parts: list[str], right: str, comma: bool = False) ->
 def _record(record: Any) -> str:
     """A record with the fields that are not at their default; one a line where one of them has a note."""
     told, name = _told(record), f"{type(record).__name__}("
-    parts = [f"{key}={literal(value)}" for key, value in told.items()]
+    parts = [f"{key}={argument(key, value, depth=8)}" for key, value in told.items()]
     notes = [note(key, value) for key, value in told.items()]
     if not any(notes):
         return in_brackets(name, parts, ")")

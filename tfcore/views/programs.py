@@ -7,7 +7,7 @@ import inspect
 import json
 from typing import Any, NamedTuple
 
-from tfcore.views.literals import assigned, import_lines, lines, literal, note, records
+from tfcore.views.literals import argument, import_lines, lines, note, records
 from tfcore.views.view import View
 
 HOW = """\
@@ -59,7 +59,7 @@ def name_of(view: View) -> str:
 
 def _argument(name: str, value: Any) -> str:
     """An argument behind its `=`, with the comma and what there is to say of it."""
-    code = (assigned(name, value) if isinstance(value, str) else literal(value)).replace("\n", "\n    ")
+    code = argument(name, value, depth=4).replace("\n", "\n    ")
     return f"{code},{note(name, value)}"
 
 
