@@ -33,7 +33,7 @@ from tests.pages.experiments_to_visit import VISITS
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
 MUTATED = ("pages", "tfcore/analysis", "tfcore/measures", "tfcore/views")
-TESTS = ("analysis", "figures", "views", "measures", "pages", "loading", "training")
+TESTS = ("analysis", "charts", "views", "measures", "pages", "loading", "training")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
@@ -203,10 +203,7 @@ def tests_of(path: str) -> list[str]:
     experiments."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     page_of_it = f"{module.rpartition('.')[0]}." if path.startswith("pages/") and path.count("/") == 3 else module
-    folders = [
-        ROOT / "tests" / kind for kind in ("analysis", "figures", "views", "measures", "pages", "loading", "training")
-    ]
-    files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
+    files = [file for folder in TESTS for file in sorted((ROOT / "tests" / folder).rglob("test_*.py"))]
     files = [file for file in files if file.name not in ("test_experiments.py", "test_every_page.py")]  # chosen below
     own = [file for file in files if any(name.startswith(page_of_it) for name in _imports(file))]
     used = {module, ".".join(module.split(".")[:4])} if path.startswith("tfcore/views/") else {module}  # the subject

@@ -254,7 +254,7 @@ interface PlayerGroup extends HTMLElement {
   listening: (event: KeyboardEvent) => void
 }
 
-// ---- colours: tfcore.figures.theme.browser_tables ----
+// ---- colours: tfcore.charts.theme.browser_tables ----
 
 interface Theme {
   roles: Record<string, string>

@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import keys
 from pages.ui.components import assets
-from tfcore.figures.theme import CATEGORIES
+from tfcore.charts.theme import CATEGORIES
 from tfcore.measures.token_text import label as label
 from tfcore.measures.token_text import plotly_escape as plotly_escape
 from tfcore.measures.token_text import shorten as shorten

@@ -39,7 +39,7 @@ def imports(source: str) -> list[tuple[str, str]]:
 
 
 def targets(source: str) -> set[str]:
-    """The modules imported; "from tfcore.figures import theme" names the module tfcore.figures.theme."""
+    """The modules imported; "from tfcore.charts import theme" names the module tfcore.charts.theme."""
     found = set()
     for module, name in imports(source):
         inner = f"{module}.{name}"

@@ -1,5 +1,5 @@
 """Imports point one way: config <- parts <- block <- model <- checkpoints <- measures <- training <- analysis, and
-analysis <- figures <- views <- pages/ui <- pages. Each rule has a case that shows it can fail."""
+analysis <- charts <- views <- pages/ui <- pages. Each rule has a case that shows it can fail."""
 
 import ast
 import sys
@@ -28,17 +28,17 @@ LEVELS = [
         *("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
         *("tfcore.views.kept", "tfcore.views.sources"),  # by which measurements are kept
     ),
-    ("tfcore.figures.*", "tfcore.charts.*"),
+    ("tfcore.charts.*",),
     ("tfcore.views.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
     ("pages.facts", "pages.*.facts"),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-FIGURES, VIEWS, FACTS, UI, PAGES = 8, 9, 11, 12, 13
-RESULTS = (0, 5, 6, 7)  # what figures take: configs, and what was measured, trained and analysed
+CHARTS, VIEWS, FACTS, UI, PAGES = 8, 9, 11, 12, 13
+RESULTS = (0, 5, 6, 7)  # what charts take: configs, and what was measured, trained and analysed
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
-LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
+LIGHT = {"torch", "streamlit", "transformers"}  # what charts are made without
 WORDS = ("tfcore.measures.quantities", "tfcore.measures.token_text")  # how a value is written; they measure nothing
 
 
@@ -80,8 +80,8 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     if other == FACTS and target != "pages.facts":
         return [f"{module} imports {target}: the facts of other pages are found by pages.facts"]
     same = other == own and own not in (3, PAGES)
-    if own == FIGURES and other not in (*RESULTS, FIGURES):
-        return [f"{module} imports {target}: figures take configs and results only"]
+    if own == CHARTS and other not in (*RESULTS, CHARTS):
+        return [f"{module} imports {target}: charts take configs and results only"]
     if own == other == VIEWS:
         return halves(module, target)
     if other < own or same:
@@ -114,9 +114,9 @@ def library(module: str, own: int, top: str) -> list[str]:
         return [f"{module} imports streamlit: only pages do"]
     if own == FACTS and top not in sys.stdlib_module_names:
         return [f"{module} imports {top}: facts need nothing"]
-    if top == "plotly" and own not in (FIGURES, UI) and half_of(module)[1] != "draw":
-        return [f"{module} imports plotly: only figures do"]
-    if own in (FIGURES, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
+    if top == "plotly" and own not in (CHARTS, UI) and half_of(module)[1] != "draw":
+        return [f"{module} imports plotly: only charts do"]
+    if own in (CHARTS, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
         return [f"{module} imports {top}: computing is tfcore's"]
     return []
 
@@ -141,14 +141,14 @@ WRONG = {
     "a checkpoint that knows a measure": ("tfcore.loading.hub", "from tfcore.measures.one_text import one_text"),
     "a generation that knows a measure": ("tfcore.generation.beam", "from tfcore.measures import one_text"),
     "an inspection that knows an analysis": ("tfcore.inspection.edits", "import tfcore.analysis.finding"),
-    "an analysis that draws": ("tfcore.analysis.foundations.heads", "from tfcore.figures import theme"),
-    "training that draws": ("tfcore.training.loop", "import tfcore.figures.theme"),
+    "an analysis that draws": ("tfcore.analysis.foundations.heads", "from tfcore.charts import theme"),
+    "training that draws": ("tfcore.training.loop", "import tfcore.charts.theme"),
     "a module that goes through the package": ("tfcore.analysis.foundations.heads", "import tfcore"),
-    "a figure that computes": ("tfcore.figures.foundations.heads", "from tfcore.attention import attention_scores"),
-    "a figure with torch": ("tfcore.figures.foundations.heads", "import torch.nn as nn"),
-    "a library that knows a page": ("tfcore.figures.foundations.heads", "from pages.ui import text"),
+    "a chart that computes": ("tfcore.charts.bars", "from tfcore.attention import attention_scores"),
+    "a chart with torch": ("tfcore.charts.bars", "import torch.nn as nn"),
+    "a library that knows a page": ("tfcore.charts.bars", "from pages.ui import text"),
     "a library with streamlit": ("tfcore.analysis.foundations.heads", "import streamlit as st"),
-    "a figure with streamlit": ("tfcore.figures.foundations.heads", "from streamlit import cache_data"),
+    "a chart with streamlit": ("tfcore.charts.bars", "from streamlit import cache_data"),
     "a model with plotly": ("tfcore.analysis.foundations.heads", "import plotly.graph_objects as go"),
     "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
     "a page that knows another": ("pages.foundations.heads.page", "from pages.foundations.masks.page import TEXT"),
@@ -202,7 +202,7 @@ def test_a_new_module_must_be_given_a_level():
 
 
 def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "/") + ".py")).read_text("utf-8")):
-    """What a figure imports from a measure, a training or an analysis that is neither a result dataclass, a type nor a
+    """What a chart imports from a measure, a training or an analysis that is neither a result dataclass, a type nor a
     constant."""
     found = []
     for module, name in imports(source):
@@ -216,11 +216,11 @@ def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "
     return found
 
 
-def test_figures_take_result_types_alone():
-    assert broken(results_only, files("tfcore/figures")) == {}
+def test_charts_take_result_types_alone():
+    assert broken(results_only, files("tfcore/charts")) == {}
 
 
-def test_a_figure_that_measures_is_found():
+def test_a_chart_that_measures_is_found():
     source = "from tfcore.measures.heads.kinds import score_heads"
     assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
     assert results_only("import tfcore.analysis.finding") == ["tfcore.analysis.finding."]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tfcore.charts import theme
 from tfcore.charts.boards import board, board_height, named_columns
-from tfcore.figures import theme
 
 HEADS = {"stories": 6, "GPT-2": 12, "SmolLM2": 9, "LLaMA 2 7B": 32, "LLaMA 2 70B": 64}
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 X, Y = [1, 2], [3.0, 4.0]
 TRACES = {

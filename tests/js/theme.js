@@ -1,4 +1,4 @@
-// Two small themes in place of the file that Python writes, see tfcore.figures.theme.browser_tables.
+// Two small themes in place of the file that Python writes, see tfcore.charts.theme.browser_tables.
 const roles = { paper: "#ffffff", ink: "#111111", grid: "#cccccc", query: "#ff0000", attention: "#00ff00" }
 const scales = (paper, full) => ({ "@weights": [[0, paper], [1, full]], "@signed": [[0, "#0000ff"], [0.5, paper], [1, "#ff0000"]] })
 

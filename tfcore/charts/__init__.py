@@ -1,1 +1,1 @@
-"""Parts that pictures are made of."""
+"""Results in, plotly figures out. Nothing here imports torch, and only `theme` knows colours."""

@@ -5,8 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 
 def before_after(

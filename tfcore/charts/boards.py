@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 MOST_NUMBERS = 200  # fields up to which each has its number written in it
 ROW = 40  # pixels, of a row where there are few

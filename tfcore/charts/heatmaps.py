@@ -7,8 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]
 

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
 
 MOST_NUMBERS = 100  # cells up to which each has its number written in it
 

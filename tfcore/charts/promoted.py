@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 PROMOTED = "@feedforward"
 SUPPRESSED = "@muted"

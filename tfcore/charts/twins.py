@@ -10,8 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.twins import Note, Remarks
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.training.pitfalls import Look
 
 BROKEN = "@cat1"

@@ -29,7 +29,7 @@ import numpy as np
 
 from tfcore.analysis.finding import Finding, Statement
 from tfcore.charts import scenes
-from tfcore.figures.theme import Figure, Theme, painted
+from tfcore.charts.theme import Figure, Theme, painted
 from tfcore.views.sources import File, Reading, in_memory
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any
 import plotly
 import streamlit as st
 
-from tfcore.charts import scenes
-from tfcore.figures import theme
+from tfcore.charts import scenes, theme
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"

@@ -211,7 +211,7 @@ function reachable(scroll, wide) {
   for (const [name, value] of Object.entries(said)) wide ? scroll.setAttribute(name, String(value)) : scroll.removeAttribute(name)
 }
 
-// ---- colours: the same rules as tfcore.figures.theme.resolve ----
+// ---- colours: the same rules as tfcore.charts.theme.resolve ----
 
 /** @param {Element} node */
 export function palette(node) {

@@ -55,7 +55,7 @@ def figure(
     """Show a figure.
 
     Args:
-        fig: a figure with role colours, from `tfcore.figures` (its own height is replaced by `height`); or what
+        fig: a figure with role colours, from `tfcore.charts` (its own height is replaced by `height`); or what
             makes one, called only where it is needed.
         key: names this figure on its page, and its downloads; changing data under the same key redraws in place.
         alt: the finding in words, for who cannot see the picture.

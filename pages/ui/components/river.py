@@ -14,7 +14,7 @@ import streamlit as st
 from pages.ui import embedding, keys, links
 from pages.ui.components import assets, dragging
 from pages.ui.components.player import target
-from tfcore.figures.theme import HEAD_KINDS
+from tfcore.charts.theme import HEAD_KINDS
 from tfcore.measures.quantities import counted
 from tfcore.views.inside.flow.measure.columns import Column
 from tfcore.views.inside.flow.measure.routes import Flow, read_factors, written_factors

@@ -5,7 +5,7 @@ import pytest
 
 from tests import small
 from tfcore import presets
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.block_parameters import block_share, layer_cost
 from tfcore.views.block.feedforward.draw import layers as figures
 from tfcore.views.block.feedforward.measure import activation_functions as functions

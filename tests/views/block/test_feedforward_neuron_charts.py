@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tfcore.charts import theme
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED, promoted_figure
-from tfcore.figures import theme
 from tfcore.views.block.feedforward.draw import neurons as figures
 from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
 from tfcore.views.block.feedforward.measure.shares import Writer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.block.normalisation.draw.norms import axis_figure, norm_steps_figure
 from tfcore.views.block.normalisation.draw.training import first_steps_figure
 from tfcore.views.block.normalisation.measure.norms import axis_leak, normalisation_steps

@@ -6,8 +6,8 @@ import pytest
 
 from tfcore.analysis.finding import Statement
 from tfcore.analysis.twins import remarks
+from tfcore.charts import theme
 from tfcore.charts.twins import Axis, loss_figure, symptom_figure
-from tfcore.figures import theme
 from tfcore.training import pitfalls
 from tfcore.training.pitfalls import KINDS, Look, PitfallConfig
 from tfcore.views.block import pitfalls as views

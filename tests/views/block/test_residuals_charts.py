@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.figures import theme
-from tfcore.figures.depth_curves import Line
+from tfcore.charts import theme
+from tfcore.charts.depth_curves import Line
 from tfcore.views.block.residuals.draw.ablation import subsets_figure
 from tfcore.views.block.residuals.draw.dropout import dropout_figure, dropout_means_figure
 from tfcore.views.block.residuals.draw.layers import layers_figure

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.experts.balance import draw as figures
 from tfcore.views.experts.balance.measure import BalanceLook
 

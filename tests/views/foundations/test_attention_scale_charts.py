@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.product_spread import WIDTHS, product_spread
 from tfcore.views.foundations.attention.draw import scale as figures
 from tfcore.views.foundations.attention.measure.scale import gradient_theory, saturation

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.attention.draw import steps as figures
 from tfcore.views.foundations.attention.measure.steps import attention_steps, temperature_sweep
 

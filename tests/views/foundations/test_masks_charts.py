@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.figures import theme
-from tfcore.figures.ranges import round_up
+from tfcore.charts import theme
+from tfcore.charts.ranges import round_up
 from tfcore.masks import FUNCTIONS, MaskConfig
 from tfcore.measures.leaks import Leak, leak_test
 from tfcore.views.foundations.masks import draw as figures

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.small import config
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.quantities import scale
 from tfcore.views.inference.kv_cache.draw import memory as paged_memory
 from tfcore.views.inference.kv_cache.draw import sizes as cache_sizes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.model.architectures import draw as figures
 from tfcore.views.model.architectures.measure import seen
 

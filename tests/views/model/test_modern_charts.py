@@ -1,7 +1,7 @@
 """Panels beside each other: rows for switches, what is unknown left out."""
 
 from tests.small import config
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.model.modern.draw import Panel, effects_figure, panels
 from tfcore.views.model.modern.measure import Speed, Trained, Version
 

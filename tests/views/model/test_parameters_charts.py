@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.presets import PRESETS
 from tfcore.views.model.parameters import draw as figures
 from tfcore.views.model.parameters.measure import model_costs

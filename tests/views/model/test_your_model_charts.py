@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
-from tfcore.figures.guesses import guesses_figure
+from tfcore.charts import theme
+from tfcore.charts.guesses import guesses_figure
 from tfcore.views.model.your_model.draw import fits_figure
 from tfcore.views.model.your_model.measure import Need
 

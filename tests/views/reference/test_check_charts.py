@@ -1,6 +1,6 @@
 """The map of a round: a square for each question, in the row of its chapter."""
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.reference.check.draw import round_map
 
 

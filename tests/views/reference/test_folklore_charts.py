@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.reference.folklore import draw
 from tfcore.views.reference.folklore.measure import CLAIMS as ALL_CLAIMS
 from tfcore.views.reference.folklore.measure.claim import Checked, Claim

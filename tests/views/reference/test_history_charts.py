@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.token_counts import SEQUENCES
 from tfcore.views.reference.history import draw, measure
 from tfcore.views.reference.history.measure import FAMILIES, SequenceLength, milestones

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.figures import theme
-from tfcore.figures.guesses import guesses_figure
+from tfcore.charts import theme
+from tfcore.charts.guesses import guesses_figure
 from tfcore.views.start.walkthrough import draw
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor, stage_tensors
 from tfcore.views.start.walkthrough.measure.walk import walk, walk_stages

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.training.finetuning import kept_runs
 from tfcore.views.training.finetuning.draw.tuning import losses_figure
 

@@ -1,6 +1,6 @@
 """The figure of reward against KL draws a line for each algorithm, the chosen run's way, and marks it."""
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.training.preference import kept_preferences
 from tfcore.views.training.finetuning.draw.preference import frontier_figure
 from tfcore.views.training.finetuning.measure.preference import reward_hacking

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from pages.ui.components.figure import _json
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.training.lab.curves import Curves, Look
 from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.draw import choices, runs

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tfcore.figures.theme import FONT, MONO, ROLES, Theme, colour
+from tfcore.charts.theme import FONT, MONO, ROLES, Theme, colour
 
 HOUSE = {
     "text-color": "@ink",

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import session
 from pages.ui.components import assets
 from pages.ui.components import figure as door
-from tfcore.figures import theme
+from tfcore.charts import theme
 
 
 def parts(payload: bytes) -> tuple[dict, dict, bytes]:
@@ -34,7 +34,7 @@ def script(asked: bool = False) -> None:
 
     from pages.ui.components.figure import figure
     from pages.ui.session import session
-    from tfcore.figures import theme
+    from tfcore.charts import theme
 
     def numbers() -> pd.DataFrame:
         st.session_state["computed"] = st.session_state.get("computed", 0) + 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.experts.routing.draw import routing as figures
 from tfcore.views.experts.routing.measure.tokens import Preferred
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.experts.routing.draw import rules as rules
 from tfcore.views.experts.routing.measure.rules import RoutingSweep
 

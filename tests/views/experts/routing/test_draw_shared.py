@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.experts.routing.draw import shared as figures
 
 TOKENS = ["·the", "·dog", "."]

@@ -5,7 +5,7 @@ import pytest
 
 from tests.pages.figures import array
 from tfcore import presets
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.experts.routing.draw import sizes as sizes
 from tfcore.views.experts.routing.measure.sizes import expert_sizes, finer
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from tfcore.charts import theme
 from tfcore.charts.heatmaps import hundredths
-from tfcore.figures import theme
 from tfcore.views.foundations.positions.draw import learned as learned_charts
 from tfcore.views.foundations.positions.draw import scores as score_charts
 from tfcore.views.foundations.positions.draw import sinusoidal as charts

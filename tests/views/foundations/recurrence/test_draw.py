@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.training.recurrent import alignment
 from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, Repeats
 from tfcore.training.recurrent.gradients import Arriving

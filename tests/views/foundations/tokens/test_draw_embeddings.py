@@ -3,7 +3,7 @@
 import pytest
 
 import tfcore
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.tokens.draw import embeddings as tables
 from tfcore.views.foundations.tokens.measure import embedding_scale, embedding_table
 

@@ -3,7 +3,7 @@
 import pytest
 
 import tfcore
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.tokens.draw import merges as bpe
 from tfcore.views.foundations.tokens.measure.bpe import learn, replay
 from tfcore.views.foundations.tokens.measure.text_pieces import densities, piece_label

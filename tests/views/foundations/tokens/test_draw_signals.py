@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.flop_count import sequence_cost
 from tfcore.views.foundations.tokens.draw import signals as figures
 from tfcore.views.foundations.tokens.measure import signal_tokens, signals

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.small import model as small
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.sampling import Sampling
 from tfcore.tokenizers.tokenizer import ByteTokenizer

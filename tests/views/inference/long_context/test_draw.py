@@ -5,7 +5,7 @@ import pytest
 
 from tests.views.inference.long_context.test_flash import vectors
 from tfcore import presets
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.masks import MaskConfig
 from tfcore.measures.flop_count import length_cost
 from tfcore.measures.quantities import compact

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.small import model
-from tfcore.figures import theme
-from tfcore.figures.tokens import LINE
+from tfcore.charts import theme
+from tfcore.charts.tokens import LINE
 from tfcore.measures.quantisation.formats import Scheme
 from tfcore.measures.quantisation.rounded_cache import CacheScheme
 from tfcore.views.inference.quantisation.draw import cache as quantised_cache

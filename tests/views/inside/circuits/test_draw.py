@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.inside.circuits.draw import features as figures
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Links
 from tfcore.views.inside.circuits.measure.effects import TakenOff

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.heads.compositions import Composition
 from tfcore.measures.heads.induction_heads import HeadTests
 from tfcore.views.inside.induction.draw import circuit as figures

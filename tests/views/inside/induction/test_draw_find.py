@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.heads.induction_heads import Copying
 from tfcore.views.inside.induction.draw import find as figures
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.heads.induction_moments import Moment
 from tfcore.views.inside.induction.draw import training as figures
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tfcore.charts import theme
 from tfcore.charts.boards import board
-from tfcore.figures import theme
 from tfcore.views.inside.interventions.draw import dots_height, interval_dots
 from tfcore.views.inside.interventions.measure.prompt_means import means_of
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.inside.probing import draw
 
 FACTORS = (-1.0, 0.0, 1.0)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.charts import boards
+from tfcore.charts import boards, theme
 from tfcore.charts.before_after import before_after
 from tfcore.charts.part_by_token import part_by_token
-from tfcore.figures import theme
 from tfcore.views.inside.stream.draw import lens as logit_lens
 from tfcore.views.inside.stream.draw import parts as figures
 from tfcore.views.inside.stream.draw import shape

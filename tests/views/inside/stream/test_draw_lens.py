@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.lenses import LensComparison
 from tfcore.views.inside.stream.draw.lens import divergence_figure
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.pages.figures import array
 from tests.small import model
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.text_loss import text_bits
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.training.information.draw import entropy, kl_fit, mutual_information

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.flop_count import RuleError
 from tfcore.measures.scaling_laws import KAPLAN, LAWS
 from tfcore.views.training.scaling.draw import known_models as models_figures

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import state
+from tfcore.charts.depth_curves import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure
 from tfcore.config import Init, Norm
-from tfcore.figures.depth_curves import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import PLACEMENTS, DepthProbe
 from tfcore.measures.token_text import tick_labels

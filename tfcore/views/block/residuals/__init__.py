@@ -7,8 +7,7 @@ import pandas as pd
 
 from tfcore import initialise
 from tfcore.analysis.finding import state
-from tfcore.config import Init
-from tfcore.figures.depth_curves import (
+from tfcore.charts.depth_curves import (
     LARGEST_NUMBERS,
     SMALLEST_NUMBERS,
     START_COLOURS,
@@ -16,6 +15,7 @@ from tfcore.figures.depth_curves import (
     Line,
     depth_figure,
 )
+from tfcore.config import Init
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import COMPARED, DepthProbe, networks, powers_of_two, start_networks
 from tfcore.views.block.normalisation.measure.depths import probe_of

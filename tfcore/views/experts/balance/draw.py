@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.experts.balance.measure import BalanceLook
 
 TICKS = [0.1, 0.2, 0.5, 1, 2, 5]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tfcore.analysis.finding import state
-from tfcore.figures.theme import Figure
+from tfcore.charts.theme import Figure
 from tfcore.measures.product_spread import ProductSpread, product_spread, products_by_width
 from tfcore.views.foundations.attention.draw.scale import (
     curve_figure,

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import state
 from tfcore.attention import attention_scores
-from tfcore.figures.tokens import token_heatmap
+from tfcore.charts.tokens import token_heatmap
 from tfcore.measures import one_text
 from tfcore.measures.one_text import FirstTokens
 from tfcore.measures.token_text import tick_labels

@@ -6,8 +6,8 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, state
 from tfcore.attention import attention_scores, attention_weights
-from tfcore.figures.theme import Figure
-from tfcore.figures.tokens import token_heatmap
+from tfcore.charts.theme import Figure
+from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.kinds import Place, score_heads
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.views.foundations.heads import say

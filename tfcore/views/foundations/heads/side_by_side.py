@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding, state
-from tfcore.figures.tokens import QUERY, token_heatmap
+from tfcore.charts.tokens import QUERY, token_heatmap
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.foundations.heads import say

@@ -8,10 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.ranges import round_up
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_heatmap
+from tfcore.charts import kit, theme
+from tfcore.charts.ranges import round_up
+from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, ticks, token_heatmap
 from tfcore.measures.leaks import Leak
 from tfcore.views.foundations.masks.measure import MaskedAttention
 

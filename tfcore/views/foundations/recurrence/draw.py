@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.training.recurrent.alignment import LENGTHS as TESTED_LENGTHS
 from tfcore.training.recurrent.alignment import TRAINED, AlignmentLook
 from tfcore.training.recurrent.comparison import Comparison, Look, Repeats, TaskName

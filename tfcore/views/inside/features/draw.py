@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
 from tfcore.measures.dictionaries.growth import DictionaryMoment
 from tfcore.measures.dictionaries.quality import Quality
 

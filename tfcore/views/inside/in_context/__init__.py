@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tfcore.figures.guesses import guesses_figure
+from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.statistics import rank_correlation, wilson
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.inside.in_context import draw, say

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.inside.in_context.measure.accuracy import Curve, Interval, Measured
 from tfcore.views.inside.in_context.measure.heads import HeadEffects
 from tfcore.views.inside.in_context.measure.steps import WAYS, Way

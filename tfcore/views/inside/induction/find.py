@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tfcore.analysis.finding import state
-from tfcore.figures.tokens import token_heatmap
+from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.induction_heads import Place, copying, foreseeable, rows_for, scores_of
 from tfcore.measures.heads.kinds import targets
 from tfcore.measures.token_text import tick_labels

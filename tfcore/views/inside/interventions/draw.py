@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.views.inside.interventions.measure.prompt_means import Means
 
 ROW = 32  # pixels of a part

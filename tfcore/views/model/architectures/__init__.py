@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from tfcore.analysis.finding import state
+from tfcore.charts.guesses import guesses_figure
+from tfcore.charts.tiles import tiles
+from tfcore.charts.tokens import token_heatmap
 from tfcore.config import Architecture
-from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.tiles import tiles
-from tfcore.figures.tokens import token_heatmap
 from tfcore.generation.generate import generate
 from tfcore.measures.masked_tokens import fill_masked, guesses
 from tfcore.measures.token_text import tick_labels

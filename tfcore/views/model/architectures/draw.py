@@ -6,10 +6,9 @@ import plotly.graph_objects as go
 from jaxtyping import Bool
 from numpy import ndarray
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import token_heatmap
 from tfcore.config import Architecture
-from tfcore.figures import theme
-from tfcore.figures.tokens import token_heatmap
 
 WIDE, HIGH, STEP = 0.8, 0.62, 1.0  # of a box, and from one box to the next
 Box = tuple[str, str]  # what is written in it, and its role

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import label_room
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import label_room
 from tfcore.measures.quantities import round_count
 from tfcore.views.model.modern.measure import Speed, Trained, Version
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit
 from tfcore.charts.components import BYTES, COLOURS
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.theme import base_layout, build
 from tfcore.measures.memory_use import MemoryUse
 from tfcore.measures.parameter_count import ParameterCount
 from tfcore.measures.quantities import short

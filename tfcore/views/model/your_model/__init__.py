@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfcore.charts.guesses import guesses_figure
 from tfcore.config import ModelConfig
-from tfcore.figures.guesses import guesses_figure
 from tfcore.loading.checkpoints import estimate
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import whole

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.tiles import tiles
+from tfcore.charts.guesses import guesses_figure
+from tfcore.charts.tiles import tiles
 from tfcore.measures.heads.kinds import score_heads
 from tfcore.measures.heads.maps import AttentionMaps, attention_maps
 from tfcore.measures.one_text import first_tokens

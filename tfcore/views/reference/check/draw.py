@@ -5,8 +5,7 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 State = Literal["right", "wrong", "open"]
 STYLE: dict[State, tuple[str, str, str]] = {  # fill, text, sign

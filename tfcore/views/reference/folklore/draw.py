@@ -5,8 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.reference.folklore.measure.claim import ROUGH, Checked, Claim, Verdict
 
 ROW, TOP, BOTTOM, LEFT = 20, 54, 56, 204  # pixels

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from tfcore.analysis.finding import state
-from tfcore.figures.guesses import guesses_figure
+from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.kept import kept

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
 
 MOST_CELLS = (

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import state
-from tfcore.figures.guesses import guesses_figure
+from tfcore.charts.guesses import guesses_figure
 from tfcore.measures import information, text_loss
 from tfcore.measures.text_loss import TextBits, surprisal
 from tfcore.measures.token_text import label, tick_labels

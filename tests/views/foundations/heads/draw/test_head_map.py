@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.measures.heads.kinds import CROSS_KINDS, KINDS
 from tfcore.views.foundations.heads.draw import head_map
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.heads.draw import head_splits as figures
 from tfcore.views.foundations.heads.measure.head_splits import HeadSplit, SharedKV
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.heads.draw import maps as figures
 
 LAYERS, HEADS = 2, 3

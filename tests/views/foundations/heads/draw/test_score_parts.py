@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore.figures import theme
+from tfcore.charts import theme
 from tfcore.views.foundations.heads.draw.score_parts import pairs_figure, score_matrix
 from tfcore.views.foundations.heads.measure.score_table import LargestPairs, ScoreTable
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.config import Activation
-from tfcore.figures import theme
 from tfcore.measures.block_parameters import BlockShare, LayerCost
 from tfcore.views.block.feedforward.measure.activation_functions import (
     ACTIVATION_NAMES,

@@ -8,10 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED
-from tfcore.figures import theme
-from tfcore.figures.tokens import SLANT, label_room, token_axis
+from tfcore.charts.tokens import SLANT, label_room, token_axis
 from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
 from tfcore.views.block.feedforward.measure.shares import Writer
 

@@ -8,10 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.panels import column_domain, heading
-from tfcore.figures.tokens import ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.panels import column_domain, heading
+from tfcore.charts.tokens import ticks
 from tfcore.views.block.normalisation.measure.norms import Axis, AxisLeak, NormSteps
 
 STAGES = ("@residual", "@norm/0.55", "@norm/0.55", "@norm")  # colour of the numbers at each step

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.figures import theme
-from tfcore.figures.depth_curves import Line, curve, rule
-from tfcore.figures.panels import column_domain, heading
+from tfcore.charts import theme
+from tfcore.charts.depth_curves import Line, curve, rule
+from tfcore.charts.panels import column_domain, heading
 
 
 def first_steps_figure(

@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.block.residuals.measure.ablation import SubsetLosses
 
 LEAST_LOSS = 1e-3  # nats, where the axis begins at the lowest: a loss of 0 has no place on a logarithmic one

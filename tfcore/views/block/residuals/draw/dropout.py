@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.ranges import round_up
+from tfcore.charts import kit, theme
+from tfcore.charts.ranges import round_up
 from tfcore.views.block.residuals.measure.dropout import DropoutDraws
 
 MEAN_BINS = 48

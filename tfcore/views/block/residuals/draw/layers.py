@@ -5,9 +5,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.figures import theme
-from tfcore.figures.depth_curves import Line, curve, decades, log_axis
-from tfcore.figures.panels import column_domain, heading
+from tfcore.charts import theme
+from tfcore.charts.depth_curves import Line, curve, decades, log_axis
+from tfcore.charts.panels import column_domain, heading
 
 
 def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], height: int) -> go.Figure:

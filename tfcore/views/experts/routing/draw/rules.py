@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, token_axis
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, token_axis
 from tfcore.views.experts.routing.measure.rules import RoutingSweep
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.components import COLOURS
-from tfcore.figures import theme
 from tfcore.measures.quantities import short
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
 

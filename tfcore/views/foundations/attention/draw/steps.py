@@ -7,8 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.foundations.attention.measure.steps import AttentionSteps, TemperatureSweep
 
 GAP = 0.9  # between two matrices, in columns

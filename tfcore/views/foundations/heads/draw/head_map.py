@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit
-from tfcore.figures.theme import HEAD_KINDS, base_layout, build
+from tfcore.charts.theme import HEAD_KINDS, base_layout, build
 from tfcore.measures.heads.kinds import Place
 
 ROW = 22  # pixels of a layer; fewer where there are many

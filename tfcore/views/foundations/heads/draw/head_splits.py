@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit
-from tfcore.figures.theme import base_layout, build
-from tfcore.figures.tiles import tiles
-from tfcore.figures.tokens import ticks
+from tfcore.charts.theme import base_layout, build
+from tfcore.charts.tiles import tiles
+from tfcore.charts.tokens import ticks
 from tfcore.views.foundations.heads.measure.head_splits import HeadSplit, SharedKV
 
 LIMIT = 4.0  # of the colour scale of q, k and v

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit
-from tfcore.figures.theme import DECADES, MONO, base_layout, build
-from tfcore.figures.tiles import tiles
+from tfcore.charts.theme import DECADES, MONO, base_layout, build
+from tfcore.charts.tiles import tiles
 from tfcore.measures.heads.kinds import Place
 
 Form = Literal["map", "lines"]  # of one head

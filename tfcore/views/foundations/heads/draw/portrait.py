@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit
-from tfcore.figures.theme import MONO, base_layout, build
+from tfcore.charts.theme import MONO, base_layout, build
 
 TOKENS = 48  # drawn at most
 HEIGHT = 230

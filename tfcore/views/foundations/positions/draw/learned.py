@@ -5,9 +5,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import Panel, heatmap, hundredths, side_by_side
-from tfcore.figures import theme
 from tfcore.views.foundations.positions.measure.learned import LearnedPositions, PositionTable
 
 COLOURS = ("@cat0", "@cat1", "@cat2")  # of the principal components

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
+from tfcore.charts.tiles import tiles
 from tfcore.config import Positions
-from tfcore.figures import theme
-from tfcore.figures.tiles import tiles
 from tfcore.views.foundations.positions.measure.effects import SCHEMES, SchemeEffect, ShuffleResult
 from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores
 

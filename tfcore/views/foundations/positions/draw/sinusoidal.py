@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import heatmap, hundredths, square_axes
-from tfcore.figures import theme
 from tfcore.views.foundations.positions.measure.sinusoidal import Shift, ShiftedProducts, SinusoidalTable
 
 CELLS = 131_072  # cells of a heatmap that still travel quickly, one byte each

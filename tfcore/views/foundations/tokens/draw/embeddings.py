@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.foundations.tokens.measure.embedding_scale import ScaleEffect
 from tfcore.views.foundations.tokens.measure.embedding_table import Neighbours, TableMap
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import label_room
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import label_room
 from tfcore.views.foundations.tokens.measure.bpe import Learned, MergeStep
 from tfcore.views.foundations.tokens.measure.text_pieces import Density
 

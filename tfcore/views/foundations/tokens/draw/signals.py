@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
+from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import heatmap
-from tfcore.figures import theme
 from tfcore.measures.flop_count import LengthCost
 from tfcore.measures.token_counts import RATE, frame_count
 from tfcore.views.foundations.tokens.measure.protein import GROUPS, Composition

@@ -6,8 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree, Node
 

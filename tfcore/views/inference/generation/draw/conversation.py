@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Role
 
 COLOURS: dict[Role | None, str] = {None: "@muted", "system": "@cat6", "user": "@cat1", "assistant": "@cat0"}

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import SLANT, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import SLANT, label_room, ticks
 from tfcore.measures.token_text import label
 from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import SLANT, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import SLANT, label_room, ticks
 from tfcore.views.inference.generation.draw.next_token import highest
 from tfcore.views.inference.generation.measure.speculation import LONGEST, Guess, SpeedUp
 

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit
-from tfcore.figures.panels import heading
-from tfcore.figures.theme import CATEGORIES, base_layout, build
+from tfcore.charts.panels import heading
+from tfcore.charts.theme import CATEGORIES, base_layout, build
 from tfcore.views.inference.kv_cache.measure.paging import (
     FREE,
     LATER,

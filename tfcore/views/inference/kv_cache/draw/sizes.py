@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit
 from tfcore.charts.components import BYTES
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantities import Unit, amount, scale
 from tfcore.views.inference.kv_cache.measure.serving import Budget
 

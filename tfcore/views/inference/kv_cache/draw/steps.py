@@ -9,9 +9,9 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.charts import kit
-from tfcore.figures.panels import heading
-from tfcore.figures.ranges import round_up
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.panels import heading
+from tfcore.charts.ranges import round_up
+from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantities import scale
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork
 

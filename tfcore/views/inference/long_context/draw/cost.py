@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.flop_count import LengthCost
 from tfcore.views.inference.long_context.measure.cost import GPU
 

@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import KEY, QUERY, hatch, label_room, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import KEY, QUERY, hatch, label_room, ticks
 from tfcore.views.inference.long_context.draw.cost import powers_axis
 from tfcore.views.inference.long_context.measure.flash import FlashRun
 from tfcore.views.inference.long_context.measure.traffic import MemoryTraffic

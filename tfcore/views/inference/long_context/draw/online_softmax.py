@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.quantities import compact
 from tfcore.views.inference.long_context.measure.online_softmax import RowStep
 

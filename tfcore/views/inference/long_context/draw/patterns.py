@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
+from tfcore.charts import kit, theme
+from tfcore.charts.tokens import KEY, QUERY, hatch, ticks
 from tfcore.views.inference.long_context.draw.cost import lengths_axis, powers_axis
 from tfcore.views.inference.long_context.measure.patterns import MeasuredReach, Reach
 

@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.inference.long_context.measure.ring import RingRun
 
 RADIUS, OUTER, BEYOND = 1.2, 1.95, 2.4  # of queries, of keys and values, of the word under an idle device

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.inference.long_context.draw.cost import lengths_axis
 from tfcore.views.inference.long_context.measure.timing import LENGTHS, Timed
 

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit
-from tfcore.figures.theme import base_layout, build
-from tfcore.figures.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
+from tfcore.charts.theme import base_layout, build
+from tfcore.charts.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.inference.quantisation.measure.cache import CacheEffect
 
 TOP, BOTTOM = 12, 44  # pixels around the map of channels

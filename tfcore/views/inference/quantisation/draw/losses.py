@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from tfcore.charts import kit
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantities import counted
 from tfcore.views.inference.quantisation.measure.losses import HOW, LossTable
 from tfcore.views.inference.quantisation.measure.speed import TOKENS, SpeedPoint

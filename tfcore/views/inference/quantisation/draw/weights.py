@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantisation.rounded_activations import OUTLIER
 from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
 from tfcore.views.inference.quantisation.measure.gguf_block import BLOCK, OpenedBlock

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.token_text import plotly_escape, shorten
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Links
 from tfcore.views.inside.circuits.measure.effects import TakenOff

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.heads.compositions import Composition
 from tfcore.measures.heads.induction_heads import HeadTests, Place
 from tfcore.views.inside.induction.measure.circuit import PatchedRun, places_of_drawn

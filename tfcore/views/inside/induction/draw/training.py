@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tiles import tiles
+from tfcore.charts import kit, theme
+from tfcore.charts.tiles import tiles
 from tfcore.measures.heads.induction_moments import Moment
 
 FIRST, SECOND = "@muted", "@ink"

@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.lenses import LensComparison, stage_names
 from tfcore.views.inside.stream.measure.lens import TokenPath
 

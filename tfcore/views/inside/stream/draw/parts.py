@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.inside.stream.measure.parts import OTHERS
 
 ROLES = {  # by how names of parts begin; all others are attention

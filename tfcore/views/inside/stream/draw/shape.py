@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 
 FAR_ABOVE = 8.0  # times the median of the last stage: beyond it a linear axis would hide what most tokens do
 

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.training.finetuning_runs import METHODS, FineTuned, Losses
 
 Text = Literal["new", "old"]

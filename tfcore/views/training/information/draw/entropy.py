@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.training.information.measure.entropy import Comparison
 
 P = "@cat0"  # the colour of the distribution P

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 
 COVERING = "@cat0"

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.text_loss import TextBits
 from tfcore.views.training.information.measure.compression import Coder
 from tfcore.views.training.information.measure.text_bits import UNIFORM

@@ -7,8 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.measure import Smoothing

@@ -9,10 +9,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
-from tfcore.figures.tiles import tiles
-from tfcore.figures.tokens import label_room
+from tfcore.charts import kit, theme
+from tfcore.charts.tiles import tiles
+from tfcore.charts.tokens import label_room
 from tfcore.training.lab.curves import Curves, Look
 
 MOST = 300  # points of a curve that travel

@@ -6,8 +6,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.quantities import round_count
 from tfcore.views.training.scaling.measure.over_training import Lifetime
 

@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.quantities import power, round_count
 from tfcore.views.training.scaling.measure.compute_budget import IsoFlops, Splits, Training
 from tfcore.views.training.scaling.measure.law_curves import LawCurves

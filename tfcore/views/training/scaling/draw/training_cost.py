@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.charts import kit
-from tfcore.figures import theme
+from tfcore.charts import kit, theme
 from tfcore.measures.flop_count import RuleError
 from tfcore.views.training.scaling.draw.scaling import counts_axis
 from tfcore.views.training.scaling.measure.training_cost import HARDWARE

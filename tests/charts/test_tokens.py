@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tfcore.figures import theme
-from tfcore.figures.tokens import HATCH_LINES, MOST_LABELS, hatch, label_room, token_heatmap
+from tfcore.charts import theme
+from tfcore.charts.tokens import HATCH_LINES, MOST_LABELS, hatch, label_room, token_heatmap
 
 LABELS = ["the", "cat", "the", "&lt;b&gt;", "⏎"]
 

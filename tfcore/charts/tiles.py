@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.figures.theme import base_layout, build
+from tfcore.charts.theme import base_layout, build
 
 
 def tiles(

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Shaped
 from numpy import ndarray
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 
 QUERY = "query token"
 KEY = "key token"

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import plotly.graph_objects as go
 
-from tfcore.figures.oklab import mix, rgb
+from tfcore.charts.oklab import mix, rgb
 
 Figure: TypeAlias = go.Figure
 Theme = Literal["light", "dark"]

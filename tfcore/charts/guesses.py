@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.figures import theme
-from tfcore.figures.tokens import label_room
+from tfcore.charts import theme
+from tfcore.charts.tokens import label_room
 
 SIZE = 13  # of the labels
 LARGER = SIZE / 12  # than labels are elsewhere

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfcore.figures import oklab, theme
+from tfcore.charts import oklab, theme
 
 ROOT = Path(__file__).resolve().parents[2]
 THEMES = ("light", "dark")

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.figures import theme
+from tfcore.charts import theme
 
 WIRING_COLOURS = {
     "pre-LN": "@cat0",

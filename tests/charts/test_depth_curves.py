@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfcore.figures import theme
-from tfcore.figures.depth_curves import Line, decades, depth_figure
+from tfcore.charts import theme
+from tfcore.charts.depth_curves import Line, decades, depth_figure
 from tfcore.measures.deep_networks import Deep, probe
 
 PROBE = probe(Deep(n_layers=3))
