@@ -109,7 +109,8 @@ def content_policy(ancestors: str) -> str:
 def early_hints() -> str:
     """Lets the browser fetch what figures need while Streamlit is still starting, instead of after it."""
     path = f"/assets/{assets.digest()}"
-    modules = ", ".join(f"<{path}/{name}.js>; rel=modulepreload" for name in ("figure", "dom", "styles", "theme"))
+    needed = ("figure", "colours", "dom", "styles", "theme")
+    modules = ", ".join(f"<{path}/{name}.js>; rel=modulepreload" for name in needed)
     return f"{modules}, <{path}/figure.css>; rel=preload; as=style, <{path}/plotly.min.js>; rel=preload; as=script"
 
 

@@ -1,7 +1,7 @@
 // The stage of attention: where everything stands, what is followed, and what a step does on its way.
 import assert from "node:assert/strict"
 import { mock, test } from "node:test"
-import { clock, load, place, press, window } from "./browser.js"
+import { clock, load, pixel, place, press, window } from "./browser.js"
 
 const { places, render } = await load("attention_stage.js")
 const DATA = {
@@ -29,7 +29,7 @@ window.HTMLCanvasElement.prototype.getContext = function () {
   const pen = { setTransform() {}, clearRect: () => (drawn = []), save() {}, restore() {}, translate() {}, rotate() {}, strokeRect() {} }
   pen.fillRect = (x, y, w, h) => drawn.push({ x, y, w, h, colour: pen.fillStyle })
   pen.fillText = words => drawn.push({ words })
-  pen.getImageData = () => ({ data: [1, 3, 5].map(i => parseInt(pen.fillStyle.slice(i, i + 2), 16)) })
+  pen.getImageData = () => pixel(pen.fillStyle)
   return pen
 }
 const frames = []

@@ -10,8 +10,7 @@ const PAGES = new URL("../../pages/", import.meta.url), SCENES = new URL("../../
 // Where they are served, all scripts stand in one folder.
 const ELSEWHERE = JSON.stringify({
   "./theme.js": new URL("theme.js", import.meta.url).href,
-  "./dom.js": new URL("dom.js", SCENES).href,
-  "./dragging.js": new URL("dragging.js", SCENES).href,
+  ...Object.fromEntries(readdirSync(fileURLToPath(SCENES)).map(name => [`./${name}`, new URL(name, SCENES).href])),
 })
 const HOOK = `export const resolve = (name, context, next) => next(${ELSEWHERE}[name] ?? name, context)`
 register("data:text/javascript," + encodeURIComponent(HOOK))
@@ -49,10 +48,15 @@ for (const kind of ["pointerdown", "pointermove", "pointerup", "pointercancel", 
   Object.defineProperty(window.HTMLElement.prototype, "on" + kind, { set })
 }
 window.Element.prototype.scrollTo = () => {}
+// Red, green and blue of a colour as #rrggbb or rgb(r,g,b), as a canvas that is filled with it has them.
+export function pixel(colour) {
+  const hex = /^#(..)(..)(..)$/.exec(colour)
+  return { data: hex ? hex.slice(1).map(part => parseInt(part, 16)) : colour.match(/\d+/g).map(Number) }
+}
 window.HTMLCanvasElement.prototype.getContext = () => ({
   fillRect() {},
   getImageData() {
-    return { data: [1, 3, 5].map(i => parseInt(this.fillStyle.slice(i, i + 2), 16)) }
+    return pixel(this.fillStyle)
   },
 })
 // Styles and scripts are not fetched: they have come as soon as they are asked for.

@@ -13,7 +13,7 @@ const react = mock.fn(async (plot, data) => {
   plot.innerHTML = '<svg><g class="hoverlayer"></g></svg>'
 })
 window.Plotly = { react, purge: mock.fn(), toImage: mock.fn() }
-const { begin, palette, render } = await load("figure.js")
+const { begin, render } = await load("figure.js")
 
 const saved = []
 URL.createObjectURL = blob => (saved.push({ blob }), "blob:1")
@@ -177,7 +177,6 @@ test("a dark paper makes the dark theme, and Streamlit's own colours count befor
   assert.equal(layout.font.color, "#abcdef")
   assert.equal(layout.paper_bgcolor, "#101010")
   assert.deepEqual(trace.marker.colorscale, [[0, "#101010"], [1, "#8080ff"]], "a scale begins at the paper there is")
-  assert.equal(palette(document.body).roles.grid, "#cccccc")
 })
 
 test("a click is sent with what was clicked, if the page asks for clicks", async () => {

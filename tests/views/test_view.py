@@ -5,6 +5,7 @@ import csv
 import gc
 import io
 import json
+import re
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
@@ -178,6 +179,22 @@ def test_a_scene_is_a_page_of_its_own_that_needs_no_network():
     assert json.loads(shown.json())["chart"]["module"] == "parts_map"
     with pytest.raises(TypeError, match=r"its html\(\) is a page that draws it"):
         shown.painted()
+
+
+@pytest.mark.parametrize("name", scenes.NAMES)
+def test_what_scripts_of_a_scene_import_comes_before_them(name):
+    page = scenes.html(name, {}, 10, "light")
+    scripts, _ = json.JSONDecoder().raw_decode(page.split("Object.entries(", 1)[1])
+    known = list(scripts)
+    assert known[-1] == f"{name}.js"
+    for at, script in enumerate(known):
+        imported = re.findall(r'^import .*"(.*)"$', scripts[script], re.M)
+        assert {one.removeprefix("./") for one in imported} <= set(known[:at])
+
+
+def test_what_is_imported_may_import_the_colours_of_both_themes():
+    assert list(scenes._modules("colours.js")) == ["dom.js", "theme.js", "colours.js"]
+    assert scenes.files()["theme.js"].startswith('export default {"light":{"roles":{')
 
 
 def test_what_is_written_into_a_script_ends_none():

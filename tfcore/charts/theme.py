@@ -2,7 +2,7 @@
 
 A figure builder never names a colour. It names a role ("@query", "@muted", "@head3", "@key/0.3" for 30 % opacity) or a
 scale ("@weights", "@logweights", "@signed", "@seq:value"), and whoever draws the figure puts the colours of the theme
-in their place: `pages/ui/components/figure.js` in the browser, `resolve` here in Python. One figure, both themes;
+in their place: `tfcore/charts/scenes/colours.js` in the browser, `resolve` here in Python. One figure, both themes;
 switching needs no server.
 
 Names are only looked for under keys that end in "color", "colors", "colorscale" or "colorway", so no token of a
@@ -239,7 +239,7 @@ def _axis(axis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def browser_tables() -> dict[str, Any]:
-    """What figure.js needs to do the same as `resolve`: per theme the roles, the categories and the scales' stops."""
+    """Tables by which colours.js does the same as `resolve`: per theme the roles, categories and stops of scales."""
     return {
         theme: {
             "roles": {role: pair[dark] for role, pair in ROLES.items()},

@@ -6,7 +6,6 @@ and never shows an old script with a new server. Compressed once, in memory.
 
 import gzip
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import plotly
 import streamlit as st
 
-from tfcore.charts import scenes, theme
+from tfcore.charts import scenes
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -49,12 +48,10 @@ def plotly_script() -> bytes:
 @cache
 def contents() -> dict[str, bytes]:
     """File name -> bytes, of everything that is served."""
-    tables = json.dumps(theme.browser_tables(), separators=(",", ":"))
     return {
         "plotly.min.js": plotly_script(),
-        "theme.js": f"export default {tables}\n".encode(),
         **{name: (HERE / name).read_bytes() for name in OURS},
-        **{path.name: path.read_bytes() for path in scenes.FILES},
+        **{name: text.encode() for name, text in scenes.files().items()},
     }
 
 

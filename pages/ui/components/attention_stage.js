@@ -1,7 +1,7 @@
 // One head at work on one stage: Q at the left, its keys above the scores, the values above what comes out. Whole numbers
 // of `now` are states between steps, and what lies between them is on its way: cells slide, sweep, pour and flow.
+import { legible, palette, shades } from "./colours.js"
 import { html } from "./dom.js"
-import { palette } from "./figure.js"
 
 const LONG = 600, SHORT = 350 // ms, of a step that moves cells and of one that only changes colours
 const LONGER = ["scores", "softmax", "values"]
@@ -182,43 +182,6 @@ export function places(width, height, n) {
     v: { x: x + vector + 2 * gap + side, y: TOP, w: vector, h: BAND },
     bars: { x: x + vector + gap, y: y + side + UNDER, w: side, h: BARS },
   }
-}
-
-// 201 colours of a scale from its first to its last stop.
-/** @param {Palette} colours @param {string} name */
-function shades({ table, roles }, name) {
-  /** @type {[number, number[]][]} */
-  const stops = table.scales[name].map(([at, colour]) => [at, rgb(colour === table.roles.paper ? roles.paper : colour)])
-  return [...Array(201).keys()].map(i => {
-    const t = i / 200, above = Math.max(stops.findIndex(([at]) => at >= t), 1)
-    const [[a, from], [b, to]] = [stops[above - 1], stops[above]], f = b > a ? (t - a) / (b - a) : 0
-    return `rgb(${from.map((one, c) => Math.round(one + (to[c] - one) * f)).join()})`
-  })
-}
-
-/** @param {string} colour as #rrggbb or rgb(r, g, b) */
-function rgb(colour) {
-  const hex = /^#(..)(..)(..)/.exec(colour)
-  return hex ? hex.slice(1).map(part => parseInt(part, 16)) : (colour.match(/[\d.]+/g) || []).slice(0, 3).map(Number)
-}
-
-/** @type {Map<string, string>} */
-const readable = new Map()
-// Of paper and ink, the one that stands out from a colour (WCAG 2, contrast ratio).
-/** @param {string} colour @param {Record<string, string>} roles */
-function legible(colour, roles) {
-  const key = colour + roles.paper + roles.ink, known = readable.get(key)
-  if (known) return known
-  const here = luminance(colour), apart = [roles.paper, roles.ink].map(one => Math.abs(Math.log((luminance(one) + 0.05) / (here + 0.05))))
-  const found = apart[0] > apart[1] ? roles.paper : roles.ink
-  readable.set(key, found)
-  return found
-}
-
-/** @param {string} colour */
-function luminance(colour) {
-  const [r, g, b] = rgb(colour).map(one => (one / 255 <= 0.04045 ? one / 255 / 12.92 : ((one / 255 + 0.055) / 1.055) ** 2.4))
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
 // ---- what is seen ----

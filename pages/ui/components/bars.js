@@ -1,7 +1,7 @@
 // The browser's half of bars.py: bars dragged by pointer or keys that always sum to the same.
+import { palette } from "./colours.js"
 import { html } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
-import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
 // Parts of the whole; Shift makes the steps smaller.

@@ -1,4 +1,5 @@
 // The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
+import { coloured, palette } from "./colours.js"
 import { html, save, svg } from "./dom.js"
 import { styled } from "./styles.js"
 import themes from "./theme.js"
@@ -209,63 +210,6 @@ function bring({ scroll, head: { at } }) {
 function reachable(scroll, wide) {
   const said = { tabindex: 0, role: "group", "aria-label": "Wider than the screen: the arrow keys move it" }
   for (const [name, value] of Object.entries(said)) wide ? scroll.setAttribute(name, String(value)) : scroll.removeAttribute(name)
-}
-
-// ---- colours: the same rules as tfcore.charts.theme.resolve ----
-
-/** @param {Element} node */
-export function palette(node) {
-  const css = getComputedStyle(node)
-  /** @param {string} name */
-  const own = name => css.getPropertyValue(`--st-${name}`).trim()
-  const paper = own("background-color") || "#ffffff"
-  const table = themes[brightness(paper) < 0.5 ? "dark" : "light"]
-  const live = { paper, ink: own("text-color"), grid: own("border-color"), accent: own("primary-color") }
-  const roles = { ...table.roles }
-  for (const [role, value] of Object.entries(live)) if (value && value !== "unset") roles[role] = value
-  return { roles, table, stamp: Object.values(roles).join() }
-}
-
-// Any CSS colour as red, green, blue in 0..255 (a canvas knows them all).
-const pen = /** @type {CanvasRenderingContext2D} */ (
-  html("canvas", "").getContext("2d", { willReadFrequently: true })
-)
-/** @param {string} colour */
-function channels(colour) {
-  pen.fillStyle = colour
-  pen.fillRect(0, 0, 1, 1)
-  return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)]
-}
-
-/** @param {string} colour */
-function brightness(colour) {
-  const [red, green, blue] = channels(colour)
-  return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
-}
-
-/** @param {any} node @param {Palette} colours */
-function coloured(node, colours) {
-  if (!node || typeof node !== "object") return node
-  for (const key of Object.keys(node)) {
-    node[key] = /colou?r(s|scale|way)?$/i.test(key) ? replaced(node[key], colours) : coloured(node[key], colours)
-  }
-  return node
-}
-
-// The colour of a role of the theme, as in "@query" or "@head3/0.3".
-/** @param {string} name @param {Palette} colours @returns {string} */
-export const tint = (name, colours) => replaced(name, colours)
-
-/** @param {any} value @param {Palette} colours @returns {any} */
-function replaced(value, colours) {
-  if (Array.isArray(value)) return value.map(v => replaced(v, colours))
-  if (typeof value !== "string" || value[0] !== "@") return coloured(value, colours)
-  const { table, roles } = colours
-  const stops = table.scales[value]
-  if (stops) return stops.map(([t, c]) => [t, c === table.roles.paper ? roles.paper : c])
-  const [, role, number, alpha] = /^@([a-z]+)(\d*)(?:\/([\d.]+))?$/.exec(value) || []
-  const solid = number ? table.categories[Number(number) % table.categories.length] : roles[role] || roles.ink
-  return alpha ? `rgba(${channels(solid)},${alpha})` : solid
 }
 
 // ---- events ----

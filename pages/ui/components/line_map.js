@@ -1,6 +1,6 @@
 // The browser's half of line_map.py: stops on a line and on branches beside it, like the map of a railway.
+import { palette } from "./colours.js"
 import { html, svg } from "./dom.js"
-import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it

@@ -1,7 +1,8 @@
 // The browser's half of river.py: streams of tokens through the layers, ribbons between them, heads that can be changed.
+import { palette, tint } from "./colours.js"
 import { SVG, html, save, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
-import { embed, palette, tint } from "./figure.js"
+import { embed } from "./figure.js"
 import { styled } from "./styles.js"
 import { edges, lay, reached } from "./river_layout.js"
 

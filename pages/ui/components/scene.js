@@ -1,6 +1,6 @@
 // The browser's half of scene.py: a scene of tfcore in the colours of the theme.
+import { palette } from "./colours.js"
 import { html } from "./dom.js"
-import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
 /**

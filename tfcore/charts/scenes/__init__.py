@@ -1,22 +1,24 @@
 """Scenes: pictures that a script of ours draws, in the app, in a notebook and on a page of its own alike.
 
-A scene is NAME.js with NAME.css beside it. The script imports nothing but scripts that have no style of their own and
-import nothing (dom.js, dragging.js), and exports
+A scene is NAME.js with NAME.css beside it. The script imports nothing but scripts that have no style of their own
+(dom.js, dragging.js, colours.js), which may import one another, and exports
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
 
 where `tell(name, value)` says what a visitor clicked; without it nothing can be clicked. The CSS variables --role-NAME
-of the element are the colours, and those of HOUSE its text, lines and papers, as Streamlit calls them.
+of the element are the colours, and those of HOUSE its text, lines and papers, as Streamlit calls them. What is drawn on
+a canvas takes its colours from `palette` of colours.js.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from tfcore.charts.theme import FONT, MONO, ROLES, Theme, colour
+from tfcore.charts.theme import FONT, MONO, ROLES, Theme, browser_tables, colour
 
 HOUSE = {
     "text-color": "@ink",
@@ -30,21 +32,15 @@ HOUSE = {
     "button-radius": "0.5rem",
 }
 HERE = Path(__file__).parent
-FILES = tuple(sorted(path for path in HERE.iterdir() if path.suffix in (".js", ".css")))
-NAMES = tuple(path.stem for path in FILES if path.suffix == ".css")
-SHARED = tuple(path.name for path in FILES if path.suffix == ".js" and path.stem not in NAMES)  # what scenes import
+NAMES = tuple(sorted(path.stem for path in HERE.glob("*.css")))
 
 
 @cache
-def source(name: str, ending: str) -> str:
-    """The script ("js") or the style ("css") of a scene.
-
-    Raises:
-        ValueError: there is no such scene.
-    """
-    if name not in NAMES:
-        raise ValueError(f"no scene is called {name!r}; there are {', '.join(NAMES)}")
-    return (HERE / f"{name}.{ending}").read_text("utf-8")
+def files() -> dict[str, str]:
+    """File name -> text, of all scripts and styles; theme.js, which has the colours of both themes, is made here."""
+    tables = json.dumps(browser_tables(), separators=(",", ":"))
+    written = {path.name: path.read_text("utf-8") for path in sorted(HERE.iterdir()) if path.suffix in (".js", ".css")}
+    return {**written, "theme.js": f"export default {tables}\n"}
 
 
 def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
@@ -53,27 +49,36 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
     Args:
         data: as JSON has it.
         height: in pixels.
+
+    Raises:
+        ValueError: there is no such scene.
     """
+    if name not in NAMES:
+        raise ValueError(f"no scene is called {name!r}; there are {', '.join(NAMES)}")
     said = {f"role-{role}": f"@{role}" for role in ROLES} | {f"st-{name}": value for name, value in HOUSE.items()}
     colours = "".join(f"--{key}: {colour(at, theme) if at.startswith('@') else at};" for key, at in said.items())
     return (
         f"<style>#scene {{ {colours} min-height: {height}px; padding: 8px; background: var(--st-background-color) }}\n"
-        f"{source(name, 'css')}</style>\n"
+        f"{files()[f'{name}.css']}</style>\n"
         f'<div id="scene"></div>\n'
         f'<script type="module">\n'
-        f'const file = code => URL.createObjectURL(new Blob([code], {{ type: "text/javascript" }}))\n'
-        f"let code = {_script(source(name, 'js'))}\n"
-        f"for (const [name, shared] of Object.entries({_script(_shared(name))}))\n"
-        f'  code = code.replace(`"./${{name}}"`, `"${{file(shared)}}"`)\n'
-        f"const {{ draw }} = await import(file(code))\n"
+        f"const urls = {{}}\n"
+        f"for (const [name, code] of Object.entries({_script(_modules(f'{name}.js'))})) {{\n"
+        f'  const linked = code.replace(/ from "\\.\\/([^"]+)"/g, (_, other) => ` from "${{urls[other]}}"`)\n'
+        f'  urls[name] = URL.createObjectURL(new Blob([linked], {{ type: "text/javascript" }}))\n'
+        f"}}\n"
+        f"const {{ draw }} = await import(urls[{_script(f'{name}.js')}])\n"
         f'draw(document.getElementById("scene"), {_script(data)})\n'
         f"</script>"
     )
 
 
-def _shared(name: str) -> dict[str, str]:
-    """File name -> code, of what a scene imports."""
-    return {one: (HERE / one).read_text("utf-8") for one in SHARED if f'"./{one}"' in source(name, "js")}
+def _modules(name: str) -> dict[str, str]:
+    """File name -> code, of a script and of all that it imports; each after what it imports itself."""
+    code, found = files()[name], dict[str, str]()
+    for other in re.findall(r' from "\./([^"]+)"', code):
+        found |= _modules(other)
+    return {**found, name: code}
 
 
 def _script(value: Any) -> str:
