@@ -20,7 +20,7 @@ MODULES = {
     "tfcore.analysis.block.neuron_shares": "tfcore.views.block.feedforward.measure.shares",
     "tfcore.analysis.block.neurons": "tfcore.views.block.feedforward.measure.neurons",
     "tfcore.analysis.block.normalisation": "tfcore.views.block.normalisation.measure.norms",
-    "tfcore.analysis.block.pitfall_findings": "tfcore.analysis.twins",
+    "tfcore.analysis.block.pitfall_findings": "tfcore.views.pitfall_remarks",
     "tfcore.analysis.block.pitfall_tasks": "tfcore.training.pitfall_tasks",
     "tfcore.analysis.block.pitfalls": "tfcore.training.pitfalls",
     "tfcore.analysis.experts.balance": "tfcore.views.experts.balance.measure",
@@ -32,6 +32,8 @@ MODULES = {
     "tfcore.analysis.experts.routing_rules": "tfcore.views.experts.routing.measure.rules",
     "tfcore.analysis.experts.shared_experts": "tfcore.views.experts.routing.measure.shared",
     "tfcore.analysis.experts.text_routing": "tfcore.views.experts.routing.measure.text_routing",
+    "tfcore.analysis.familiarity": "tfcore.views.familiarity",
+    "tfcore.analysis.finding": "tfcore.views.finding",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
     "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
     "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
@@ -75,6 +77,7 @@ MODULES = {
     "tfcore.analysis.inference.decoding": "tfcore.views.inference.generation.measure.decoding",
     "tfcore.analysis.inference.flash_attention": "tfcore.views.inference.long_context.measure.flash",
     "tfcore.analysis.inference.fragmentation": "tfcore.views.inference.kv_cache.say.paging",
+    "tfcore.analysis.inference.kv_cache": "tfcore.views.inference.kv_cache.say.sizes",
     "tfcore.analysis.inference.length_cost": "tfcore.views.inference.long_context.measure.patterns",
     "tfcore.analysis.inference.memory_traffic": "tfcore.views.inference.long_context.measure.traffic",
     "tfcore.analysis.inference.next_token": "tfcore.views.inference.generation.measure.next_token",
@@ -122,6 +125,7 @@ MODULES = {
     "tfcore.analysis.inside.induction_heads": "tfcore.measures.heads.induction_heads",
     "tfcore.analysis.inside.information_flow": "tfcore.views.inside.flow.measure.routes",
     "tfcore.analysis.inside.input_attribution": "tfcore.views.inside.interventions.measure.input_attribution",
+    "tfcore.analysis.inside.interventions": "tfcore.views.inside.changes",
     "tfcore.analysis.inside.knock_outs": "tfcore.views.inside.interventions.say",
     "tfcore.analysis.inside.logit_attribution": "tfcore.views.inside.stream.measure.parts",
     "tfcore.analysis.inside.logit_lens": "tfcore.views.inside.stream.measure.lens",
@@ -152,6 +156,7 @@ MODULES = {
     "tfcore.analysis.model.memory_use": "tfcore.measures.memory_use",
     "tfcore.analysis.model.modernising": "tfcore.views.model.modern.measure",
     "tfcore.analysis.model.parameter_count": "tfcore.measures.parameter_count",
+    "tfcore.analysis.model.published_sizes": "tfcore.views.model.parameters.measure",
     "tfcore.analysis.model.translation": "tfcore.measures.translation",
     "tfcore.analysis.one_text": "tfcore.measures.one_text",
     "tfcore.analysis.precision": "tfcore.measures.precision",
@@ -160,6 +165,7 @@ MODULES = {
     "tfcore.analysis.reference.glossary": "tfcore.views.reference.glossary.measure",
     "tfcore.analysis.reference.history": "tfcore.views.reference.history.measure",
     "tfcore.analysis.reference.questions": "tfcore.views.reference.check.measure",
+    "tfcore.analysis.scale_end": "tfcore.views.inside.scale_end",
     "tfcore.analysis.start.head_steps": "tfcore.views.start.walkthrough.measure.heads",
     "tfcore.analysis.start.walk_costs": "tfcore.views.start.walkthrough.measure.costs",
     "tfcore.analysis.start.walk_findings": "tfcore.views.start.walkthrough.say.stages",
@@ -171,7 +177,7 @@ MODULES = {
     "tfcore.analysis.training.compression": "tfcore.views.training.information.measure.compression",
     "tfcore.analysis.training.compute_budget": "tfcore.views.training.scaling.measure.compute_budget",
     "tfcore.analysis.training.entropy": "tfcore.views.training.information.measure.entropy",
-    "tfcore.analysis.training.familiarity": "tfcore.analysis.familiarity",
+    "tfcore.analysis.training.familiarity": "tfcore.views.familiarity",
     "tfcore.analysis.training.fine_tuning": "tfcore.views.training.finetuning.measure.tuning",
     "tfcore.analysis.training.kl_fit": "tfcore.views.training.information.measure.kl_fit",
     "tfcore.analysis.training.known_models": "tfcore.views.training.scaling.measure.known_models",
@@ -186,6 +192,7 @@ MODULES = {
     "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
     "tfcore.analysis.training.training_cost": "tfcore.views.training.scaling.measure.training_cost",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
+    "tfcore.analysis.twins": "tfcore.views.pitfall_remarks",
     "tfcore.figures.block.ablation_and_dropout": "tfcore.views.block.residuals.draw.ablation",
     "tfcore.figures.block.depth": "tfcore.charts.depth_curves",
     "tfcore.figures.block.feedforward": "tfcore.views.block.feedforward.draw.layers",
@@ -585,7 +592,7 @@ NAMES = {
     "tfcore.analysis.inside.probing.steering": {"tfcore.views.inside.probing.say": "steered_next collapse"},
     "tfcore.analysis.inside.probing.two_classes": {"tfcore.views.inside.probing.say": "told_apart projected"},
     "tfcore.analysis.inside.prompt_means": {"tfcore.views.inside.interventions.say": "set_metric largest_means"},
-    "tfcore.analysis.inside.quantities": {"tfcore.analysis.scale_end": "NAMED ScaleEnd scale_end"},
+    "tfcore.analysis.inside.quantities": {"tfcore.views.inside.scale_end": "NAMED ScaleEnd scale_end"},
     "tfcore.analysis.inside.residual_stream": {
         "tfcore.measures.lenses": "stages stage_names",
         "tfcore.views.inside.stream.measure.shape": "Measure AXES StreamShape angles stream_shape",
@@ -612,7 +619,7 @@ NAMES = {
         ),
     },
     "tfcore.analysis.model.parameter_count": {
-        "tfcore.analysis.model.published_sizes": "PublishedSizes published_sizes"
+        "tfcore.views.model.parameters.measure": "PublishedSizes published_sizes"
     },
     "tfcore.analysis.reference.folklore": {
         "tfcore.views.reference.folklore.say": "EXACT_TEXT ROUGH_TEXT verdict_counts all_verdicts"
@@ -627,7 +634,7 @@ NAMES = {
     "tfcore.analysis.start.walk_costs": {"tfcore.views.start.walkthrough.say.words": "values_for_words"},
     "tfcore.analysis.start.walk_prediction": {"tfcore.views.start.walkthrough.measure.walk": "with_next_token"},
     "tfcore.analysis.training.compression": {
-        "tfcore.analysis.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
+        "tfcore.views.familiarity": "FAR LEAST Familiarity held_out_bits familiarity"
     },
     "tfcore.analysis.training.compute_budget": {
         "tfcore.views.training.scaling.say.compute_budget": (

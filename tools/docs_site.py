@@ -115,13 +115,13 @@ def first_line(path: Path) -> str:
 
 
 def module_name(path: Path) -> str:
-    """tfcore/analysis/heads.py -> tfcore.analysis.heads; a package is its __init__."""
+    """tfcore/measures/leaks.py -> tfcore.measures.leaks; a package is its __init__."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def page_of(path: Path) -> str:
-    """reference/tfcore/analysis/heads.md; a package's page is the index of its folder."""
+    """reference/tfcore/measures/leaks.md; a package's page is the index of its folder."""
     page = path.with_name("index.md") if path.stem == "__init__" else path.with_suffix(".md")
     return f"{REFERENCE}/{page.relative_to(ROOT).as_posix()}"
 

@@ -32,8 +32,8 @@ from tests.pages.experiments_to_visit import VISITS
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
-MUTATED = ("pages", "tfcore/analysis", "tfcore/measures", "tfcore/views")
-TESTS = ("analysis", "charts", "views", "measures", "pages", "loading", "training")
+MUTATED = ("pages", "tfcore/measures", "tfcore/views")
+TESTS = ("charts", "views", "measures", "pages", "loading", "training")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"

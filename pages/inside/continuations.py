@@ -6,9 +6,9 @@ import streamlit as st
 
 from pages.ui import cache, keys, text
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import interventions
 from tfcore.measures import knock_outs
 from tfcore.measures.interventions import changed
+from tfcore.views.inside import changes
 from tfcore.views.inside.effects import NEW_TOKENS
 
 SAME = 3  # hues of chips
@@ -41,7 +41,7 @@ def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
     tokenizer = cache.model(model)[1]
     first = next(iter(rows.values()))
     for i, (title, ids) in enumerate(rows.items()):
-        count = f": {interventions.changed_tokens(first, ids).title}" if i else ""
+        count = f": {changes.changed_tokens(first, ids).title}" if i else ""
         st.markdown(f"**{text.escape(title)}**{count}")
         text.chips(
             tokenizer.tokens(ids),

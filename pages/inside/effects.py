@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside import reading as _reading
-from tfcore.analysis.inside.interventions import DifferenceChange, PredictionChange
+from tfcore.views.inside.changes import DifferenceChange, PredictionChange
 from tfcore.views.view import View
 
 

@@ -14,7 +14,7 @@ def files(*folders: str) -> list[Path]:
 
 
 def module_name(path: Path) -> str:
-    """tfcore/analysis/foundations/heads.py -> tfcore.analysis.foundations.heads; a package is its __init__."""
+    """tfcore/measures/heads/maps.py -> tfcore.measures.heads.maps; a package is its __init__."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

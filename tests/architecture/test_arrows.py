@@ -1,5 +1,5 @@
-"""Imports point one way: config <- parts <- block <- model <- checkpoints <- measures <- training <- analysis, and
-analysis <- charts <- views <- pages/ui <- pages. Each rule has a case that shows it can fail."""
+"""Imports point one way: config <- parts <- block <- model <- checkpoints <- measures <- training <- charts
+<- views <- pages/ui <- pages. Each rule has a case that shows it can fail."""
 
 import ast
 import sys
@@ -25,8 +25,8 @@ LEVELS = [
     ("tfcore.measures.*",),
     ("tfcore.training.*",),
     (
-        *("tfcore.analysis.*", "tfcore.views.*.measure", "tfcore.views.*.measure.*"),
-        *("tfcore.views.kept", "tfcore.views.sources"),  # by which measurements are kept
+        *("tfcore.views.*.measure", "tfcore.views.*.measure.*"),
+        *("tfcore.views.kept", "tfcore.views.sources", "tfcore.views.finding"),  # kept and said
     ),
     ("tfcore.charts.*",),
     ("tfcore.views.*",),
@@ -36,7 +36,7 @@ LEVELS = [
     ("pages.*",),
 ]
 CHARTS, VIEWS, FACTS, UI, PAGES = 8, 9, 11, 12, 13
-RESULTS = (0, 5, 6, 7)  # what charts take: configs, and what was measured, trained and analysed
+RESULTS = (0, 5, 6)  # what charts take: configs, and what was measured and trained
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what charts are made without
 WORDS = ("tfcore.measures.quantities", "tfcore.measures.token_text")  # how a value is written; they measure nothing
@@ -133,23 +133,27 @@ WRONG = {
     "a config that knows a part": ("tfcore.config", "import tfcore.masks"),
     "a block that knows the model": ("tfcore.block", "def f():\n    from tfcore import model"),
     "a model that knows a checkpoint": ("tfcore.model", "from tfcore.loading.checkpoints import load"),
-    "a model that knows an analysis": ("tfcore.model", "from tfcore.measures.heads.kinds import score_heads"),
+    "a model that knows a measure": ("tfcore.model", "from tfcore.measures.heads.kinds import score_heads"),
     "a measure that trains": ("tfcore.measures.one_text", "from tfcore.training.loop import train"),
-    "a measure that knows an analysis": ("tfcore.measures.one_text", "from tfcore.analysis.finding import Finding"),
-    "a training that knows an analysis": ("tfcore.training.loop", "from tfcore.analysis.finding import Finding"),
+    "a measure that knows a finding": ("tfcore.measures.one_text", "from tfcore.views.finding import Finding"),
+    "a training that knows a finding": ("tfcore.training.loop", "from tfcore.views.finding import Finding"),
     "a training that knows a view": ("tfcore.training.loop", "from tfcore.views.view import View"),
     "a checkpoint that knows a measure": ("tfcore.loading.hub", "from tfcore.measures.one_text import one_text"),
     "a generation that knows a measure": ("tfcore.generation.beam", "from tfcore.measures import one_text"),
-    "an inspection that knows an analysis": ("tfcore.inspection.edits", "import tfcore.analysis.finding"),
-    "an analysis that draws": ("tfcore.analysis.foundations.heads", "from tfcore.charts import theme"),
+    "an inspection that knows a finding": ("tfcore.inspection.edits", "import tfcore.views.finding"),
+    "a measure that draws": ("tfcore.measures.heads.maps", "from tfcore.charts import theme"),
     "training that draws": ("tfcore.training.loop", "import tfcore.charts.theme"),
-    "a module that goes through the package": ("tfcore.analysis.foundations.heads", "import tfcore"),
+    "a module that goes through the package": ("tfcore.measures.heads.maps", "import tfcore"),
+    "a chart that knows what one subject measures": (
+        "tfcore.charts.bars",
+        "from tfcore.views.inference.kv_cache.measure.serving import Service",
+    ),
     "a chart that computes": ("tfcore.charts.bars", "from tfcore.attention import attention_scores"),
     "a chart with torch": ("tfcore.charts.bars", "import torch.nn as nn"),
     "a library that knows a page": ("tfcore.charts.bars", "from pages.ui import text"),
-    "a library with streamlit": ("tfcore.analysis.foundations.heads", "import streamlit as st"),
+    "a library with streamlit": ("tfcore.measures.heads.maps", "import streamlit as st"),
     "a chart with streamlit": ("tfcore.charts.bars", "from streamlit import cache_data"),
-    "a model with plotly": ("tfcore.analysis.foundations.heads", "import plotly.graph_objects as go"),
+    "a model with plotly": ("tfcore.measures.heads.maps", "import plotly.graph_objects as go"),
     "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
     "a page that knows another": ("pages.foundations.heads.page", "from pages.foundations.masks.page import TEXT"),
     "a page that knows a part of one elsewhere": (
@@ -202,11 +206,10 @@ def test_a_new_module_must_be_given_a_level():
 
 
 def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "/") + ".py")).read_text("utf-8")):
-    """What a chart imports from a measure, a training or an analysis that is neither a result dataclass, a type nor a
-    constant."""
+    """What a chart imports from a measure or a training that is neither a result dataclass, a type nor a constant."""
     found = []
     for module, name in imports(source):
-        if module.startswith(("tfcore.measures", "tfcore.training", "tfcore.analysis")) and module not in WORDS:
+        if module.startswith(("tfcore.measures", "tfcore.training")) and module not in WORDS:
             kinds = {node.name: node for node in ast.parse(read(module)).body if hasattr(node, "name")}
             node = kinds.get(name)
             marks = [ast.unparse(mark) for mark in node.decorator_list] if isinstance(node, ast.ClassDef) else []
@@ -223,6 +226,6 @@ def test_charts_take_result_types_alone():
 def test_a_chart_that_measures_is_found():
     source = "from tfcore.measures.heads.kinds import score_heads"
     assert results_only(source) == ["tfcore.measures.heads.kinds.score_heads"]
-    assert results_only("import tfcore.analysis.finding") == ["tfcore.analysis.finding."]
+    assert results_only("import tfcore.training.loop") == ["tfcore.training.loop."]
     assert results_only("from tfcore.measures.heads.kinds import HeadScores, KINDS") == []
     assert results_only("from tfcore.measures.quantities import amount") == []

@@ -7,11 +7,11 @@ import pytest
 import torch
 import transformers
 
-from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base
+from tfcore.views.model.parameters.measure import published_sizes
 
 EXACT = {  # what the published weights hold
     "gpt2_small": 124_439_808,

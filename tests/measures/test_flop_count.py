@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from tests.analysis.model.shapes import BERT, EXPERTS, TWO
+from tests.measures.shapes import BERT, EXPERTS, TWO
 from tests.small import config, ids
 from tfcore import presets
 from tfcore.measures.flop_count import flops, length_cost, sequence_cost, visible_pairs

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.analysis.model.shapes import BERT, CLASSIC, EXPERTS, TWO
+from tests.measures.shapes import BERT, CLASSIC, EXPERTS, TWO
 from tests.small import config, ids
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.memory_use import memory

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from tests.analysis.model.shapes import EXPERTS
+from tests.measures.shapes import EXPERTS
 from tests.small import config
 from tests.valid import configs
 from tfcore.measures.parameter_count import built_parameters, kv_head_parameters, parameters, rule_of_thumb

@@ -25,7 +25,7 @@ RECORD = Path(__file__).with_name("constants.json")
 MOST = 400  # numbers of a constant: more are data
 PATHS = [
     path
-    for folder in ("tfcore/measures", "tfcore/training", "tfcore/analysis", "tfcore/views", "pages")
+    for folder in ("tfcore/measures", "tfcore/training", "tfcore/views", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.name not in ("__init__.py", "__main__.py", "draw.py", "facts.py")
     and path.parent.name != "draw"

@@ -38,8 +38,8 @@ def planted(tmp_path, monkeypatch):
     """A repository of one module."""
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     (tmp_path / "pages").mkdir()
-    (tmp_path / "tfcore" / "analysis").mkdir(parents=True)
-    path = tmp_path / "tfcore" / "analysis" / "most.py"
+    (tmp_path / "tfcore" / "measures").mkdir(parents=True)
+    path = tmp_path / "tfcore" / "measures" / "most.py"
     path.write_text(SOURCE)
     return path
 
@@ -56,8 +56,8 @@ def test_sizes_layout_annotations_and_decorators_are_left_out(planted):
 
 def test_who_passes_its_tests_survives_and_the_module_is_as_before(planted):
     mutant = next(mutant for mutant in mutants.mutants(planted) if "max(values) + at" in mutant.code())
-    said = "import sys; sys.path.insert(0, 'tfcore/analysis'); "
-    source = said + "text = open('tfcore/analysis/most.py').read(); sys.exit({} in text)"
+    said = "import sys; sys.path.insert(0, 'tfcore/measures'); "
+    source = said + "text = open('tfcore/measures/most.py').read(); sys.exit({} in text)"
     notices = [sys.executable, "-c", source.format("'max(values) + at'")]
     blind = [sys.executable, "-c", source.format("'another'")]
     assert not mutants.survives(mutant, planted.parents[2], notices)

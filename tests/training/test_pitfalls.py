@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 from tests.nightly import nightly
-from tfcore.analysis.twins import remarks, without_places
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training import pitfalls as variants
 from tfcore.training.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
+from tfcore.views.pitfall_remarks import remarks, without_places
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # trainings
 

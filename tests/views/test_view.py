@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.finding import state
 from tfcore.charts import scenes
 from tfcore.measures.kv_bytes import CacheShape
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import programs, sources
+from tfcore.views.finding import state
 from tfcore.views.inference import kv_cache
 from tfcore.views.inference.kv_cache.measure.paging import Traffic
 from tfcore.views.inference.kv_cache.measure.serving import Model

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.twins import Note, Remarks
 from tfcore.charts import kit, theme
 from tfcore.training.pitfalls import Look
 
@@ -17,6 +16,20 @@ BROKEN = "@cat1"
 HEALTHY = "@cat0"
 REMARK_WIDTH = 30  # of a line of a remark
 MARK_WORDS = 0.06  # of the axis, above a mark: where its words stand
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Words that point at a curve.
+
+    Args:
+        step, value: the place.
+        text: what there is to see.
+    """
+
+    step: int
+    value: float
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +47,34 @@ class Axis:
     top: float | None = None
 
 
-def loss_figure(looks: Sequence[Look], found: Remarks, steps: int, height: int) -> go.Figure:
+def loss_figure(
+    looks: Sequence[Look], remark: Remark, marks: Sequence[tuple[float, str]], steps: int, height: int
+) -> go.Figure:
     """The training loss of both.
 
     Args:
         looks: until now.
+        remark: on the loss of the model with the mistake.
+        marks: losses to compare with, (value, words).
         steps: of the whole training, so that the axis stays while the curves grow.
         height: in pixels.
     """
     top = max(3.6, *(1.08 * loss for look in looks for loss in look.loss))
     layout = _layout(height, steps, "training loss, nats per symbol", [0, top])
-    layout["shapes"] = [_mark(value) for value, _ in found.marks]
+    layout["shapes"] = [_mark(value) for value, _ in marks]
     layout["annotations"] = [
-        *(_mark_words(value, words) for value, words in found.marks),
-        _remark(found.loss, steps, found.loss.value, _free(looks, "loss", steps, [0, top], found.marks)),
+        *(_mark_words(value, words) for value, words in marks),
+        _remark(remark, steps, remark.value, _free(looks, "loss", steps, [0, top], marks)),
     ]
     return theme.build(_curves(looks, "loss", ".3f"), layout)
 
 
-def symptom_figure(looks: Sequence[Look], found: Remarks, steps: int, axis: Axis, height: int) -> go.Figure:
+def symptom_figure(looks: Sequence[Look], remark: Remark, steps: int, axis: Axis, height: int) -> go.Figure:
     """The number that shows the mistake, of both.
 
     Args:
         looks, steps, height: see loss_figure.
+        remark: on the number of the model with the mistake.
         axis: of the number.
     """
     log = axis.log
@@ -68,7 +86,7 @@ def symptom_figure(looks: Sequence[Look], found: Remarks, steps: int, axis: Axis
     if log:
         layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((span[1] - span[0]) / 6))}
     words_at = _free(looks, "symptom", steps, span, (), log=log)
-    layout["annotations"] = [_remark(found.symptom, steps, _height(found.symptom.value, log), words_at)]
+    layout["annotations"] = [_remark(remark, steps, _height(remark.value, log), words_at)]
     return theme.build(_curves(looks, "symptom", ".3g"), layout)
 
 
@@ -124,10 +142,10 @@ def _layout(height: int, steps: int, title: str, span: list[float]) -> dict[str,
     )
 
 
-def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any]:
+def _remark(remark: Remark, steps: int, at: float, words_at: float) -> dict[str, Any]:
     """Words in a box of paper, and an arrow to the place they speak of."""
     return {
-        "x": note.step,
+        "x": remark.step,
         "y": at,
         "ax": steps * 0.66,
         "ay": words_at,
@@ -140,7 +158,7 @@ def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any
         "arrowwidth": 1.5,
         "arrowcolor": BROKEN,
         "standoff": 3,
-        "text": "<br>".join(textwrap.wrap(note.text, REMARK_WIDTH)),
+        "text": "<br>".join(textwrap.wrap(remark.text, REMARK_WIDTH)),
         "align": "center",
         "bgcolor": "@paper/0.9",
         "bordercolor": BROKEN,

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement
 from tfcore.charts import scenes
 from tfcore.charts.theme import Figure, Theme, painted
+from tfcore.views.finding import Finding, Statement
 from tfcore.views.sources import File, Reading, in_memory
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pages.block.pitfalls.words import WORDS
 from pages.ui import controls, page
 from pages.ui.frame import panel
 from pages.ui.work import live
-from tfcore.analysis.twins import remarks
 from tfcore.training.pitfalls import DOSES, Look, Pitfall, PitfallConfig, last_said, most_steps, train_twins
 from tfcore.views.block import pitfalls as views
 from tfcore.views.block.pitfalls.say import half_precision
+from tfcore.views.pitfall_remarks import remarks
 
 
 def choose() -> PitfallConfig:

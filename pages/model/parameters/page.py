@@ -8,10 +8,10 @@ from pages.ui import controls, fragments, page
 from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.loading.presets import all_names, known
-from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.measures.precision import Dtype
 from tfcore.views.model import parameters as views
 from tfcore.views.model.parameters.draw import Way
+from tfcore.views.model.parameters.measure import published_sizes
 
 WAYS: dict[Way, str] = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import fragments, keys, page, text
 from pages.ui.frame import Panel, show
 from pages.ui.streamlit_internals import WRAPPER
-from tfcore.analysis.finding import Finding
+from tfcore.views.finding import Finding
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough.draw import stage_height
 from tfcore.views.start.walkthrough.measure.tensors import stage_tensors

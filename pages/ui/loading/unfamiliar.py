@@ -6,8 +6,8 @@ from pages.ui import cache, controls, keys
 from pages.ui.loading.models import DEFAULT, REAL
 from pages.ui.reading import first_tokens
 from tfcore import available
-from tfcore.analysis.familiarity import Familiarity
-from tfcore.analysis.familiarity import familiarity as measured
+from tfcore.views.familiarity import Familiarity
+from tfcore.views.familiarity import familiarity as measured
 
 TOKENS = 256  # of the text that are read
 STORIES = {  # what it does know

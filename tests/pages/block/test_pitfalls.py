@@ -10,9 +10,9 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.twins import remarks
 from tfcore.training.pitfalls import DOSES, KINDS, PitfallConfig, most_steps, train_to_the_end
 from tfcore.views.block import pitfalls as views
+from tfcore.views.pitfall_remarks import remarks
 
 pytestmark = pytest.mark.usefixtures("patience")
 

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from tfcore.analysis.finding import Statement
-from tfcore.analysis.twins import remarks
 from tfcore.charts import theme
 from tfcore.charts.twins import Axis, loss_figure, symptom_figure
 from tfcore.training import pitfalls
 from tfcore.training.pitfalls import KINDS, Look, PitfallConfig
 from tfcore.views.block import pitfalls as views
 from tfcore.views.block.pitfalls.say import half_precision, of_both
+from tfcore.views.finding import Statement
+from tfcore.views.pitfall_remarks import remarks
 
 FIRST, LAST = Look(0, (3.3, 3.3), (0.5, 0.4)), Look(100, (0.05, 0.5), (1e-9, 0.7))
 
@@ -21,13 +21,13 @@ FIRST, LAST = Look(0, (3.3, 3.3), (0.5, 0.4)), Look(100, (0.05, 0.5), (1e-9, 0.7
 def test_curves_grow_and_remarks_point_at_them(kind, looks):
     config = PitfallConfig(kind=kind)
     found = remarks(config, looks)
-    loss = loss_figure(looks, found, config.steps, 300)
+    loss = loss_figure(looks, found.loss, found.marks, config.steps, 300)
     theme.check(loss)
     assert [list(trace.y) for trace in loss.data] == [[k.loss[1] for k in looks], [k.loss[0] for k in looks]]
     remark = loss.layout.annotations[-1]
     assert (remark.x, remark.y) == (found.loss.step, found.loss.value)
     for log in (False, True):
-        figure = symptom_figure(looks, found, config.steps, Axis("number", log), 300)
+        figure = symptom_figure(looks, found.symptom, config.steps, Axis("number", log), 300)
         theme.check(figure)
         low, high = figure.layout.yaxis.range
         assert low <= figure.layout.annotations[0].y <= high
@@ -37,10 +37,10 @@ def test_curves_grow_and_remarks_point_at_them(kind, looks):
 def test_numbers_at_the_edge_are_drawn_too():
     looks = [Look(0, (3.3, 3.3), (0.0, 0.0)), Look(5, (50.0, 3.0), (0.0, 0.0))]
     found = remarks(PitfallConfig(kind="half"), looks)
-    loss = loss_figure(looks, found, 100, 300)
+    loss = loss_figure(looks, found.loss, found.marks, 100, 300)
     assert loss.layout.yaxis.range[1] > 50
     for log in (False, True):
-        figure = symptom_figure(looks, found, 100, Axis("number", log, None if log else 1.0), 300)
+        figure = symptom_figure(looks, found.symptom, 100, Axis("number", log, None if log else 1.0), 300)
         theme.check(figure)
         assert all(math.isfinite(bound) for bound in figure.layout.yaxis.range)
 

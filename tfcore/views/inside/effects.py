@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from tfcore.analysis.inside.interventions import difference_change, prediction_change
 from tfcore.charts.before_after import before_after
 from tfcore.measures.interventions import Effect, compared_tokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.inside.changes import difference_change, prediction_change
 from tfcore.views.view import View
 
 NEW_TOKENS = 12  # of a continuation under an edit

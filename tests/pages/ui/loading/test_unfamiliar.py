@@ -3,9 +3,9 @@
 import pytest
 
 from pages.ui.loading.unfamiliar import STORIES
-from tests.analysis.test_familiarity import NEWS, STORY
 from tests.nightly import often
 from tests.pages.visits import opened, run, said
+from tests.views.test_familiarity import NEWS, STORY
 
 PAGES = {
     "foundations/heads/page.py": {},

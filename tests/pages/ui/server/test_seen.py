@@ -10,7 +10,7 @@ from pages.ui.server import previews, seen
 from tests.pages.figures import heads
 from tests.pages.ui.server.test_previews import Head
 from tests.pages.visits import opened
-from tfcore.analysis.finding import state
+from tfcore.views.finding import state
 from tfcore.views.view import View
 
 HEADS = "foundations/heads/page.py"

@@ -7,7 +7,6 @@ import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.finding import state
 from tfcore.config import Activation, ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.measures.block_parameters import block_share, layer_cost
@@ -36,6 +35,7 @@ from tfcore.views.block.feedforward.measure.layers import (
     published_configs,
     share_formula,
 )
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, name_of
 from tfcore.views.view import View, view

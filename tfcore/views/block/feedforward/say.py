@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.config import Activation, ModelConfig
 from tfcore.measures.block_parameters import BlockShare, LayerCost, block_share
 from tfcore.measures.token_text import visible
@@ -20,6 +19,7 @@ from tfcore.views.block.feedforward.measure.activation_functions import (
 from tfcore.views.block.feedforward.measure.layers import GATE_NAMES, GatedUnit, share_formula
 from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron, Promotion
 from tfcore.views.block.feedforward.measure.shares import WritingNeurons
+from tfcore.views.finding import Statement, state
 
 # ---- neurons ----
 

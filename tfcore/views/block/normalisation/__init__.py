@@ -7,7 +7,6 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import state
 from tfcore.charts.depth_curves import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure
 from tfcore.config import Init, Norm
 from tfcore.measures import deep_networks
@@ -20,6 +19,7 @@ from tfcore.views.block.normalisation.draw.training import first_steps_figure
 from tfcore.views.block.normalisation.measure import norms, training
 from tfcore.views.block.normalisation.measure.depths import probe_of
 from tfcore.views.block.normalisation.measure.norms import NormSteps, ReplacedToken
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, name_of, opened
 from tfcore.views.view import View, view

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.config import Init, Norm
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import PLACEMENTS
@@ -16,6 +15,7 @@ from tfcore.views.block.normalisation.measure.training import (
     have_learned,
     uniform_loss,
 )
+from tfcore.views.finding import Finding, Statement, state
 
 
 def norm_divisors(layer: NormSteps, rms: NormSteps) -> Statement:

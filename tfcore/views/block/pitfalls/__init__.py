@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from tfcore.analysis.twins import remarks
 from tfcore.charts.twins import Axis, loss_figure, symptom_figure
 from tfcore.masks import bidirectional
 from tfcore.training.pitfalls import (
@@ -21,6 +20,7 @@ from tfcore.training.pitfalls import (
     without_final_norm,
 )
 from tfcore.views.block.pitfalls.say import of_both
+from tfcore.views.pitfall_remarks import remarks
 from tfcore.views.view import View, view
 
 # The number that shows each mistake.
@@ -58,7 +58,7 @@ def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | None
         key="loss",
         title="The training loss",
         result=looks,
-        chart=loss_figure(looks, found, config.steps, height=380),
+        chart=loss_figure(looks, found.loss, found.marks, config.steps, height=380),
         findings=(of_both("training loss", mistake, looks[-1].step, looks[-1].loss, found.loss.text),),
         table=lambda: _table(config.kind, looks),
         code=(*([SOURCES[config.kind]] if config.kind in SOURCES else []), Twin, train_twins),
@@ -74,7 +74,7 @@ def symptom(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | Non
         key="symptom",
         title="The number that shows the mistake",
         result=looks,
-        chart=symptom_figure(looks, found, config.steps, axis, height=380),
+        chart=symptom_figure(looks, found.symptom, config.steps, axis, height=380),
         findings=(of_both(axis.title, mistake, looks[-1].step, looks[-1].symptom, found.symptom.text),),
         table=lambda: _table(config.kind, looks),
     )

@@ -1,8 +1,8 @@
 """Findings on mistakes: the numbers of both models, and how float16 is emulated."""
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.training import pitfalls
 from tfcore.training.pitfalls import PitfallConfig
+from tfcore.views.finding import Statement, state
 
 
 def of_both(what: str, mistake: str, step: int, numbers: tuple[float, float], remark: str) -> Statement:

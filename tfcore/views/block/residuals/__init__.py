@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from tfcore import initialise
-from tfcore.analysis.finding import state
 from tfcore.charts.depth_curves import (
     LARGEST_NUMBERS,
     SMALLEST_NUMBERS,
@@ -26,6 +25,7 @@ from tfcore.views.block.residuals.draw.layers import layers_figure
 from tfcore.views.block.residuals.measure import ablation, dropout
 from tfcore.views.block.residuals.measure.ablation import SubsetLosses
 from tfcore.views.block.residuals.measure.dropout import DropoutDraws
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, name_of, opened
 from tfcore.views.view import View, view

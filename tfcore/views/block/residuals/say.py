@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures import deep_networks
 from tfcore.measures.quantities import few_digits, listed
 from tfcore.views.block.residuals.measure.ablation import SubsetLosses, single_rises, sublayer_name
 from tfcore.views.block.residuals.measure.dropout import DropoutDraws
+from tfcore.views.finding import Finding, Statement, state
 
 
 @dataclass(frozen=True, slots=True)

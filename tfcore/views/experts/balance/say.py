@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.views.experts.balance.measure import N_EXPERTS, BalanceConfig, BalanceLook, Ending, Remedy, Where, ending
+from tfcore.views.finding import Finding, Statement, state
 
 CROWDED = 0.6  # share of the choices from which on one expert does nearly all
 EVEN = 0.95  # entropy over ln(experts) above which a load counts as even

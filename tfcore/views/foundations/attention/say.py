@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.largest import first_largest
 from tfcore.measures.product_spread import ProductSpread
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.attention.measure.scale import GradientTheory, Quantity, Saturation
 from tfcore.views.foundations.attention.measure.similarity import Measure, TokenSimilarity
 from tfcore.views.foundations.attention.measure.steps import AttentionSteps, TemperatureSweep

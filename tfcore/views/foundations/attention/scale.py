@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.charts.theme import Figure
 from tfcore.measures.product_spread import ProductSpread, product_spread, products_by_width
+from tfcore.views.finding import state
 from tfcore.views.foundations.attention.draw.scale import (
     curve_figure,
     entropy_figure,

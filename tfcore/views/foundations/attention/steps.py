@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from tfcore import attention
-from tfcore.analysis.finding import state
 from tfcore.measures.information import entropy_bits
+from tfcore.views.finding import state
 from tfcore.views.foundations.attention.draw.planes import points_scene
 from tfcore.views.foundations.attention.draw.steps import attention_steps_figure, temperature_figure
 from tfcore.views.foundations.attention.measure.steps import (

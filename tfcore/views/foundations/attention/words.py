@@ -7,7 +7,6 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import state
 from tfcore.attention import attention_scores
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures import one_text
@@ -15,6 +14,7 @@ from tfcore.measures.one_text import FirstTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import state
 from tfcore.views.foundations.attention.measure.similarity import Measure, TokenSimilarity, token_similarity
 from tfcore.views.foundations.attention.say import EmbeddingPair, ScorePair, embedding_pair, score_pair
 from tfcore.views.kept import kept

@@ -4,12 +4,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, state
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.charts.theme import Figure
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.kinds import Place, score_heads
 from tfcore.measures.token_text import tick_labels, visible
+from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw import maps
 from tfcore.views.foundations.heads.draw import portrait as portraits

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.config import ModelConfig
 from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.token_text import shorten, visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.heads.measure.attention_maps import overlap
 from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking
 from tfcore.views.foundations.heads.measure.head_splits import LARGEST_SHARED, MOST_DRAWN, HeadSplit, SharedKV

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, state
 from tfcore.charts.tokens import QUERY, token_heatmap
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import attention, map_of_head

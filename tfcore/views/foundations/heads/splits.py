@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import state
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.head_splits import (
     product_figure,

@@ -8,8 +8,6 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import state
-from tfcore.analysis.twins import remarks
 from tfcore.attention import attention_weights
 from tfcore.charts.twins import loss_figure
 from tfcore.masks import FUNCTIONS, MaskConfig, bidirectional, build
@@ -22,10 +20,12 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.pitfalls import Look, PitfallConfig, train_to_the_end, train_twins
+from tfcore.views.finding import state
 from tfcore.views.foundations.masks.draw import leak_figure, mask_figure, masked_scores_figure, masked_weights_figure
 from tfcore.views.foundations.masks.measure import MaskedAttention, masked_attention
 from tfcore.views.foundations.masks.say import NAMES, AllowedPairs, LeakComparison, blocked_weight, twin_losses
 from tfcore.views.kept import kept
+from tfcore.views.pitfall_remarks import remarks
 from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 
@@ -224,7 +224,7 @@ def trained(config: PitfallConfig, *, so_far: Sequence[Look] | None = None) -> V
         key="cheating",
         title="Trained without a mask",
         result=looks,
-        chart=loss_figure(looks, found, config.steps, height=340),
+        chart=loss_figure(looks, found.loss, found.marks, config.steps, height=340),
         findings=(twin_losses(looks),),
         conclusions=(found,),
         table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.masks import Kind
 from tfcore.measures.leaks import Leak
 from tfcore.measures.mask_cost import MaskCost
 from tfcore.training.pitfalls import Look
+from tfcore.views.finding import Finding, Statement, state
 
 NAMES: dict[Kind, str] = {
     "causal": "causal",

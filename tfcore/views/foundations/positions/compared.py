@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from tfcore import positions
-from tfcore.analysis.finding import state
 from tfcore.config import Positions
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import ladder
+from tfcore.views.finding import state
 from tfcore.views.foundations.positions import say
 from tfcore.views.foundations.positions.draw import scores as charts
 from tfcore.views.foundations.positions.draw.lengths import length_losses_figure

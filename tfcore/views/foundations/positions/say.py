@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.config import Positions
+from tfcore.views.finding import Statement, state
 from tfcore.views.foundations.positions.measure.effects import SCHEMES, LengthLosses, SchemeEffect, ShuffleResult
 from tfcore.views.foundations.positions.measure.learned import (
     REACH,

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tfcore import positions
-from tfcore.analysis.finding import state
+from tfcore.views.finding import state
 from tfcore.views.foundations.positions import say
 from tfcore.views.foundations.positions.draw import scores as charts
 from tfcore.views.foundations.positions.measure.scores import linear_biases, rotary_scores

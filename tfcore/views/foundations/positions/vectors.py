@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tfcore import positions
-from tfcore.analysis.finding import state
+from tfcore.views.finding import state
 from tfcore.views.foundations.positions import say
 from tfcore.views.foundations.positions.draw import learned as learned_charts
 from tfcore.views.foundations.positions.draw import sinusoidal as charts

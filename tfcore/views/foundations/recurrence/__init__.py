@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.measures.timing import on_cpu
 from tfcore.training.recurrent import alignment as aligning
 from tfcore.training.recurrent import comparison, gradients, networks, side_by_side
@@ -20,6 +19,7 @@ from tfcore.training.recurrent.gradients import Arriving, GradientConfig
 from tfcore.training.recurrent.networks import KINDS, NAMES, NetworkConfig
 from tfcore.training.recurrent.passes import PassConfig, Passes
 from tfcore.training.recurrent.real_model import kept_real_gradient
+from tfcore.views.finding import state
 from tfcore.views.foundations.recurrence import say
 from tfcore.views.foundations.recurrence.draw import (
     Against,

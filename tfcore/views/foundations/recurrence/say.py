@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.quantities import compact, power, span
 from tfcore.measures.timing import milliseconds
 from tfcore.training.recurrent.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
@@ -14,6 +13,7 @@ from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, NAMES, Kind, NetworkConfig, sizes
 from tfcore.training.recurrent.passes import Pass
 from tfcore.training.recurrent.real_model import RealGradient
+from tfcore.views.finding import Finding, Statement, state
 
 THRESHOLD = 0.8  # of right tokens, to say when a task is learned
 AGREED = 1e-12  # relative; what is less is rounding, and differs from machine to machine

@@ -7,9 +7,9 @@ import pandas as pd
 from jaxtyping import Float, UInt8
 from numpy import ndarray
 
-from tfcore.analysis.finding import state
 from tfcore.measures.flop_count import sequence_cost
 from tfcore.measures.token_counts import RATE
+from tfcore.views.finding import state
 from tfcore.views.foundations.tokens.draw import signals as draw
 from tfcore.views.foundations.tokens.measure import signal_tokens, signals
 from tfcore.views.foundations.tokens.measure.protein import composition, read_protein

@@ -6,7 +6,6 @@ from itertools import takewhile
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.generation import beam, draft_models
 from tfcore.generation import sampling as library
 from tfcore.generation.generate import stream
@@ -18,6 +17,7 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers import chat
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import state
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.draw.beam_tree import results_figure, tree_figure
 from tfcore.views.inference.generation.draw.conversation import conversation_figure

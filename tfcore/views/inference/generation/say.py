@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.chat import Role as Role
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Turn
 from tfcore.views.inference.generation.measure.decoding import NAMES, Strategy, Written, mean_log_probability, repeated

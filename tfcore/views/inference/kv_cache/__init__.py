@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tfcore.analysis.inference import kv_cache
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures import kv_bytes
 from tfcore.measures.kv_bytes import cache_bytes
@@ -35,6 +34,7 @@ from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Serv
 from tfcore.views.inference.kv_cache.say.generation import measured, step_costs
 from tfcore.views.inference.kv_cache.say.paging import most_at_once, policy_row, token_shares, waste_shares
 from tfcore.views.inference.kv_cache.say.serving import fit
+from tfcore.views.inference.kv_cache.say.sizes import cache_range, cache_sizes, product_latex
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Metric, View, view
@@ -133,7 +133,7 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
         precision: of the numbers kept.
         unit: GB or GiB.
     """
-    found = kv_cache.cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
+    found = cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
     bars = [
         Size(name, shape.kind, size, shape == chosen.shape)
         for (name, size), shape in zip(found.sizes.items(), kv_bytes.ways(chosen.shape), strict=True)
@@ -153,7 +153,7 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
             Metric("Relative to MHA", found.share_of_mha, str(found.shape)),
         ),
         table=lambda: pd.DataFrame(found.sizes.items(), columns=["sharing", "bytes"]),
-        formula=kv_cache.product_latex(chosen.shape, tokens, batch, precision),
+        formula=product_latex(chosen.shape, tokens, batch, precision),
         papers="Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
         "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
         "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that "
@@ -177,7 +177,7 @@ def every_model(
         result=found,
         chart=models_figure(dots, unit, height=560),
         min_width=350,
-        findings=(kv_cache.cache_range(found, tokens, batch),),
+        findings=(cache_range(found, tokens, batch),),
         note="Published sizes; sequences longer than a model's context are counted all the same.",
         table=lambda: pd.DataFrame(rows, columns=columns).sort_values("bytes", kind="stable"),
     )

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.masks import FUNCTIONS, MaskConfig
 from tfcore.measures import flop_count
 from tfcore.measures.head_vectors import head_vectors
@@ -14,6 +13,7 @@ from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.precision import stored_bytes
 from tfcore.measures.token_text import tick_labels
 from tfcore.presets import PRESETS
+from tfcore.views.finding import state
 from tfcore.views.inference.long_context.draw.cost import layer_memory_figure, operations_figure, scale_figure
 from tfcore.views.inference.long_context.draw.flash import sram_figure, tiles_figure, traffic_figure
 from tfcore.views.inference.long_context.draw.online_softmax import SHOWN, ledger_figure, scores_figure

@@ -7,7 +7,6 @@ import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures import kv_bytes
 from tfcore.measures.head_vectors import TextVectors, text_vectors
 from tfcore.measures.one_text import first_tokens
@@ -19,6 +18,7 @@ from tfcore.measures.statistics import relative_error
 from tfcore.measures.timing import on_cpu
 from tfcore.measures.token_text import tick_labels
 from tfcore.training import ladder
+from tfcore.views.finding import Finding
 from tfcore.views.inference.quantisation import say
 from tfcore.views.inference.quantisation.draw.cache import channels_map, moved_figure
 from tfcore.views.inference.quantisation.draw.losses import CLEAR, losses_figure, speeds_figure

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.config import ModelConfig
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.quantisation.rounded_activations import OUTLIER
 from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import ratio
 from tfcore.measures.timing import milliseconds
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
 from tfcore.views.inference.quantisation.measure.cache import CacheEffect, rounded_cache_bytes
 from tfcore.views.inference.quantisation.measure.gguf_block import BLOCK, OpenedBlock

@@ -7,9 +7,9 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.one_text import first_tokens
+from tfcore.views.finding import Finding
 from tfcore.views.inside.circuits import say
 from tfcore.views.inside.circuits.draw.edges import edges_figure, faithfulness_figure, graph_height
 from tfcore.views.inside.circuits.measure import head_circuits, head_edges

@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.knock_outs import ROUNDING, without_rounding
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.statistics import correlation
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Statement, state
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Links, Naming
 from tfcore.views.inside.circuits.measure.effects import TakenOff, feature_name
 from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Output

@@ -8,8 +8,6 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement
-from tfcore.analysis.inside.interventions import prediction_change
 from tfcore.charts.before_after import before_after
 from tfcore.charts.promoted import promoted_figure
 from tfcore.inspection.transcoders import Transcoder
@@ -27,6 +25,8 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import growing_dictionaries as growing
 from tfcore.training.dictionaries import InTraining
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, Grown, grow_dictionary
+from tfcore.views.finding import Statement
+from tfcore.views.inside.changes import prediction_change
 from tfcore.views.inside.features import say
 from tfcore.views.inside.features.draw import (
     cosine_figure,

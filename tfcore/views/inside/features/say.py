@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.measures.dictionaries.feature_scan import FeatureScan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
@@ -15,6 +14,7 @@ from tfcore.measures.one_text import piece_of
 from tfcore.measures.statistics import wilson
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.features.measure.of_text import feature_title
 from tfcore.views.inside.features.measure.one_feature import NAMED, Neighbours, Promotion
 from tfcore.views.inside.features.measure.ratings import HALF, LEAST_FIRES, RULE, Ratings, named_tokens, share_elsewhere

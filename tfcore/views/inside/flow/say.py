@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.generation.sampling import Sampling
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 from tfcore.views.inside.flow.measure.heads import Matrix
 from tfcore.views.inside.flow.measure.passages import Passage
 from tfcore.views.inside.flow.measure.routes import SMALLEST, Flow

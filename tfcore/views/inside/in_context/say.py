@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.heads.induction_heads import Place, listed
 from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import rank_correlation
+from tfcore.views.finding import Finding
 from tfcore.views.inside.in_context.measure.accuracy import Interval, Measured, interval
 from tfcore.views.inside.in_context.measure.heads import HeadEffects
 from tfcore.views.inside.in_context.measure.steps import Kept, Sums, said_answer, sums

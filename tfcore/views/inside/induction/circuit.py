@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.measures.heads.compositions import compose, compositions, random_composition
 from tfcore.measures.heads.induction_heads import copying_ranks, copying_score, evaluate_heads, evaluated_tokens
+from tfcore.views.finding import state
 from tfcore.views.inside.induction.draw.circuit import head_tests_figure, path_patching_figure, strips_figure
 from tfcore.views.inside.induction.measure.circuit import composition_of, patch_paths, paths_of, tests_of
 from tfcore.views.inside.induction.measure.find import kinds_of

@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.induction_heads import Place, copying, foreseeable, rows_for, scores_of
 from tfcore.measures.heads.kinds import targets
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import state
 from tfcore.views.foundations.heads.measure.attention_maps import map_table
 from tfcore.views.inside.induction.draw.find import head_grid, losses_figure, scale_end
 from tfcore.views.inside.induction.measure.find import CopyTask, copying_of, losses_alone

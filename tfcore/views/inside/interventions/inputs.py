@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import Finding
-from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import Finding
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import attribution_bars
 from tfcore.views.inside.interventions.measure import input_attribution
 from tfcore.views.inside.interventions.measure.input_attribution import CONSTANTS, Constant, InputAttribution, Occlusion
+from tfcore.views.inside.scale_end import scale_end
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view

@@ -7,12 +7,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding, state
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Effect, continue_text, effect
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import Finding, state
 from tfcore.views.inside import effects
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import rows_height

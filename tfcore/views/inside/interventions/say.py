@@ -6,13 +6,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures import knock_outs
 from tfcore.measures.interventions import Part, part_title
 from tfcore.measures.knock_outs import SMALL
 from tfcore.measures.statistics import correlation, rank_correlation
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Statement, state
 from tfcore.views.inside.interventions.measure import input_attribution
 from tfcore.views.inside.interventions.measure.input_attribution import InputAttribution
 from tfcore.views.inside.interventions.measure.patching import Kind, Pair, patched_title

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.boards import board, board_height
 from tfcore.measures import attribution_patching, statistics
 from tfcore.measures.interventions import part_title, parts_of
@@ -14,6 +13,7 @@ from tfcore.views.inside.interventions.draw import dots_height, interval_dots
 from tfcore.views.inside.interventions.measure import prompt_means, prompt_sets
 from tfcore.views.inside.interventions.measure.prompt_sets import ExactEffects, Paired, PromptEffects
 from tfcore.views.inside.interventions.measure.prompt_tables import read_prompts
+from tfcore.views.inside.scale_end import scale_end
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import View, view

@@ -8,8 +8,6 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.interventions import described
-from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.boards import board, board_height
 from tfcore.inspection.edits import Edit
 from tfcore.measures import attribution_patching, knock_outs
@@ -31,8 +29,10 @@ from tfcore.measures.one_text import first_tokens
 from tfcore.measures.shared_layers import PlainRun, plain_run
 from tfcore.model import Transformer
 from tfcore.views.inside import effects
+from tfcore.views.inside.changes import described
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import estimate_scatter
+from tfcore.views.inside.scale_end import scale_end
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view

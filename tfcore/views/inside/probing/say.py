@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.largest import first_largest
 from tfcore.measures.statistics import wilson
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Statement, state
 from tfcore.views.inside.probing.measure.by_layer import ClassCounts, Probed, layer_name
 from tfcore.views.inside.probing.measure.sentence_pairs import SentencePair
 from tfcore.views.inside.probing.measure.steering import FACTORS, MOST_NATS, MOST_REPEATED, RUN, Steered, collapsed

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.measures.lenses import divergence, lens_logits, stage_names, tuned_lens_logits
 from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.finding import state
 from tfcore.views.inside.stream.draw.lens import CELL, divergence_figure, lens_grid, token_path_figure
 from tfcore.views.inside.stream.measure.lens import Lens, cells_of, compared_of, lens_of, logit_lens, path_of
 from tfcore.views.inside.stream.measure.text import read_of

@@ -2,8 +2,6 @@
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
-from tfcore.analysis.scale_end import scale_end
 from tfcore.charts.boards import board, board_height
 from tfcore.charts.promoted import promoted_figure
 from tfcore.measures.logit_attribution import (
@@ -16,6 +14,8 @@ from tfcore.measures.logit_attribution import (
 )
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.finding import state
+from tfcore.views.inside.scale_end import scale_end
 from tfcore.views.inside.stream.draw.parts import part_role, running_sum
 from tfcore.views.inside.stream.measure.parts import (
     LARGEST,

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.measures.lenses import stage_names
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import state
 from tfcore.views.inside.stream.draw.parts import part_role
 from tfcore.views.inside.stream.draw.shape import curves, label_every, writes_figure
 from tfcore.views.inside.stream.measure.shape import AXES, Measure, angles, shape_of, stream_shape

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.measures import interventions
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import state
 from tfcore.views.inside.effects import next_token
 from tfcore.views.inside.stream.measure.skip import (
     SkipsOfLayer,

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.charts.guesses import guesses_figure
 from tfcore.charts.tiles import tiles
 from tfcore.charts.tokens import token_heatmap
@@ -15,6 +14,7 @@ from tfcore.generation.generate import generate
 from tfcore.measures.masked_tokens import fill_masked, guesses
 from tfcore.measures.token_text import tick_labels
 from tfcore.measures.translation import writing
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.model.architectures import measure, say
 from tfcore.views.model.architectures.draw import STACKS, seen_figure, stack_figure

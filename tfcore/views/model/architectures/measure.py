@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import Architecture, ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.masks import bidirectional, causal
@@ -21,6 +20,7 @@ from tfcore.measures.translation import Writing, source_ids, writing, written
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
+from tfcore.views.model.parameters.measure import published_sizes
 
 END = "<end>"  # the separator, as it is shown
 

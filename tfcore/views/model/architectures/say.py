@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from jaxtyping import Bool
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.config import Architecture
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.architectures.measure import END, Prediction, Translated
 
 NAMED = 4  # tokens of a prediction that its sentence names

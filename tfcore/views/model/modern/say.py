@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Trained, Version, loss_effects
 
 

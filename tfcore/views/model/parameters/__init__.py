@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import built_parameters, parameters, rule_of_thumb
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import short, whole
 from tfcore.presets import NAMES, PRESETS
+from tfcore.views.finding import Finding
 from tfcore.views.kept import kept
 from tfcore.views.model.parameters.draw import HEIGHTS, Way, count_figure, memory_figure
 from tfcore.views.model.parameters.measure import ModelCosts, bytes_of, model_costs

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.parameter_count import ParameterCount
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import amount
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.parameters.measure import ModelCosts
 
 

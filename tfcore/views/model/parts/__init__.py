@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.finding import Statement, state
 from tfcore.views.model.parts.measure import Stack, marked, stacks
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Scene, View, view

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.quantities import gigabytes
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
 
 

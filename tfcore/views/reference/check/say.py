@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Statement, state
 from tfcore.views.reference.check.measure.problem import BYTES, guessed_right
 
 Score = Literal["previous token", "induction", "entropy"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.reference.folklore import draw, say
 from tfcore.views.reference.folklore.measure import ALL, CLAIMS, matching

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from tfcore.analysis.finding import Statement, state
+from tfcore.views.finding import Statement, state
 from tfcore.views.reference.folklore.measure import CLAIMS
 from tfcore.views.reference.folklore.measure.claim import EXACT, ROUGH, VERDICTS, Checked, Claim, Verdict
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.token_counts import SEQUENCES
+from tfcore.views.finding import Statement, state
 from tfcore.views.reference.history.measure import KINDS, Milestone, SequenceLength, ancestors, descendants, milestones
 
 

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.token_text import tick_labels
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.start.walkthrough import draw

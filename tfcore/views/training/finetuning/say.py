@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.quantities import span
 from tfcore.training.finetuning_runs import FineTuned
 from tfcore.training.preference_runs import ALGORITHM_NAMES, Algorithm, PreferenceRun
+from tfcore.views.finding import Statement, state
 from tfcore.views.training.finetuning.measure.preference import reward_hacking, rungs_of
 from tfcore.views.training.finetuning.measure.tuning import TuningCost, forgotten, gain, method_means
 

@@ -8,11 +8,11 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import state
 from tfcore.charts.guesses import guesses_figure
 from tfcore.measures import information, text_loss
 from tfcore.measures.text_loss import TextBits, surprisal
 from tfcore.measures.token_text import label, tick_labels
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source
 from tfcore.views.training.information.draw.entropy import areas_figure, outcome_terms_figure, token_loss_figure

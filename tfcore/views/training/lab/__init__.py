@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.training.lab import choices
 from tfcore.training.lab.choices import DECAY, DECAYING, MOST_RATE, WARM
@@ -22,6 +21,7 @@ from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import PROBED_ROWS, Slice, one_step, train_slice, trained
 from tfcore.training.lab.words import apart
 from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.training.lab.draw.choices import (
     clipping_figure,

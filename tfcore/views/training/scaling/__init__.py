@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tfcore.analysis.finding import state
 from tfcore.loading.checkpoints import shipped
 from tfcore.measures import flop_count, scaling_laws
 from tfcore.measures.flop_count import RuleError
@@ -15,6 +14,7 @@ from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import LAWS, AnyLawName, KaplanLaw, Law, LawName, named_law
 from tfcore.presets import PRESETS
 from tfcore.training.recipes import ladder_scaling
+from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import opened
 from tfcore.views.training.scaling.draw.known_models import plane_figure, years_figure

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.token_text import visible
 from tfcore.views.experts.routing.measure.rules import RoutingSweep, loss_changes
 from tfcore.views.experts.routing.measure.text_routing import RoutedText, RouterChange, TextRouting
+from tfcore.views.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

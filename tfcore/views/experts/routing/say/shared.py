@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.token_text import visible
 from tfcore.views.experts.routing.measure.shared import SharedWork
+from tfcore.views.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

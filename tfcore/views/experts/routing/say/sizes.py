@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.config import ModelConfig
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
+from tfcore.views.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.expert_scan import ExpertScan, routing_accuracy
 from tfcore.measures.token_text import visible
 from tfcore.views.experts.routing.measure.tokens import ExpertTokens, Order
+from tfcore.views.finding import Finding
 
 ALWAYS = 0.99  # share of a token's occurrences from which on it counts as always sent to an expert
 

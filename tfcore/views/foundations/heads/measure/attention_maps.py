@@ -8,7 +8,6 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.heads.maps import AttentionMaps, attention_maps
 from tfcore.measures.heads.part_texts import Part, parts, text_ids
@@ -16,6 +15,7 @@ from tfcore.measures.largest import first_largest
 from tfcore.measures.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 from tfcore.views.foundations.heads.measure.attention_sink import (
     HiddenSink,
     score_without,

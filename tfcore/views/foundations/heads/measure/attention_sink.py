@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.heads.kinds import HeadScores, score_cross, score_heads
 from tfcore.measures.token_text import shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 
 LETTERS = 12  # of a token in a sentence
 LEAST = 1e-6  # weight that must be left in a row; less is rounding

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.token_text import visible
 from tfcore.presets import PRESETS
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.tokens.measure.embedding_scale import ScaleEffect
 from tfcore.views.foundations.tokens.measure.embedding_table import Neighbours, TableMap
 

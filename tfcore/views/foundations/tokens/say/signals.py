@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from jaxtyping import UInt8
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.flop_count import LengthCost
 from tfcore.measures.quantities import si
 from tfcore.measures.token_counts import RATE, frame_count, tokens_of_frames
 from tfcore.measures.token_text import shorten
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.tokens.measure.protein import Composition
 from tfcore.views.foundations.tokens.measure.signal_tokens import CHANNELS, N_MELS, SECONDS, AudioFrames, Windows
 from tfcore.views.foundations.tokens.measure.signals import Column

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.token_pieces import TextPieces
 from tfcore.measures.token_text import shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.tokens.measure.bpe import LearnedMerges, MergeStep, Pair, WordMerges, longest_tokens
 from tfcore.views.foundations.tokens.measure.text_pieces import Density
 

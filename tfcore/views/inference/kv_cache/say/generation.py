@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.quantities import short
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork
 
 

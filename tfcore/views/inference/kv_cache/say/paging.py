@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import counted
+from tfcore.views.finding import Finding
 from tfcore.views.inference.kv_cache.measure.paging import (
     LATER,
     NAMES,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import Unit, both
+from tfcore.views.finding import Finding
 from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Service, remedy_names
 
 

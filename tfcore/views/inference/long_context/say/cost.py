@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import LengthCost
 from tfcore.measures.quantities import prefixed
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.cost import GPU
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.masks import Kind
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.patterns import NAMES, MeasuredReach, Reach
 
 

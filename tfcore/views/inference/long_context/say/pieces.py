@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.quantities import compact
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.flash import FlashRun
 from tfcore.views.inference.long_context.measure.online_softmax import RowStep
 from tfcore.views.inference.long_context.measure.ring import Layout, RingRun

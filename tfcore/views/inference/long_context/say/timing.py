@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import prefixed
 from tfcore.measures.timing import milliseconds
+from tfcore.views.finding import Finding
 from tfcore.views.inference.long_context.measure.timing import Timed, Way
 
 NAMES: dict[Way, str] = {"naive": "plain", "fused": "fused"}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isinf
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import prefixed
+from tfcore.views.finding import Finding
 from tfcore.views.inference.long_context.measure.flash import FlashRun
 from tfcore.views.inference.long_context.measure.traffic import TrafficComparison, loaded, naive_traffic
 

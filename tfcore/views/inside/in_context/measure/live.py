@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.finding import Finding
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.one_text import next_logits, one_text, piece_of
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 from tfcore.views.inside.in_context.measure.tasks import LABELS, Labels, draw, prompt, written
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened

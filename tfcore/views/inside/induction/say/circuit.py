@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.heads.compositions import INPUTS, Composition, theory
 from tfcore.measures.heads.induction_heads import HeadTests, Place, listed
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.induction.measure.circuit import HIGHEST_PAIRS, PatchedRun, drawn_every
 
 NEARER = 0.5  # mean ranks: by more, another head copies better

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, state
 from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, Place, listed, ranked
 from tfcore.measures.heads.kinds import targets
+from tfcore.views.finding import Finding, state
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this

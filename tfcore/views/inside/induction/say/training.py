@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.heads.induction_heads import STRONG
 from tfcore.measures.heads.induction_moments import Moment, places
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.induction.measure.training import loss_fall
 
 

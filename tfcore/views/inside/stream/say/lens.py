@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.lenses import LensComparison, stage_names
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.stream.measure.lens import EMBEDDED, Lens, TokenPath
 
 LISTED = 9  # stages up to which a sentence gives the number after each

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.logit_attribution import Contributions
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.stream.measure.parts import (
     LARGEST,
     Promoted,

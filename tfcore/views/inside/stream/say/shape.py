@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.lenses import stage_names
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.stream.measure.shape import AXES, Measure, StreamShape
 from tfcore.views.inside.stream.measure.skip import part_name
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
+from tfcore.views.finding import Finding
 from tfcore.views.inside.stream.measure.skip import Skips, skip_name
 
 

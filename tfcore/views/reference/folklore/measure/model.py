@@ -6,13 +6,13 @@ from dataclasses import replace
 import torch
 
 from tfcore import presets
-from tfcore.analysis.model.published_sizes import published_sizes
 from tfcore.config import ModelConfig
 from tfcore.measures.deep_networks import Deep, probe
 from tfcore.measures.flop_count import Pairs, flops
 from tfcore.measures.information import entropy_bits
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.model.parameters.measure import published_sizes
 from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 from tfcore.views.training.scaling.measure.compute_budget import splits
 

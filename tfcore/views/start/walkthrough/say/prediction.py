@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Statement, state
 from tfcore.views.start.walkthrough.measure.walk import Walk, WalkedText
 
 _COUNTS = {

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from tfcore.analysis.finding import Statement, state
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Statement, state
 from tfcore.views.start.walkthrough.measure.heads import HeadSteps
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor, StageTensors
 from tfcore.views.start.walkthrough.measure.walk import Walk

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.information import perplexity
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.information.measure.entropy import Comparison, mixed_loss, token_loss
 
 

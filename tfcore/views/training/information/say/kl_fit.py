@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
+from tfcore.views.finding import Finding
 from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 from tfcore.views.training.information.say.entropy import bits_text
 

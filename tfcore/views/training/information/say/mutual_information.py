@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.information.measure.mutual_information import JointInformation
 from tfcore.views.training.information.say.entropy import bits_text
 

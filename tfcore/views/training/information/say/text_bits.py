@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.information import entropy, perplexity
 from tfcore.measures.quantities import in_ten, power
 from tfcore.measures.statistics import ratio
 from tfcore.measures.text_loss import TextBits
 from tfcore.measures.token_text import visible
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.information.measure.compression import PerByte
 from tfcore.views.training.information.measure.text_bits import Prediction, half_of_bits
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.options import OPTIMISERS, PLAIN, SCHEDULES, Norms, Rates, Updates
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.lab.measure import Smoothing
 
 MOVED = OPTIMISERS | {PLAIN: "SGD, no momentum"}  # the kinds of Updates

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.training.lab.curves import Curves, Look
+from tfcore.views.finding import Finding, Statement, state
 
 LEARNED = 0.95  # accuracy from which on a task counts as learned
 RISEN = 0.05  # nats above its lowest value from which on a held-out loss counts as risen

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import KAPLAN_SPLIT, Law
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.compute_budget import Training, at_size, budget_for, optimum, splits
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import LAWS
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.compute_budget import Training, optimum
 from tfcore.views.training.scaling.measure.known_models import MODELS, KnownModel
 from tfcore.views.training.scaling.say.compute_budget import tokens_per_parameter

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import round_count
 from tfcore.measures.scaling_laws import LAWS, Law
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.ladder_fit import LadderFit
 
 

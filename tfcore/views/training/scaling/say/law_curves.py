@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import KAPLAN_COMPUTE, LAWS, KaplanLaw, Law
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.compute_budget import PER_TOKEN
 from tfcore.views.training.scaling.measure.law_curves import Against, operations
 

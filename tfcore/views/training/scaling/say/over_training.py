@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import Law
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.compute_budget import Training, at_ratio, optimum
 from tfcore.views.training.scaling.measure.over_training import PER_ANSWER, Lifetime, for_loss
 from tfcore.views.training.scaling.say.compute_budget import tokens_per_parameter

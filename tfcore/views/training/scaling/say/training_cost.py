@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.flop_count import RuleError
 from tfcore.measures.quantities import power, round_count
+from tfcore.views.finding import Finding
 from tfcore.views.training.scaling.measure.training_cost import HARDWARE, ORDINARY, RUNS, Cost, Plan, training_cost
 
 

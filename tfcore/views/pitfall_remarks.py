@@ -6,23 +6,10 @@ from functools import cache
 
 import torch
 
-from tfcore.analysis.finding import Finding
+from tfcore.charts.twins import Remark
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training.pitfalls import Look, Pitfall, PitfallConfig
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A remark that points at a curve.
-
-    Args:
-        step, value: the place.
-        text: what there is to see.
-    """
-
-    step: int
-    value: float
-    text: str
+from tfcore.views.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +22,8 @@ class Remarks(Finding):
         marks: losses to compare with, (value, words).
     """
 
-    loss: Note
-    symptom: Note
+    loss: Remark
+    symptom: Remark
     marks: tuple[tuple[float, str], ...]
 
     @property
@@ -63,29 +50,29 @@ def remarks(config: PitfallConfig, looks: Sequence[Look]) -> Remarks:
         "half": f"{bad:.0%} of the gradients have become 0, with loss scaling {good:.1%}",
     }
     place = looks[0] if kind == "scale" else last
-    symptom = Note(place.step, place.symptom[0], words[kind])
+    symptom = Remark(place.step, place.symptom[0], words[kind])
     return Remarks(loss, symptom, _marks(kind))
 
 
-def _on_loss(kind: Pitfall, looks: Sequence[Look]) -> Note:
+def _on_loss(kind: Pitfall, looks: Sequence[Look]) -> Remark:
     """The remark on the loss: what it reached, beside the baseline or a model that is known."""
     last, (floor, letters) = looks[-1], (tasks.sentence_floor(), tasks.letter_loss())
     bad, good = last.loss
     worst = max(looks, key=lambda look: look.loss[0])
     if kind == "mask" and bad < floor:
-        return Note(last.step, bad, f"{bad:.2f}: below the {floor:.2f} that a causal model can reach")
+        return Remark(last.step, bad, f"{bad:.2f}: below the {floor:.2f} that a causal model can reach")
     if kind == "axis":
-        return Note(last.step, bad, f"{bad:.2f} in the batch: nothing seems wrong")
+        return Remark(last.step, bad, f"{bad:.2f} in the batch: nothing seems wrong")
     if kind == "positions":
-        return Note(last.step, bad, f"{bad:.2f}: has the symbols, not their order")
+        return Remark(last.step, bad, f"{bad:.2f}: has the symbols, not their order")
     if worst.loss[0] > 1.3 * looks[0].loss[0]:
-        return Note(worst.step, worst.loss[0], f"leaps to {worst.loss[0]:.1f}, ends at {bad:.2f}")
+        return Remark(worst.step, worst.loss[0], f"leaps to {worst.loss[0]:.1f}, ends at {bad:.2f}")
     if bad < 1.15 * good or last.step < 40:
-        return Note(last.step, bad, f"{bad:.2f} beside {good:.2f} of the baseline")
+        return Remark(last.step, bad, f"{bad:.2f} beside {good:.2f} of the baseline")
     if bad > letters - 0.15:
-        return Note(last.step, bad, f"{bad:.2f}: no better than a unigram model ({letters:.2f})")
+        return Remark(last.step, bad, f"{bad:.2f}: no better than a unigram model ({letters:.2f})")
     before = next((look.step for look in looks if look.loss[1] <= bad), last.step)
-    return Note(last.step, bad, f"{bad:.2f}, where the baseline was at step {before}")
+    return Remark(last.step, bad, f"{bad:.2f}, where the baseline was at step {before}")
 
 
 def _times(large: float, small: float) -> str:

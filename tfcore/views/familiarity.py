@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures.statistics import ratio
 from tfcore.measures.text_loss import surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 
 FAR = 1.9  # times those of held-out texts: of 240 pieces of held-out stories, 80 bytes each, 1 in 100 is above
 LEAST = 60  # bytes; of shorter texts too many pieces of stories would be above

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small import config
-from tfcore.analysis.inference.kv_cache import CacheSizes, cache_range, cache_sizes, product_latex
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, grouped_heads, shared, ways
 from tfcore.measures.memory_use import memory
 from tfcore.measures.precision import BITS
 from tfcore.presets import PRESETS, bert_base, llama3_70b
+from tfcore.views.inference.kv_cache.say.sizes import CacheSizes, cache_range, cache_sizes, product_latex
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 SHAPES = st.builds(

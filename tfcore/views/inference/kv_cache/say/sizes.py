@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcore.analysis.finding import Finding, Statement, state
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared, ways
 from tfcore.measures.precision import BITS, Precision
 from tfcore.measures.quantities import both
+from tfcore.views.finding import Finding, Statement, state
 
 
 def product_latex(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tfcore.analysis.twins import remarks, without_places
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training.pitfalls import Look, PitfallConfig
+from tfcore.views.pitfall_remarks import remarks, without_places
 
 FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
 

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.statistics import colour_end
+from tfcore.views.finding import Finding
 
 NAMED = 4  # values beyond the scale that a sentence names
 

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.familiarity import FAR, LEAST, Familiarity
-from tfcore.analysis.twins import _times
 from tfcore.measures.information import cross_entropy, entropy
 from tfcore.measures.quantities import amount, compact, counted, few_digits, gigabytes, in_ten, percent, power, scale
 from tfcore.measures.scaling_laws import _in_latex
@@ -19,6 +17,7 @@ from tfcore.views.block.normalisation.say import GradientFall
 from tfcore.views.experts.balance.measure import N_EXPERTS
 from tfcore.views.experts.balance.say import CROWDED, EVEN, RemedyEffect
 from tfcore.views.experts.routing.measure.sizes import ExpertSizes
+from tfcore.views.familiarity import FAR, LEAST, Familiarity
 from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity
 from tfcore.views.foundations.attention.measure.steps import softmax_at
 from tfcore.views.foundations.heads.say import RolloutOnFirst
@@ -32,6 +31,7 @@ from tfcore.views.inside.in_context.measure.accuracy import Interval
 from tfcore.views.inside.in_context.measure.live import Answer
 from tfcore.views.inside.in_context.say import LabelsMatter, StepsHelp
 from tfcore.views.model.modern.measure import LossEffect
+from tfcore.views.pitfall_remarks import _times
 from tfcore.views.reference.check.say import answer_text, off_by
 from tfcore.views.reference.folklore.measure.claim import compare
 from tfcore.views.start.walkthrough.say.costs import _percent

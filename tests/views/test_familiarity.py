@@ -7,7 +7,7 @@ import torch
 
 import tfcore
 from tests.cards import measured
-from tfcore.analysis.familiarity import LEAST, Familiarity, familiarity, held_out_bits
+from tfcore.views.familiarity import LEAST, Familiarity, familiarity, held_out_bits
 
 STORY = "Once upon a time there was a little dog named Max. Max had a red ball, and he loved to play with it."
 NEWS = "The central bank raised interest rates by a quarter point on Thursday, citing persistent inflation in services."

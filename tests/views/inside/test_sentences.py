@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.analysis.inside.interventions import DifferenceChange
+from tfcore.views.inside.changes import DifferenceChange
 from tfcore.views.inside.flow.say import HeadMeasures
 from tfcore.views.inside.in_context.measure.accuracy import Interval
 from tfcore.views.inside.in_context.measure.live import Answer

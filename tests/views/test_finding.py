@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from tfcore.analysis.finding import FORMS, state
+from tfcore.views.finding import FORMS, state
 
 
 def test_a_template_says_its_values_in_the_words_of_the_house():

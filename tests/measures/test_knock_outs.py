@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.scale_end import ScaleEnd, scale_end
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures import effect_metric
@@ -15,6 +14,7 @@ from tfcore.measures.interventions import Part, parts_of
 from tfcore.measures.knock_outs import LayerEffects, all_effects, knock_out_each, strongest_head, without_rounding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.views.inside.interventions.say import filled_in, largest_effect
+from tfcore.views.inside.scale_end import ScaleEnd, scale_end
 
 TEXT = small.ids(1, 9)[0].tolist()
 QUANTITIES = [Quantity("prediction", 7), Quantity("difference", 7, 30), Quantity("text")]

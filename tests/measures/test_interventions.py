@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inside.interventions import changed_tokens, described, difference_change, prediction_change
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -35,6 +34,7 @@ from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
+from tfcore.views.inside.changes import changed_tokens, described, difference_change, prediction_change
 
 TEXT = small.ids(1, 9)[0].tolist()
 CONFIG = small.config()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.finding import Finding
 from tfcore.measures.interventions import Action, Effect, Part, changed, part_title
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.finding import Finding
 
 
 def described(parts: Sequence[Part], action: Action, factor: float) -> str:

@@ -1,1 +1,0 @@
-"""Measurements on models: tensors in, frozen result dataclasses with NumPy arrays out."""
