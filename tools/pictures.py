@@ -91,7 +91,6 @@ KINDS = {
     ".tf-picture": ".tf-picture .main-svg",
     ".tf-river-scroll": ".tf-river path",
     ".tf-planes": ".tf-planes [role=slider]",
-    ".tf-line-map": ".tf-line-map circle",
     ".tf-parts-map": ".tf-parts-map *",
     ".tf-bars": ".tf-bars *",
     ".tf-map": ".tf-map path",

@@ -91,11 +91,16 @@ class Panel:
             page.try_this(examples)
 
     def show(
-        self, view: View, on_click: Callable[[Event], None] | None = None, hint: str = "", same: Hashable = None
+        self,
+        view: View,
+        on_click: Callable[[Event], None] | None = None,
+        hint: str = "",
+        same: Hashable = None,
+        on_told: Callable[[Told], None] | None = None,
     ) -> Told | None:
         """The module's `show`; the drawer will say how this view is computed."""
         self.views[view.key] = view
-        return show(view, on_click, hint, same)
+        return show(view, on_click, hint, same, on_told)
 
     def what_to_see(self, markdown: str) -> None:
         """See page.what_to_see."""

@@ -71,7 +71,7 @@ interface AttentionStageData {
   height: number
 }
 
-// ---- line_map.js ----
+// ---- the scene line_map.js ----
 
 interface Stop {
   label: string

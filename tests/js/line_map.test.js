@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { load, place, press, window } from "./browser.js"
 
-const { render } = await load("line_map.js")
+const { draw } = await load("line_map.js")
 
 const stop = (label, more = {}) => ({
   label, title: `all of ${label}`, role: "query", beside: false, branch: "", carried: false, under: false, ...more,
@@ -14,19 +14,20 @@ const DATA = {
     stop("add"), stop("<i>"),
   ],
   parts: [{ first: 1, last: 3, title: "block", role: "attention" }],
-  value: 1, label: "the forward pass",
+  value: 1, label: "The forward pass.",
 }
 
 function shown(more = {}) {
   const page = place()
-  const show = data => render({ ...page, data: { ...DATA, ...more, ...data } })
+  const show = data => draw(page.parentElement, { ...DATA, ...more, ...data }, page.setTriggerValue)
   const end = show()
   const at = () => page.find("button").findIndex(button => button.hasAttribute("aria-current"))
   return { ...page, show, end, at, root: page.find(".tf-map")[0] }
 }
 
 test("there is a button for each stop, and one stop of the Tab key for all", () => {
-  const { find, at } = shown()
+  const { find, at, root } = shown()
+  assert.equal(root.getAttribute("aria-label"), "The forward pass. Arrow keys step, a click goes there.")
   assert.deepEqual(find("button").map(button => button.getAttribute("aria-label")).at(-1), "5 of 5: all of <i>")
   assert.deepEqual(find("button").map(button => button.tabIndex), [-1, 0, -1, -1, -1])
   assert.equal(at(), 1)
@@ -91,6 +92,20 @@ test("another model has other stops; what is gone leaves nothing", () => {
   show({ stops: DATA.stops.slice(0, 2), parts: [], value: 0 })
   assert.equal(find("button").length, 2)
   assert.equal(find(".tf-stop").length, 2)
+  end()
+  assert.equal(parentElement.children.length, 0)
+})
+
+test("where nobody is told of it, stops are signs that say which they are", () => {
+  const { parentElement, find } = place()
+  const end = draw(parentElement, DATA)
+  const [root] = find(".tf-map")
+  assert.equal(root.getAttribute("aria-label"), "The forward pass.")
+  assert.deepEqual(find("button, [tabindex], .tf-walked"), [])
+  assert.deepEqual(find("[role=img]").map(sign => sign.getAttribute("aria-label")).at(-1), "5 of 5: all of <i>")
+  find(".tf-name")[0].dispatchEvent(new window.MouseEvent("click"))
+  assert.equal(press(root, "End"), true)
+  assert.equal(find(".tf-call").findIndex(one => one.hasAttribute("aria-current")), 1)
   end()
   assert.equal(parentElement.children.length, 0)
 })

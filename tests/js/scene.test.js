@@ -1,7 +1,7 @@
 // A scene of tfcore in the app: its colours, what is told, what stays.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { load, place } from "./browser.js"
+import { colours, load, place } from "./browser.js"
 
 // Scenes stand beside scene.js where they are served; here they do not.
 const { draw } = await load("parts_map.js")
@@ -45,6 +45,22 @@ test("what has not changed is not drawn again, so that the focus stays; what has
   show(of("k"))
   await drawn()
   assert.deepEqual(find("a").map(a => a.textContent), ["k"])
+})
+
+test("what was told is answered, though nothing has changed; so are other colours", async () => {
+  const { find, show } = shown()
+  await drawn()
+  const [first] = find("a")
+  first.click()
+  show(of("q"))
+  await drawn()
+  const [second] = find("a")
+  assert.notEqual(second, first)
+  colours["background-color"] = "#101010"
+  show(of("q"))
+  await drawn()
+  assert.notEqual(find("a")[0], second)
+  delete colours["background-color"]
 })
 
 test("of two changes at once the last is drawn; what is gone leaves nothing and draws nothing", async () => {

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.experiments_to_visit import LIVE_PAGES
 
-PICTURES = ("tf_figure", "token_chips", "tf_line_map", "tf_scene", "tf_bars", "tf_river", "tf_attention_stage")
+PICTURES = ("tf_figure", "token_chips", "tf_scene", "tf_bars", "tf_river", "tf_attention_stage")
 DRAWER = "How it is computed"
 SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills", "button_group", "toggle", "checkbox")
 IN_SIGHT = 3

@@ -1,6 +1,6 @@
 """One text through one real model, stage by stage: what goes in, what each step makes of it, what comes out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,8 +9,8 @@ from pages.start.walkthrough import attention, stage
 from pages.start.walkthrough.facts import FACTS
 from pages.start.walkthrough.stage import Here
 from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
-from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
+from pages.ui.components.scene import Told, scene
 from pages.ui.frame import Panel, panel, show
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -21,7 +21,8 @@ from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough import TOKENS
 from tfcore.views.start.walkthrough.measure.tensors import OF_A_HEAD
 from tfcore.views.start.walkthrough.measure.walk import WalkStage, walk_stages
-from tfcore.views.start.walkthrough.say.words import SAID, words
+from tfcore.views.start.walkthrough.say.words import PARTS, SAID, words
+from tfcore.views.view import Scene, View
 
 CHARACTERS = 2_000
 PERIOD = 2.5  # seconds a stage, when the walk plays
@@ -34,46 +35,17 @@ TRY: dict[str, dict[str, Any]] = {
     "the prediction": {"stage": "top-5", "text": TEXT},
     "another prediction": {"stage": "top-5", "text": "Tom had a red ball. He lost the red"},
 }
-PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forward", "predict": "predicting"}
-ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
 
 
-def areas(layer: int, path: tuple[WalkStage, ...]) -> list[Area]:
-    """The parts of the map, each with its words."""
-    found = []
-    for part, title in PARTS.items():
-        places = [i for i, one in enumerate(path) if one.part == part]
-        if places:
-            name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
-            found.append(Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
-    return found
+def overview(view: View, names: Sequence[str]) -> None:
+    """The map on top, where a click goes to a stage. Not `show`: what a preview of a link says is the picture below."""
 
+    def go(told: Told) -> None:
+        if told.name == "to" and isinstance(told.value, int) and 0 <= told.value < len(names):
+            controls.set_values(stage=names[told.value])
 
-def stop(config: ModelConfig, at: WalkStage, after: WalkStage | None, layer: int, answer: str) -> Stop:
-    """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
-    explained = words(config, at.name, layer, answer)
-    crossed = not at.beside and (after is None or after.beside or at.name.startswith("add-"))
-    return Stop(
-        label=explained.label,
-        title=f"{explained.title} ({PARTS[at.part]})",
-        role=explained.role,
-        beside=at.beside,
-        branch=ROLES[at.part],
-        under=crossed,
-        carried=at.name not in ("characters", "tokens", "ids", "final-norm", "mlm-head", "logits", "probabilities"),
-    )
-
-
-def overview(config: ModelConfig, path: tuple[WalkStage, ...], at: int, layer: int, answer: str) -> None:
-    """The map on top."""
-    line_map(
-        "map",
-        [stop(config, one, after, layer, answer) for one, after in zip(path, [*path[1:], None], strict=True)],
-        areas(layer, path),
-        at,
-        label="The stages of a text through the model. Arrow keys step, a click goes there.",
-        on_go=lambda to: controls.set_values(stage=path[to].name),
-    )
+    assert isinstance(view.chart, Scene)
+    scene(view.chart, key=view.key, alt=view.alt, on_told=go)
 
 
 def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:
@@ -121,7 +93,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     walked = views.walked_of(model_name, pasted, TOKENS, layer, hidden)
     answer = f"'{text.visible(walked.candidates[0])}'" if walked.candidates else ""
     with overview_place:
-        overview(config, path, at, layer, answer)
+        overview(views.overview(model_name, pasted, name, layer, hidden), names)
     here = Here(model_name, pasted, hidden, layer, head, name, walked, words(config, name, layer, answer))
     sentence, beside = st.columns(2, gap="large")
     with sentence, st.container(gap="xsmall"):

@@ -23,8 +23,6 @@ OURS = (
     "figure.css",
     "bars.js",
     "bars.css",
-    "line_map.js",
-    "line_map.css",
     "scene.js",
     "attention_stage.js",
     "river.js",

@@ -7,7 +7,7 @@ import { styled } from "./styles.js"
  * @typedef {object} Shown
  * @property {HTMLElement} root
  * @property {Promise<Scene>} code
- * @property {string} [stamp] what was drawn
+ * @property {string} [drawn] data and colours
  * @property {Send} tell
  * @property {() => void} [end]
  * @property {boolean} [gone]
@@ -31,11 +31,15 @@ export function render({ data: { module, data, alt, height }, parentElement, set
   root.setAttribute("role", "group")
   root.setAttribute("aria-label", alt)
   root.style.minHeight = `${height}px`
-  for (const [role, colour] of Object.entries(palette(root).roles)) root.style.setProperty("--role-" + role, colour)
-  view.tell = (name, value) => setTriggerValue("told", [name, value])
-  const stamp = JSON.stringify(data)
-  if (stamp !== view.stamp) view.code.then(scene => show(view, scene, stamp))
-  view.stamp = stamp
+  const colours = palette(root)
+  for (const [role, colour] of Object.entries(colours.roles)) root.style.setProperty("--role-" + role, colour)
+  view.tell = (name, value) => {
+    view.drawn = "" // what is told may have moved the picture: the answer is drawn, whatever it is
+    setTriggerValue("told", [name, value])
+  }
+  const text = JSON.stringify(data), now = text + colours.stamp
+  if (now !== view.drawn) view.code.then(scene => show(view, scene, text, now))
+  view.drawn = now
   return () => {
     view.gone = true
     view.end?.()
@@ -45,10 +49,10 @@ export function render({ data: { module, data, alt, height }, parentElement, set
 }
 
 // The scene as it is to be by the time its script has come.
-/** @param {Shown} view @param {Scene} scene @param {string} stamp */
-function show(view, scene, stamp) {
-  if (view.gone || stamp !== view.stamp) return
-  view.end = scene.draw(view.root, JSON.parse(stamp), (name, value) => view.tell(name, value))
+/** @param {Shown} view @param {Scene} scene @param {string} data @param {string} now */
+function show(view, scene, data, now) {
+  if (view.gone || now !== view.drawn) return
+  view.end = scene.draw(view.root, JSON.parse(data), (name, value) => view.tell(name, value))
 }
 
 /** @param {HTMLElement} parent @param {string} module */

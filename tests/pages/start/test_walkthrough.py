@@ -12,7 +12,7 @@ import torch
 from pages.start.walkthrough import attention
 from pages.ui import cache, controls, page
 from pages.ui import text as text_of_pages
-from pages.ui.components import line_map
+from pages.ui.components import scene
 from tests import small
 from tests.nightly import often
 from tests.pages import visits
@@ -60,6 +60,19 @@ def test_every_stop_is_reached_and_says_what_it_did(name, monkeypatch):
         assert len(test.metric) == 2
         of_text = stage in ("characters", "tokens", "ids", "top-5")
         assert given[-1] == f"walkthrough-{'answer' if of_text else 'stage'}", stage
+
+
+def listening(monkeypatch, module, **address):
+    """Opens the page; returns what tells it an event of a scene of it, as the browser does."""
+    given = {}
+    monkeypatch.setattr(scene, "_component", lambda **one: given.update({one["data"]["module"]: one}))
+    opened(model="stories", **address)
+
+    def tell(name, value):
+        monkeypatch.setattr(scene.st, "session_state", {given[module]["key"]: {"told": [name, value]}})
+        given[module]["on_told_change"]()
+
+    return tell
 
 
 def stage_data(test):
@@ -284,16 +297,13 @@ def test_a_stage_is_found_in_capitals_too():
     assert opened(stage="SoftMax").select_slider(key="stage").value == "softmax"
 
 
-def test_a_click_on_the_map_goes_to_that_stage(monkeypatch):
-    maps, chosen = [], {}
-    monkeypatch.setattr(line_map, "line_map", lambda _, stops, __, at, **more: maps.append((stops, at, more)))
-    opened(stage="softmax")
-    stops, at, more = maps[-1]
-    assert stops[at].label == "softmax"
-    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
-    for place, stage in enumerate(path("stories")):
-        more["on_go"](place)
-        assert chosen == {"stage": stage}
+@pytest.mark.parametrize("place", [0, 11, 24, 25, -1, "x", {"to": 1}])
+def test_a_click_on_the_map_goes_to_that_stage(place, monkeypatch):
+    tell, chosen = listening(monkeypatch, "line_map", stage="mask"), []
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.append(values["stage"]))
+    tell("to", place)
+    tell("other", 0)
+    assert chosen == [stage for at, stage in enumerate(path("stories")) if at == place]
 
 
 def test_the_last_stage_marks_the_token_that_is_new(monkeypatch):

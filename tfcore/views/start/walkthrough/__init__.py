@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.masked_tokens import mask_of
-from tfcore.measures.token_text import tick_labels
+from tfcore.measures.token_text import tick_labels, visible
 from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
@@ -15,8 +15,9 @@ from tfcore.views.start.walkthrough import draw
 from tfcore.views.start.walkthrough.code import functions
 from tfcore.views.start.walkthrough.measure import tensors, walk
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
+from tfcore.views.start.walkthrough.measure.walk import WalkStage
 from tfcore.views.start.walkthrough.say import prediction, stages
-from tfcore.views.start.walkthrough.say.words import words
+from tfcore.views.start.walkthrough.say.words import PARTS, SAID, Words, words
 from tfcore.views.view import View, view
 
 TOKENS = 32  # the last of a text
@@ -27,6 +28,8 @@ PAPERS = (
     "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
 )
 
+ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}  # of parts
+
 walked_of = kept(walk.walk_text, entries=24)
 first_head_of = kept(walk.first_head, entries=64)
 
@@ -35,6 +38,70 @@ def fills_blanks(model: Source) -> bool:
     """Whether a model guesses masked tokens: there is then an id that stands for one."""
     network, tokenizer = opened(model)
     return network.config.head == "mlm" and mask_of(tokenizer, network.config.vocab_size) is not None
+
+
+@view
+def overview(model: Source, text: str, name: str, layer: int, hidden: int | None = None) -> View:
+    """The stages on the way of a text through a model, as the stops of a map.
+
+    Args:
+        model, text, layer, hidden: see stage.
+        name: of the stage where we are.
+    """
+    walked = walked_of(model, text, TOKENS, layer, hidden)
+    config = walked.walk.config
+    path = walk.walk_stages(config, layer)
+    at = [one.name for one in path].index(name)
+    answer = f"'{visible(walked.candidates[0])}'" if walked.candidates else ""
+    explained = [words(config, one.name, layer, answer) for one in path]
+    following = [*path[1:], None]
+    return View(
+        key="map",
+        title="The stages of a text through the model",
+        result=path,
+        chart=draw.stage_map(list(map(_stop, path, following, explained)), _areas(path, layer), at),
+        described=state(
+            "stop",
+            "Stage {number} of {stages} of a text through the model: {title}.",
+            number=at + 1,
+            stages=len(path),
+            title=explained[at].title,
+        ),
+        table=lambda: pd.DataFrame(
+            {
+                "stage": [SAID.get(one.name, one.name) for one in path],
+                "part": [PARTS[one.part] for one in path],
+                "title": [one.title for one in explained],
+            }
+        ),
+        papers=PAPERS,
+        terms=TERMS,
+        code=(walk.walk_stages,),
+    )
+
+
+def _stop(at: WalkStage, after: WalkStage | None, explained: Words) -> draw.Stop:
+    """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
+    return draw.Stop(
+        label=explained.label,
+        title=f"{explained.title} ({PARTS[at.part]})",
+        role=explained.role,
+        beside=at.beside,
+        branch=ROLES[at.part],
+        under=not at.beside and (after is None or after.beside or at.name.startswith("add-")),
+        carried=at.name not in ("characters", "tokens", "ids", "final-norm", "mlm-head", "logits", "probabilities"),
+    )
+
+
+def _areas(path: Sequence[WalkStage], layer: int) -> list[draw.Area]:
+    """The parts of the map, each with its words."""
+    found = []
+    for part, title in PARTS.items():
+        places = [i for i, one in enumerate(path) if one.part == part]
+        if places:
+            name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
+            found.append(draw.Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
+    return found
 
 
 @view

@@ -1,6 +1,7 @@
-"""Figures of a walk through a model: tensors as strips, a row for each token."""
+"""Pictures of a walk through a model: its stages as the stops of a map; tensors as strips, a row for each token."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,62 @@ from numpy import ndarray
 from tfcore.charts import kit, theme
 from tfcore.charts.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
+from tfcore.views.view import Scene
 
 MOST_CELLS = (
     44_000  # that travel for one stage; wider tensors are thinned out, on a screen they would run together anyway
 )
 PIECE_GAP = 0.035  # between pieces, of the width
 TITLE_HEIGHT = 30  # pixels above the rows, for the titles
+MAP_HEIGHT = 176  # pixels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A stage as a stop of the map.
+
+    Args:
+        label: a word or two.
+        title: a longer name, for the tooltip and for screen readers.
+        role: its colour role.
+        beside: on a branch, not on the main line.
+        branch: colour role of the branch it is on.
+        carried: the main line carries the residual stream from here on.
+        under: its label stands under the line.
+    """
+
+    label: str
+    title: str
+    role: str
+    beside: bool = False
+    branch: str = ""
+    carried: bool = False
+    under: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Stops from `first` to `last` that belong together, and the words under them."""
+
+    first: int
+    last: int
+    title: str
+    role: str
+
+
+def stage_map(stops: Sequence[Stop], areas: Sequence[Area], at: int) -> Scene:
+    """The map of a walk.
+
+    Args:
+        at: index of the stop where we are.
+    """
+    data = {
+        "stops": [asdict(stop) for stop in stops],
+        "parts": [asdict(area) for area in areas],
+        "value": at,
+        "label": "The stages of a text through the model.",
+    }
+    return Scene(module="line_map", data=data, height=MAP_HEIGHT)
 
 
 def stage_height(n: int) -> int:

@@ -359,6 +359,8 @@ WORDS: dict[str, Words] = {
     ),
 }
 
+# The parts of the way, as WalkStage.part names them.
+PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forward", "predict": "predicting"}
 # As the slider and links say them, where the name is more a programmer's than a reader's; links may say either.
 SAID: dict[str, str] = {
     "scaling": "scale embeddings",

@@ -1,7 +1,6 @@
-// The browser's half of line_map.py: stops on a line and on branches beside it, like the map of a railway.
-import { palette } from "./colours.js"
+// Stops on a line and on branches beside it, like the map of a railway. Where somebody is told of it, a click on a stop
+// or a key goes there.
 import { html, svg } from "./dom.js"
-import { styled } from "./styles.js"
 
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
 const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
@@ -12,10 +11,10 @@ const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the fir
  * @property {HTMLElement} root
  * @property {HTMLElement} board
  * @property {SVGElement} drawing
- * @property {HTMLButtonElement[]} buttons
+ * @property {HTMLElement[]} calls over each stop
  * @property {ResizeObserver} observer
  * @property {LineMapData} data
- * @property {Send} send
+ * @property {Send} [tell]
  * @property {number} at where the reader is; ahead of the page after a click
  * @property {number} [shown] where the page was when it was last shown
  * @property {string} [stamp] what was laid out
@@ -28,24 +27,22 @@ const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the fir
  */
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
-await styled("line_map.css")
 
-/** @param {Component<LineMapData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement)
+/** @param {HTMLElement} element @param {LineMapData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element)
   view.data = data
-  view.send = setTriggerValue
+  view.tell = tell
   view.at = data.value
-  const { roles } = palette(view.root)
-  for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
-  view.root.setAttribute("aria-label", data.label)
+  view.root.classList.toggle("tf-walked", Boolean(tell))
+  view.root.setAttribute("aria-label", tell ? `${data.label} Arrow keys step, a click goes there.` : data.label)
   layOut(view)
   show(view)
   if (view.shown !== data.value) centre(view, view.shown === undefined ? "auto" : "smooth")
   view.shown = data.value
   return () => {
     view.observer.disconnect()
-    views.delete(parentElement)
+    views.delete(element)
     view.root.remove()
   }
 }
@@ -56,7 +53,7 @@ function create(parent) {
   root.setAttribute("role", "group")
   const board = html("div", "tf-board", root)
   const drawing = svg("svg", { "aria-hidden": "true" }, board)
-  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ root, board, drawing, buttons: [] }))
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ root, board, drawing, calls: [] }))
   view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view), centre(view, "auto")))
   view.observer.observe(root)
   root.onkeydown = event => press(view, event)
@@ -88,7 +85,7 @@ function layOut(view) {
   view.dots = stops.map((_, i) => svg("circle", { class: "tf-stop", cx: view.x[i], cy: view.y[i], r: 6.5 }, view.drawing))
   view.dots.forEach((dot, i) => dot.style.setProperty("--own", `var(--role-${stops[i].role})`))
   view.train = svg("circle", { class: "tf-train", r: 10 }, view.drawing)
-  buttons(view, pitch)
+  calls(view, pitch)
 }
 
 /** @param {View} view @param {Area} area @param {number} pitch */
@@ -145,22 +142,30 @@ function label(view, stop, i) {
   return words
 }
 
-// A button over each stop: what is clicked, and what the keyboard reaches.
+// Over each stop what says which it is: a button that is clicked and that the keyboard reaches, where it leads there.
 /** @param {View} view @param {number} pitch */
-function buttons(view, pitch) {
+function calls(view, pitch) {
   const { stops } = view.data
-  while (view.buttons.length > stops.length) view.buttons.pop()?.remove()
-  while (view.buttons.length < stops.length) {
-    const made = html("button", "tf-call", view.board), i = view.buttons.length
-    made.type = "button"
-    made.onclick = () => go(view, i)
-    view.buttons.push(made)
-  }
-  view.buttons.forEach((button, i) => {
-    Object.assign(button.style, { left: view.x[i] - pitch / 2 + "px", top: view.y[i] - 20 + "px", width: pitch + "px" })
-    button.title = stops[i].title
-    button.setAttribute("aria-label", `${i + 1} of ${stops.length}: ${stops[i].title}`)
+  while (view.calls.length > stops.length) view.calls.pop()?.remove()
+  while (view.calls.length < stops.length) view.calls.push(call(view, view.calls.length))
+  view.calls.forEach((one, i) => {
+    Object.assign(one.style, { left: view.x[i] - pitch / 2 + "px", top: view.y[i] - 20 + "px", width: pitch + "px" })
+    one.title = stops[i].title
+    one.setAttribute("aria-label", `${i + 1} of ${stops.length}: ${stops[i].title}`)
   })
+}
+
+/** @param {View} view @param {number} i */
+function call(view, i) {
+  if (!view.tell) {
+    const sign = html("span", "tf-call", view.board)
+    sign.setAttribute("role", "img")
+    return sign
+  }
+  const button = html("button", "tf-call", view.board)
+  button.type = "button"
+  button.onclick = () => go(view, i)
+  return button
 }
 
 // ---- where we are ----
@@ -168,10 +173,10 @@ function buttons(view, pitch) {
 /** @param {View} view */
 function show(view) {
   const { at, x, y } = view
-  view.buttons.forEach((button, i) => {
-    button.tabIndex = i === at ? 0 : -1 // one stop of the Tab key for the whole map
-    if (i === at) button.setAttribute("aria-current", "step")
-    else button.removeAttribute("aria-current")
+  view.calls.forEach((one, i) => {
+    if (view.tell) one.tabIndex = i === at ? 0 : -1 // one stop of the Tab key for the whole map
+    if (i === at) one.setAttribute("aria-current", "step")
+    else one.removeAttribute("aria-current")
   })
   view.dots.forEach((dot, i) => dot.classList.toggle("tf-passed", i <= at))
   view.labels.forEach((words, i) => {
@@ -190,20 +195,20 @@ function centre(view, behavior) {
 
 /** @param {View} view @param {number} to */
 function go(view, to) {
-  if (to === view.at) return
+  if (!view.tell || to === view.at) return
   view.at = to // shown at once; the page follows
   show(view)
   centre(view, "smooth")
-  view.send("to", to)
+  view.tell("to", to)
 }
 
 /** @param {View} view @param {KeyboardEvent} event */
 function press(view, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return
+  if (!view.tell || event.ctrlKey || event.metaKey || event.altKey) return
   const last = view.data.stops.length - 1
   const to = { ArrowLeft: view.at - 1, ArrowRight: view.at + 1, Home: 0, End: last }[event.key]
   if (to === undefined) return
   event.preventDefault()
   go(view, Math.min(Math.max(to, 0), last))
-  view.buttons[view.at].focus({ preventScroll: true })
+  view.calls[view.at].focus({ preventScroll: true })
 }
