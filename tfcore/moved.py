@@ -611,7 +611,10 @@ NAMES = {
         "tfcore.views.model.your_model.measure": "Need needs free_now",
         "tfcore.views.model.your_model.say": "ModelsThatFit models_that_fit",
     },
-    "tfcore.analysis.model.first_words": {"tfcore.views.model.your_model.say": "first_token"},
+    "tfcore.analysis.model.first_words": {
+        "tfcore.measures.one_text": "is_finite",
+        "tfcore.views.model.your_model.say": "first_token",
+    },
     "tfcore.analysis.model.modernising": {
         "tfcore.training.modernisation": "SWITCHES first_of",
         "tfcore.views.model.modern.say": (
@@ -736,6 +739,7 @@ NAMES = {
         "tfcore.charts.components": "COLOURS BYTES",
         "tfcore.views.model.parameters.measure": "bytes_of",
     },
+    "tfcore.views.model.your_model.measure": {"tfcore.measures.one_text": "is_finite"},
 }
 
 

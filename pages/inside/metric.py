@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, former_labels, links, places, text
 from pages.ui.reading import begin_of, text_box, tokens_of
 from tfcore.measures.effect_metric import Kind, Quantity, rival_of_text
@@ -94,7 +94,7 @@ class Candidates:
         return self.ids[max(option, 0)] if special is None else special
 
 
-def candidates(reading: Reading, limit: int, position: int | None = None, *, follows: bool = False) -> Candidates:
+def candidates(reading: ReadText, limit: int, position: int | None = None, *, follows: bool = False) -> Candidates:
     """Those after one position of a text, or (None) after its last token.
 
     Args:
@@ -228,7 +228,7 @@ class Place(NamedTuple):
     model: str | None = None
     tokens: int | None = None
 
-    def takes(self, reading: Reading, quantity: Quantity) -> bool:
+    def takes(self, reading: ReadText, quantity: Quantity) -> bool:
         """Whether the same can be explained there."""
         short = self.tokens is None or len(reading.ids) <= self.tokens
         return quantity.kind in self.kinds and self.model in (None, reading.model) and short
@@ -252,7 +252,7 @@ PLACES: dict[str, tuple[Place, ...]] = {
 }
 
 
-def elsewhere(here: str, reading: Reading, quantity: Quantity, position: int | None = None) -> None:
+def elsewhere(here: str, reading: ReadText, quantity: Quantity, position: int | None = None) -> None:
     """Links to the other pages that explain this text, with the same choice.
 
     Args:
@@ -268,7 +268,7 @@ def elsewhere(here: str, reading: Reading, quantity: Quantity, position: int | N
                     links.to(places.place(url).file, view, place.words, ":material/arrow_outward:")
 
 
-def told(reading: Reading, quantity: Quantity, position: int | None = None, key: str = "text") -> dict[str, str]:
+def told(reading: ReadText, quantity: Quantity, position: int | None = None, key: str = "text") -> dict[str, str]:
     """How an address says a text, under this key, and what is explained of it."""
     pasted, begin = reading.pasted, begin_of(reading.model)
     if position is not None and position < len(reading.ids) - 1:

@@ -10,7 +10,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.counterfactual import counterfactual
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.text_loss import Likeliest, every_next
-from tfcore.views import sources
+from tfcore.views.sources import Reading
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
 GUESSES = 7  # top predictions offered to choose from, as many as at the end of the river
@@ -30,8 +30,8 @@ def said_always(**first: str) -> dict[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The first tokens of a text.
+class ReadText:
+    """A text as these pages read it: its first tokens.
 
     Args:
         model: name of the model that reads it.
@@ -50,9 +50,9 @@ class Reading:
     bos: bool | None = None
 
     @property
-    def text(self) -> sources.Reading:
-        """The text, as views take it."""
-        return sources.Reading(self.model, self.pasted, bos=self.bos)
+    def whole(self) -> Reading:
+        """The whole text, as views take it."""
+        return Reading(self.model, self.pasted, bos=self.bos)
 
     @property
     def first(self) -> FirstTokens:
@@ -65,13 +65,13 @@ class Reading:
         return text.tick_labels(self.tokens, 10)
 
 
-def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> Reading:
-    return Reading(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
+def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> ReadText:
+    return ReadText(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
 
 
 def checked(
     model: str, pasted: str, limit: int, name: str = "text", bos: bool | None = None, key: str = "text"
-) -> Reading:
+) -> ReadText:
     """The text as it is used, with a word where it was cut; stops the page when it is empty. `key` is its box's."""
     reading = read(model, pasted, limit, bos)
     notices.tokens(reading.total, len(reading.ids), name)

@@ -24,6 +24,20 @@ def test_a_print_is_found_and_a_docstring_is_none():
     assert prints("def f():\n    '''print(x)'''\n    print(1)") == [3]
 
 
+def shares_memory(source: str) -> list[int]:
+    """Lines that make a tensor over the memory of an array: `kept` results are read-only, which torch warns of."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [call.lineno for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "from_numpy"]
+
+
+def test_tensors_do_not_share_the_memory_of_kept_results():
+    assert broken(shares_memory, files("tfcore/measures", "tfcore/views")) == {}
+
+
+def test_a_tensor_that_shares_memory_is_found():
+    assert shares_memory("a = torch.tensor(x)\nb = torch.from_numpy(x)") == [2]
+
+
 OWN = [*files("tfcore", "pages", "benchmarks", "tools", "deploy", "tests"), ROOT / "app.py"]
 
 

@@ -76,8 +76,8 @@ def scan_neurons(
     best: tuple[Tensor, Tensor, Tensor] | None = None
     for first in range(0, len(windows), rows):
         part = windows[first : first + rows].astype(np.int64)
-        real = torch.from_numpy(part != PADDING_ID).to(model.device)
-        ids = torch.from_numpy(np.where(part == PADDING_ID, 0, part)).to(model.device)
+        real = torch.tensor(part != PADDING_ID).to(model.device)
+        ids = torch.tensor(np.where(part == PADDING_ID, 0, part)).to(model.device)
         posts = neuron_activations(model, ids)  # (layer, row, seq, neuron)
         real[:, :SETTLED] = False
         signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real[None, :, :, None, None], -torch.inf)

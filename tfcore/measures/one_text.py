@@ -146,6 +146,15 @@ def next_logits(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab
     return model(one_text(model, ids), logits_to_keep=1).logits.flatten()
 
 
+@torch.no_grad()
+def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
+    """Whether a model answers a text with numbers."""
+    read = one_text(model, ids)
+    more = {"decoder_ids": read[:, :1]} if model.config.architecture == "encoder-decoder" else {}
+    output = model(read, **more)
+    return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
+
+
 def piece_of(tokenizer: Tokenizer, token: int) -> str:
     """A token as a readable piece of text."""
     (piece,) = tokenizer.tokens([token])

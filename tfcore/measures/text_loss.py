@@ -101,7 +101,7 @@ class Likeliest:
 
 def top(probabilities: Float[ndarray, " vocab"], count: int) -> Likeliest:
     """The `count` most probable tokens of a distribution; all of them where there are fewer."""
-    ids = torch.from_numpy(probabilities).topk(min(count, len(probabilities))).indices.numpy()
+    ids = torch.tensor(probabilities).topk(min(count, len(probabilities))).indices.numpy()
     return Likeliest(ids, probabilities[ids])
 
 

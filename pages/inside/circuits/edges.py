@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -99,7 +99,7 @@ def edges() -> None:
         )
 
 
-def choose_quantity(reading: Reading, other: str) -> Quantity:
+def choose_quantity(reading: ReadText, other: str) -> Quantity:
     """The two tokens whose logit difference is explained: at first what tells both texts apart."""
     offered = metric.candidates(reading, TOKENS)
     named = heads.first_rival(reading.model, reading.pasted, other, TOKENS, reading.bos)
@@ -111,7 +111,7 @@ def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
     return models.silent(config, tokenizer) or why_no_edges(config)
 
 
-def no_baseline(kind: str, reading: Reading, other: Reading) -> str | None:
+def no_baseline(kind: str, reading: ReadText, other: ReadText) -> str | None:
     """Why nothing would change where an edge is cut, or what is put in its place is missing; or None."""
     if kind == "mean" and len(reading.ids) == 1:
         return "A text of one token is its own mean, so no edge would carry anything else: type at least two tokens."
@@ -127,9 +127,9 @@ def no_baseline(kind: str, reading: Reading, other: Reading) -> str | None:
     return None
 
 
-def picture(p: Panel, reading: Reading, cuts: Cuts, count: int) -> None:
+def picture(p: Panel, reading: ReadText, cuts: Cuts, count: int) -> None:
     """The graph, and how much of the quantity its edges keep."""
-    network, read = cache.model(reading.model)[0], reading.text
+    network, read = cache.model(reading.model)[0], reading.whole
     estimate, baseline = heads.estimated_of(read, cuts), heads.baseline_of(read, cuts)
 
     def draw(found: Sequence[Any]) -> None:
@@ -154,7 +154,7 @@ def picture(p: Panel, reading: Reading, cuts: Cuts, count: int) -> None:
     )
 
 
-def open_head(reading: Reading, event: Event) -> None:
+def open_head(reading: ReadText, event: Event) -> None:
     """A click on a head leads to its attention on the same text."""
     match event["customdata"]:
         case [int(layer), int(head)]:

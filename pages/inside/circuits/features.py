@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, links, page
 from pages.ui.components.figure import Event, place_of
 from pages.ui.frame import panel
@@ -48,20 +48,20 @@ def features() -> None:
                 shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
                 grouped = controls.toggle("Join features that do the same", "grouped", True)
         detail = Detail(kept / 100, shown_links / 100, grouped)
-        diagram = drawn(reading.text, output, detail).diagram
+        diagram = drawn(reading.whole, output, detail).diagram
         st.subheader("One node: what it reads, and what reads it", anchor=False)
         with st.container(width=330):
             node = choose_node(diagram)
         with picture:
-            graph = views.graph(reading.text, output, detail, node)
+            graph = views.graph(reading.whole, output, detail, node)
             p.show(graph, partial(click, diagram), "Click a node for its links.")
             models.only(MODEL, "transcoders are trained for its layers alone.")
-        p.show(views.links(reading.text, output, detail, node))
+        p.show(views.links(reading.whole, output, detail, node))
         st.subheader("Does it hold in the real model?", anchor=False)
-        p.show(views.forecast(reading.text, output))
+        p.show(views.forecast(reading.whole, output))
         st.download_button(
             "The graph as JSON",
-            lambda: graph_json(reading.text, output, detail).encode(),
+            lambda: graph_json(reading.whole, output, detail).encode(),
             "attribution-graph.json",
             on_click="ignore",
             type="tertiary",
@@ -88,7 +88,7 @@ def features() -> None:
         )
 
 
-def choose_output(reading: Reading) -> Output:
+def choose_output(reading: ReadText) -> Output:
     """Controls for what is explained: the logit of a token less that of another, or (None) less the mean of all."""
     offered = metric.candidates(reading, TOKENS)
     default: Kind = "prediction"

@@ -1,6 +1,7 @@
 """Section of the page on interventions: which tokens of the text the prediction depends on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -8,7 +9,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.interventions.defaults import defaults
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, links
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
@@ -26,7 +27,7 @@ BASELINES = {"text": "another text", "mean": "average token", "zero": "zero vect
 OCCLUSIONS: dict[Occlusion, str] = {"replaced": "by the baseline", "left out": "left out"}
 
 
-def inputs(reading: Reading, more: Any) -> None:
+def inputs(reading: ReadText, more: Any) -> None:
     """The section; what is measured is chosen below the figures, which begin higher for it."""
     offered = metric.candidates(reading, LONGEST)
     with panel(None) as p, p.picture:
@@ -45,9 +46,10 @@ def inputs(reading: Reading, more: Any) -> None:
         if len(reading.ids) < 2:
             st.info("This text has one token: give at least two, so that one can be left out.")
             return
-        network, n = cache.model(reading.model)[0], len(reading.ids)
+        own, n = cache.model(reading.model), len(reading.ids)  # opened here: a job's thread knows no session
+        network = own[0]
         operations = input_attribution.operations(network, n)
-        what = reading.text, quantity, other, constant
+        what = reading.whole, quantity, other, constant
         # what is there at once: the slider's default must not move while the rest fills in
         begin = attributed(*what) if operations <= filling.FEW else begun(*what)
         with more:
@@ -66,7 +68,7 @@ def inputs(reading: Reading, more: Any) -> None:
             filling.fill(
                 ("inputs", *what),
                 operations,
-                lambda: by_steps(*what),
+                lambda: by_steps(replace(reading.whole, model=own), quantity, other, constant),
                 lambda: [begin],
                 draw,
                 input_attribution.count_steps(network, n),
@@ -91,7 +93,7 @@ def inputs(reading: Reading, more: Any) -> None:
         )
 
 
-def other_text(reading: Reading, usual: str, constant: Constant) -> str | None:
+def other_text(reading: ReadText, usual: str, constant: Constant) -> str | None:
     """A box for the text that is the baseline; None, and a word of what stands in its place, where it has another
     number of tokens."""
     label = "Counterfactual text, of equally many tokens"

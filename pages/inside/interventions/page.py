@@ -13,7 +13,7 @@ from pages.inside.interventions import sets as prompts
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
 from pages.inside.interventions.facts import FACTS
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import controls, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -27,7 +27,7 @@ TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
 # what draws each section of one text, and how many tokens it reads; that of a set of prompts reads many texts
-SECTIONS: dict[str, tuple[Callable[[Reading, Any], None], int]] = {
+SECTIONS: dict[str, tuple[Callable[[ReadText, Any], None], int]] = {
     "switch": (switching.switch, switches.TOKENS),
     "patch": (patching.patch, patches.TOKENS),
     "inputs": (attributing.inputs, LONGEST),

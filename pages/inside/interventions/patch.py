@@ -10,7 +10,7 @@ import streamlit as st
 from pages.inside import effects, metric
 from pages.inside import reading as _reading
 from pages.inside.continuations import when_asked
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -36,7 +36,7 @@ SAME = 3  # hues of chips
 DIFFERENT = 4
 
 
-def patch(reading: Reading, more: Any) -> None:
+def patch(reading: ReadText, more: Any) -> None:
     """The section; what is measured is chosen below the map, which begins higher for it."""
     with panel(None) as p, p.picture:
         drawn = st.container()
@@ -48,7 +48,7 @@ def patch(reading: Reading, more: Any) -> None:
         side_by_side(reading, source)
         with row:
             answers = choose_answers(reading, more)
-        read = reading.text
+        read = reading.whole
         try:
             both = patches.compared(read, other, answers)
         except ValueError as problem:
@@ -73,7 +73,7 @@ def patch(reading: Reading, more: Any) -> None:
         )
 
 
-def choose_answers(reading: Reading, more: Any) -> Answers:
+def choose_answers(reading: ReadText, more: Any) -> Answers:
     """What is measured: at first what tells both texts apart."""
     kind = metric.choose_kind(ANSWERS, FOUND, "patch")
     if kind == FOUND:
@@ -86,7 +86,7 @@ def choose_answers(reading: Reading, more: Any) -> Answers:
     return quantity.against, quantity.token  # 0 is what this text predicts
 
 
-def side_by_side(target: Reading, source: Reading) -> None:
+def side_by_side(target: ReadText, source: ReadText) -> None:
     """Both texts, what differs marked."""
     texts = (("This text", target, source), ("Source text", source, target))
     for place, (title, mine, theirs) in zip(st.columns(2, gap="medium"), texts, strict=True):

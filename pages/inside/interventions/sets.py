@@ -104,7 +104,8 @@ def own_table(model: str, bos: bool | None) -> str:
 
 def pictures(p: Panel, model: str, table: str, bos: bool | None, prompts: Paired, patched: bool) -> None:
     """The largest parts with intervals, the board, the metric; they fill in prompt by prompt."""
-    network, n = cache.model(model)[0], len(prompts.prompts)
+    own, n = cache.model(model), len(prompts.prompts)  # opened here: a job's thread knows no session
+    network = own[0]
 
     def draw(found: Found) -> None:
         first = [one for one in found if isinstance(one, PromptEffects)]
@@ -133,7 +134,7 @@ def pictures(p: Panel, model: str, table: str, bos: bool | None, prompts: Paired
     fill(
         ("prompts", model, table, patched, bos),
         knock_outs.operations(network, n * (exact + 8), tokens),
-        lambda: measuring(model, table, patched, bos),
+        lambda: measuring(own, table, patched, bos),
         lambda: measured(model, table, patched, bos),
         draw,
         2 * n,

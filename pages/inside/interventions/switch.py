@@ -10,7 +10,7 @@ from pages.inside import effects, metric
 from pages.inside import reading as _reading
 from pages.inside.continuations import when_asked
 from pages.inside.interventions.defaults import CHOSEN, defaults
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import cache, controls, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -29,7 +29,7 @@ EVERYWHERE = "every token"
 ONE = "one token"
 
 
-def switch(reading: Reading, more: Any) -> None:
+def switch(reading: ReadText, more: Any) -> None:
     """The section; what is measured is chosen below the board, which begins higher for it."""
     offered = metric.candidates(reading, TOKENS)
     with panel(None) as p, p.picture:
@@ -43,7 +43,7 @@ def switch(reading: Reading, more: Any) -> None:
             action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
             alone: Action = "mean" if action == "mean" else "zero"
             every = parts_of(cache.model(reading.model)[0].config)
-            strongest = knock_outs.strongest_head(estimated_of(reading.text, quantity, alone), every)
+            strongest = knock_outs.strongest_head(estimated_of(reading.whole, quantity, alone), every)
             changes = choose(reading, more, action, strongest)
         with board:
             every_effect(p, reading, changes, quantity, alone)
@@ -65,7 +65,7 @@ def switch(reading: Reading, more: Any) -> None:
         )
 
 
-def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Changes:
+def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Changes:
     """Which parts are edited, how, and where."""
     config = cache.model(reading.model)[0].config
     with more:
@@ -100,9 +100,9 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
     return Changes(written(chosen), action, factor, position)
 
 
-def prediction_column(p: Panel, reading: Reading, changes: Changes, quantity: Quantity) -> None:
+def prediction_column(p: Panel, reading: ReadText, changes: Changes, quantity: Quantity) -> None:
     """The prediction with the edits, and how the text continues with them."""
-    read, token = reading.text, None if quantity.kind == "text" else quantity.token
+    read, token = reading.whole, None if quantity.kind == "text" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None
     prediction = views.edited(read, changes, token, against)
     p.show(prediction)
@@ -114,9 +114,9 @@ def prediction_column(p: Panel, reading: Reading, changes: Changes, quantity: Qu
     when_asked(reading.model, len(reading.ids), rows)
 
 
-def every_effect(p: Panel, reading: Reading, changes: Changes, quantity: Quantity, alone: Action) -> None:
+def every_effect(p: Panel, reading: ReadText, changes: Changes, quantity: Quantity, alone: Action) -> None:
     """The board: what ablating each part alone does; estimates first, exact effects as they come."""
-    read, network = reading.text, cache.model(reading.model)[0]
+    read, network = reading.whole, cache.model(reading.model)[0]
     every = parts_of(network.config)
 
     def draw(found: Sequence[LayerEffects]) -> None:

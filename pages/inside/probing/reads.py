@@ -55,10 +55,11 @@ def reads() -> None:
             if shipped.shipped_layers(model, target) is not None:
                 draw(p, model, views.probed_of(model, target), layers, layer + 1, passage - 1)
             else:
+                network, tokenizer = cache.model(model)  # opened here: a job's thread knows no session
                 fill(
                     ("probe", model, target),
                     MANY,
-                    lambda: by_layer.probe_each(*cache.model(model), target),
+                    lambda: by_layer.probe_each(network, tokenizer, target),
                     lambda: views.probed_of(model, target).layers,
                     grown,
                     layers,

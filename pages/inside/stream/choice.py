@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.ui import controls, links, text
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.logit_attribution import Against
@@ -27,7 +27,7 @@ class Choice:
         against: what its logit is measured against; `versus` says it in words.
     """
 
-    reading: Reading
+    reading: ReadText
     position: int
     quantity: Quantity
     piece: str
@@ -45,7 +45,7 @@ class Choice:
         return self.quantity.against if self.quantity.kind == "difference" else None
 
 
-def _first(reading: Reading) -> int:
+def _first(reading: ReadText) -> int:
     """The position at first; in links of a release that began with the last one, that one."""
     if links.is_old():
         return len(reading.ids) - 1
@@ -53,7 +53,7 @@ def _first(reading: Reading) -> int:
     return first_explained("".join(reading.tokens), [float(one.probabilities[0]) for one in guesses])
 
 
-def choose(reading: Reading, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None) -> Choice:
+def choose(reading: ReadText, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None) -> Choice:
     """The controls for position and metric, and for what a single logit is measured against where that matters.
 
     Args:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
@@ -40,7 +40,7 @@ def choose_row(event: Event) -> None:
         controls.set_values(position=int(event["y"]))
 
 
-def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
+def logit_lens(reading: ReadText, tuned: str | None, more: Any) -> None:
     """The section."""
     with panel(None) as p:
         picture = st.container()
@@ -48,13 +48,13 @@ def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
         with more:
             chosen, first = choose_stages(reading.model), choose_rows(len(reading.ids))
         with picture:
-            grid = views.lens(reading.text, chosen, tuned, choice.position, first)
+            grid = views.lens(reading.whole, chosen, tuned, choice.position, first)
             p.show(grid, choose_row, "Click a row to look closer.")
         st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
-        p.show(views.stage_by_stage(reading.text, choice.position, followed(choice), tuned))
+        p.show(views.stage_by_stage(reading.whole, choice.position, followed(choice), tuned))
         if reading.model in with_tuned_lens():
             st.subheader("Logit lens and tuned lens against the model's own predictions", anchor=False)
-            p.show(views.both_lenses(reading.text, reading.model, choice.position))
+            p.show(views.both_lenses(reading.whole, reading.model, choice.position))
         metric.elsewhere("the logit lens", reading, choice.quantity, choice.position)
         # Nothing of a text that ends with its first token.
         on_its_way = str(correct_on_the_way(grid.result)) if len(reading.ids) > 1 else ""
@@ -76,7 +76,7 @@ def followed(choice: Choice) -> tuple[int, ...]:
     return tuple([*chosen, *(token for token in ids if token not in chosen)][: BESIDE + 1])
 
 
-def about_lens(reading: Reading, tuned: str | None) -> str:
+def about_lens(reading: ReadText, tuned: str | None) -> str:
     """What the first column is by the logit lens, and why; what the tuned lens does first."""
     if tuned is not None:
         return (
@@ -85,7 +85,7 @@ def about_lens(reading: Reading, tuned: str | None) -> str:
             "no longer that token itself."
         )
     config = opened(reading.model)[0].config
-    found, _ = lens_of(reading.text, stages(config)[:1], None)
+    found, _ = lens_of(reading.whole, stages(config)[:1], None)
     said = str(embedding_predicts_input(found, reading.ids, config.tie_embeddings))
     if reading.model in with_tuned_lens():
         return said

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
 from pages.inside.stream.facts import FACTS
 from pages.inside.stream.lens import choose_lens, logit_lens
@@ -20,7 +20,7 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
 from tfcore.config import ModelConfig
 
-DRAWN: dict[str, Callable[[Reading, Any], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
+DRAWN: dict[str, Callable[[ReadText, Any], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
 HE = _reading.BOY
 LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual", "by_lens": "logit"}
 HE_SHE = metric.two_tokens(" he", " she")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.inside.stream.choice import Choice, choose
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event
@@ -26,7 +26,7 @@ from tfcore.views.sources import opened
 FORWARD = "feed-forward"
 
 
-def who_wrote(reading: Reading, more: Any) -> None:
+def who_wrote(reading: ReadText, more: Any) -> None:
     """The section."""
     with panel(None) as p:
         left, right = st.columns([5, 6], gap="large")
@@ -52,7 +52,7 @@ def who_wrote(reading: Reading, more: Any) -> None:
 
 def adding_up(p: Panel, choice: Choice, more: Any) -> None:
     """The sum, part after part."""
-    what = choice.reading.text, choice.position, choice.token, choice.against
+    what = choice.reading.whole, choice.position, choice.token, choice.against
     found = contributions_of(*what)
     many = len(instalments(found)) > LARGEST + 1
     with more:
@@ -69,7 +69,7 @@ def adding_up(p: Panel, choice: Choice, more: Any) -> None:
 @fragments.fragment
 def one_part(p: Panel, choice: Choice) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
-    what = choice.reading.text, choice.position, choice.token, choice.against
+    what = choice.reading.whole, choice.position, choice.token, choice.against
     found = contributions_of(*what)
     shares, parts = shares_by_part(found)
     picture = st.container()
@@ -83,7 +83,7 @@ def one_part(p: Panel, choice: Choice) -> None:
         click = partial(choose_part, parts, len(shares))
         p.show(views.parts(*what, layer, part), click, "Click a field to see what it writes.")
     head = None if part == FORWARD else parts.index(part)
-    p.show(views.promoted(choice.reading.text, choice.position, layer, head))
+    p.show(views.promoted(choice.reading.whole, choice.position, layer, head))
 
 
 def choose_part(parts: list[str], n_layers: int, event: Event) -> None:

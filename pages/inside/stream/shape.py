@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.inside.stream.choice import choose
 from pages.ui.frame import panel
 from tfcore.views.inside import stream as views
@@ -14,19 +14,19 @@ from tfcore.views.inside.stream.say.shape import largest_turn
 MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 
 
-def shape(reading: Reading, more: Any) -> None:
+def shape(reading: ReadText, more: Any) -> None:
     """The section."""
     with panel(None) as p:
         pictures = st.columns(2, gap="medium")
         position = choose(reading, more).position
         for place, measure in zip(pictures, MEASURES, strict=True):
             with place:
-                p.show(views.shape(reading.text, position, measure))
+                p.show(views.shape(reading.whole, position, measure))
         st.subheader(f"What each part adds at position {position}", anchor=False)
-        p.show(views.added(reading.text, position))
+        p.show(views.added(reading.whole, position))
         p.what_to_see(
             "Every part adds to the stream; the final norm divides its length out, and only the direction is read. The "
-            f"cosine to the final state says how near it is to its end. {largest_turn(shape_of(reading.text))} A "
+            f"cosine to the final state says how near it is to its end. {largest_turn(shape_of(reading.whole))} A "
             "cosine below 0 marks a part that removes some of what it found."
         )
         p.question(

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside.effects import numbers
-from pages.inside.reading import Reading
+from pages.inside.reading import ReadText
 from pages.inside.stream.choice import Choice, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
@@ -21,7 +21,7 @@ from tfcore.views.inside.stream.skip import rows_shown
 from tfcore.views.sources import opened
 
 
-def skip(reading: Reading, more: Any) -> None:
+def skip(reading: ReadText, more: Any) -> None:
     """The section."""
     with panel(None) as p:
         picture = st.container()
@@ -31,7 +31,7 @@ def skip(reading: Reading, more: Any) -> None:
             chosen = controls.select("Skipped", "skip", titles, titles[-1])
         choice = choose(reading, more, tokens=more, row=line)
         with picture:
-            shown = views.without(reading.text, choice.position, chosen, choice.token, choice.other)
+            shown = views.without(reading.whole, choice.position, chosen, choice.token, choice.other)
             p.show(shown)
             numbers(shown)
         if len(reading.ids) > 1:
@@ -65,14 +65,14 @@ def every_token(p: Panel, choice: Choice, titles: list[str], chosen: str) -> Non
         if not found:
             st.info("Nothing is measured yet: it begins as soon as there is room.")
             return
-        shown = views.loss_increase(reading.text, choice.position, chosen, so_far=found)
+        shown = views.loss_increase(reading.whole, choice.position, chosen, so_far=found)
         p.show(shown, partial(choose_cell, named, tokens - 1), "Click a cell to look closer.")
 
     fill(
-        ("skips", reading.text),
+        ("skips", reading.whole),
         knock_outs.operations(network, len(titles), tokens),
         lambda: skip_each(network, reading.ids),
-        lambda: each_of(reading.text),
+        lambda: each_of(reading.whole),
         draw,
         network.config.decoder_layers,
         "layer",

@@ -6,8 +6,9 @@ import torch
 from tests import own_folders
 from tfcore import generate, load
 from tfcore.measures.masked_tokens import mask_of
+from tfcore.measures.one_text import is_finite
 from tfcore.views.model.your_model import say
-from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, is_finite, round_trip
+from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, round_trip
 
 TEXT = "The little dog had a ball."
 

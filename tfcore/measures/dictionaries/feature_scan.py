@@ -75,9 +75,9 @@ def scan_features(
         row, position = np.nonzero(counted)
         read += len(row)
         ids = np.where(part == PADDING_ID, 0, part)
-        activations = model.activations(torch.from_numpy(ids).to(model.device), names)
+        activations = model.activations(torch.tensor(ids).to(model.device), names)
         for own, one in zip(found, transcoders.each, strict=True):
-            x = activations[one.config.reads][torch.from_numpy(row), torch.from_numpy(position)]
+            x = activations[one.config.reads][torch.tensor(row), torch.tensor(position)]
             values, features = (t.cpu().numpy() for t in one.top_features(x))
             at, choice = np.nonzero(values > 0)
             own.append(

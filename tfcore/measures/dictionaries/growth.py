@@ -83,7 +83,7 @@ def grown_features(
     Args:
         settled: tokens at the beginning of each window that are not counted.
     """
-    config, ids = dictionary.config, torch.from_numpy(windows.astype(np.int64)).to(model.device)
+    config, ids = dictionary.config, torch.tensor(windows.astype(np.int64)).to(model.device)
     x = model.activations(ids, config.reads)[config.reads][:, settled:]
     on = (dictionary.encode(x) > 0).flatten(0, 1).cpu().numpy()  # (token, feature)
     read = windows[:, settled:].ravel().astype(np.int64)

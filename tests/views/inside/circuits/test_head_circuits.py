@@ -92,6 +92,8 @@ def test_what_is_said_of_the_edges():
         "it most: 0.2 → 1.0 (K), -1.00."
     )
     assert "Working" not in str(largest_edges(circuit(effects=(2.0, 0.5, 0.1)), "x", "nats"))
+    none = circuit(edges=(), effects=(), estimates=(), counts=(0,), values=(1.0,))
+    assert str(largest_edges(none, "x", "nats")) == "No edge between heads changes the x."
     estimate = np.zeros((3, 2, 3, 2, 3), dtype=np.float32)
     estimate[1, 1, 0, 0, :] = (0.5, 0.25, 1.0)
     estimate[2, 1, 0, 0, 0] = -0.5

@@ -141,6 +141,8 @@ def largest_edges(found: HeadCircuit, of: str, unit: str) -> Statement:
     Args:
         of, unit: what falls, and the unit.
     """
+    if not found.edges:
+        return state("no edges", "No edge between heads changes the {of}.", of=of)
     last = int(np.argmin(found.effects))
     against = " Working against it most: {against}, {rise:+.2f}." if found.effects[last] < 0 else ""
     return state(

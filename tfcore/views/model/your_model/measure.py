@@ -1,6 +1,6 @@
 """Models of one's own: what they need of memory to write a text, what their tokenizers do, and their first words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -175,12 +175,3 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
 def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
     found = likeliest(scores, BEST)
     return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist())
-
-
-@torch.no_grad()
-def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
-    """Whether a model answers a text with numbers."""
-    read = one_text(model, ids)
-    more = {"decoder_ids": read[:, :1]} if model.config.architecture == "encoder-decoder" else {}
-    output = model(read, **more)
-    return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())

@@ -68,7 +68,7 @@ class AudioFrames:
 def cut_frames(samples: Float[ndarray, " sample"], window_ms: float, hop_ms: float) -> AudioFrames:
     """Frames of `window_ms` milliseconds every `hop_ms`, and their log-mel spectrogram."""
     window, hop = round(RATE * window_ms / 1000), round(RATE * hop_ms / 1000)
-    mel = log_mel(torch.from_numpy(samples), window, hop)
+    mel = log_mel(torch.tensor(samples), window, hop)
     return AudioFrames(samples, window, hop, mel.numpy(), mel_edges()[1:-1].numpy())
 
 

@@ -86,10 +86,10 @@ def take_off(
         chosen = np.flatnonzero(nodes.layer[places] == layer)
         for some in (chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)):
             at = places[some]
-            rows = transcoders[layer].W_dec[torch.from_numpy(nodes.feature[at])]
-            size = torch.from_numpy(nodes.activation[at][:, None]).to(rows)
+            rows = transcoders[layer].W_dec[torch.tensor(nodes.feature[at])]
+            size = torch.tensor(nodes.activation[at][:, None]).to(rows)
             change = rows.new_zeros(len(at), seq, model.config.d_model)
-            change[torch.arange(len(at)), torch.from_numpy(nodes.position[at])] = -rows * size
+            change[torch.arange(len(at)), torch.tensor(nodes.position[at])] = -rows * size
             stream = run.streams[layer].expand(len(at), -1, -1)
             lost = Edit.add(f"blocks.{layer}.mlp_out", change)
             above = names[layer * len(FROZEN) :]

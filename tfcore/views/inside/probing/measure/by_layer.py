@@ -108,9 +108,9 @@ def probe_each(model: Transformer, tokenizer: Tokenizer, target: str) -> Iterato
     each third of the sentences is read by probes that were fitted to the other two."""
     text = tokenize_words(tokenizer, model.config.max_seq_len)
     own = label_words(text, target)
-    labels, control = torch.from_numpy(own.labels), torch.from_numpy(own.control)
-    fold = torch.from_numpy(folds([text.words[i] for i in own.index]))
-    for x in word_states(model, text)[:, torch.from_numpy(own.index)]:
+    labels, control = torch.tensor(own.labels), torch.tensor(own.control)
+    fold = torch.tensor(folds([text.words[i] for i in own.index]))
+    for x in word_states(model, text)[:, torch.tensor(own.index)]:
         yield ProbedLayer(
             held_out(x, labels, fold, len(own.classes)).numpy(),
             int((held_out(x, control, fold, len(own.classes)) == control).sum()),

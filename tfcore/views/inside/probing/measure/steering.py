@@ -92,7 +92,7 @@ def steer(model: Transformer, ids: Sequence[int], along: Direction, new_tokens: 
     The model is untouched: the direction is an edit of these passes. x <- x + factor * vector, at every token.
     """
     device, rows = model.device, len(FACTORS)
-    change = torch.tensor(FACTORS, device=device)[:, None, None] * torch.from_numpy(along.vector).to(device)
+    change = torch.tensor(FACTORS, device=device)[:, None, None] * torch.tensor(along.vector).to(device)
     room = min(new_tokens, model.config.max_seq_len - len(ids))
     cache = KVCache(model.config, capacity=len(ids) + room, device=device, dtype=model.dtype)
     begun = model.activations(one_text(model, ids), START)[START]

@@ -147,7 +147,7 @@ def dual_logistic(
 
 def gram_matrix(found: TwoClasses) -> Float[Tensor, "layer n n"]:
     """x_i . x_j of all sentences, layer by layer, in double precision."""
-    x = torch.from_numpy(found.states).double()
+    x = torch.tensor(found.states).double()
     return x @ x.mT
 
 
@@ -157,7 +157,7 @@ def held_out_right(found: TwoClasses, method: Method) -> Bool[ndarray, "layer se
     Lines are left out together, because the two sentences of a line are often about the same thing: the one that is
     still there would pull the other to its side.
     """
-    gram, first, line = gram_matrix(found), torch.from_numpy(found.first), torch.from_numpy(found.line)
+    gram, first, line = gram_matrix(found), torch.tensor(found.first), torch.tensor(found.line)
     right = torch.zeros(gram.shape[:2], dtype=torch.bool)
     for one in range(int(line.max()) + 1):
         held, used = line == one, line != one
@@ -205,8 +205,8 @@ class OfClasses:
 def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
     """The direction from the second class to the first, as long as the difference of their means."""
     x, first = found.states[layer].astype(np.float64), found.first
-    gram = torch.from_numpy(x @ x.T)[None]
-    (weights,), (offset,) = direction_weights(gram, torch.from_numpy(first), method, x.shape[1])
+    gram = torch.tensor(x @ x.T)[None]
+    (weights,), (offset,) = direction_weights(gram, torch.tensor(first), method, x.shape[1])
     gap = x[first].mean(0) - x[~first].mean(0)
     vector = weights.numpy() @ x
     stretch = float(np.linalg.norm(gap)) / max(float(np.linalg.norm(vector)), 1e-12)
@@ -303,7 +303,7 @@ def points_at(
     """
     known = known or token_rows(model)
     rows = unembedding(model).float()
-    vector = torch.from_numpy(along.vector).to(rows)
+    vector = torch.tensor(along.vector).to(rows)
     shares = rows @ (known.gamma * vector) - known.mean @ (known.gamma * vector)
     cosines = (shares / (known.lengths * vector.norm().clamp(min=1e-12))).cpu().numpy()
     order = np.argsort(-cosines, kind="stable")
