@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.measures.shapes import BERT, CLASSIC, EXPERTS, TWO
+from tests.other_device import needs_the_cpu
 from tests.small import config, ids
 from tfcore.generation.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
@@ -121,6 +122,7 @@ def normed_twice(chosen, read, wrote, kernel):
     return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.qk_norm else 0
 
 
+@needs_the_cpu  # whose kernels are known, and whose tensors have addresses
 @pytest.mark.parametrize("kernel", ["fused", "explicit"])
 @pytest.mark.parametrize("values", KEPT.values(), ids=list(KEPT))
 def test_activations_are_what_autograd_keeps(values, kernel):

@@ -3,13 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from urllib.parse import quote_plus
 
 import pytest
 from streamlit import config
 from streamlit.byte_util import config_max_cache_data_size_to_bytes
 from streamlit.runtime.caching.global_cache_budget import GlobalCacheBudget, get_global_cache_budget
 
-from benchmarks.crowd import crowd
+from benchmarks.crowd import TEXT, crowd
 from benchmarks.servers import APP, serving
 from pages.ui import cache
 from tests.nightly import nightly
@@ -58,9 +59,14 @@ def test_a_bound_is_set():
     assert config_max_cache_data_size_to_bytes(config.get_option("server.maxCacheDataSize")) == 64 * 2**20
 
 
+def at_a_text_of_ones_own(visitor: int) -> tuple[str, str]:
+    """A page that keeps what could follow each token of a text in the cache that the bound is for."""
+    return f"/stream?text={quote_plus(TEXT.format(visitor))}", "position"
+
+
 @nightly
 def test_a_server_keeps_to_it():
-    with serving(APP, "/healthz", STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE="2kb") as server:
-        found = asyncio.run(crowd(server.address, 3, 6))
+    with serving(APP, "/healthz", STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE="10kb") as server:
+        found = asyncio.run(crowd(server.address, 3, 2, where=at_a_text_of_ones_own))
         assert found.errors == server.troubles() == []
-        assert "reached its 2.0 KB" in server.log.read_text("utf-8")
+        assert "reached its 10.0 KB" in server.log.read_text("utf-8")

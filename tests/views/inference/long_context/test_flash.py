@@ -31,7 +31,7 @@ tilings = st.builds(
 
 def vectors(n, d_head=5, seed=0, size=2.0):
     generator = torch.Generator().manual_seed(seed)
-    return HeadVectors(*(size * torch.randn(n, d_head, generator=generator) for _ in range(3)))
+    return HeadVectors(*((size * torch.randn(n, d_head, generator=generator)).cpu() for _ in range(3)))
 
 
 @settings(max_examples=25)

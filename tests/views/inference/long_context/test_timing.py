@@ -5,11 +5,13 @@ import math
 import pytest
 import torch
 
+from tests.other_device import needs_the_cpu
 from tfcore.views.inference.long_context.measure import timing
 from tfcore.views.inference.long_context.measure.timing import Timed, TimingConfig
 from tfcore.views.inference.long_context.say import timing as say
 
 CPU = torch.device("cpu")
+pytestmark = needs_the_cpu  # whose memory is counted
 
 
 @pytest.fixture
