@@ -248,7 +248,7 @@ MODULES = {
     "tfcore.figures.inside.head_circuits": "tfcore.views.inside.circuits.draw.edges",
     "tfcore.figures.inside.in_context": "tfcore.views.inside.in_context.draw",
     "tfcore.figures.inside.induction_heads": "tfcore.views.inside.induction.draw.find",
-    "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw",
+    "tfcore.figures.inside.information_flow": "tfcore.views.inside.flow.draw.shares",
     "tfcore.figures.inside.input_attribution": "tfcore.views.inside.interventions.draw",
     "tfcore.figures.inside.interventions": "tfcore.views.inside.interventions.draw",
     "tfcore.figures.inside.logit_lens": "tfcore.views.inside.stream.draw.lens",

@@ -42,7 +42,7 @@ COMPOSE = """([title, site, app]) => {
   small.style = "font-size:26px;opacity:.7"
   head.textContent = title
   head.style = "font-size:56px;line-height:1.1;margin:0 0 20px;padding:0"
-  figure.querySelector(".tf-foot, .tf-river-foot").remove()
+  figure.querySelector(".tf-foot, .tf-river-buttons").remove()
   const least = river ? river.clientWidth : parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
   box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
   box.style.margin = "auto 0"

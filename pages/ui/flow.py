@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import streamlit as st
 
-from pages.ui import cache, controls, keys, text
-from pages.ui.components import dragging, river
+from pages.ui import cache, controls, frame, keys
+from pages.ui.components import dragging
+from pages.ui.components.scene import Told
 from pages.ui.head_links import HeadOfText
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
@@ -14,29 +16,29 @@ from tfcore.generation.sampling import Sampling
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
-from tfcore.measures.lenses import check_model
-from tfcore.measures.one_text import piece_of
-from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow import TOKENS
-from tfcore.views.inside.flow.measure import columns as flow_columns
 from tfcore.views.inside.flow.measure.columns import Column
 from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
 from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
-from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, factors_of, sampled, written_factors
-from tfcore.views.inside.flow.say import explained_as, how_drawn, whole_of
+from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, read_factors, written_factors
 from tfcore.views.sources import Reading
+from tfcore.views.view import Scene, View
 
-NEXT = 7  # next tokens at the mouth
-LEAST = 0.01  # of the state: routes below are pooled
-ALL_OPEN = 9  # layers of a model that are all drawn wide
-OPEN = 5  # layers drawn wide at first in a larger one
+HEADS = "heads"  # the control
+LONGEST = 2_000  # characters of all heads that are changed
 LAYERS = 200  # characters of the list of open layers
 STATE, WORD = "state", "word"  # what widths are shares of
 EXPLAINED = ("by", "word", "against", "measured")  # controls that say which tokens are explained
 EVERY = 1.5  # seconds between two looks at a measurement, each of which sends 5 kB; twice that after estimates
 SEED = 33  # of the tokens drawn: the default text goes on with “he wanted to play”
 BEFORE = "flow:before"  # what these were before a click
+
+
+class Shows(Protocol):
+    """A function that shows a view, and returns what was clicked."""
+
+    def __call__(self, view: View, *, on_told: Callable[[Told], None]) -> Told | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,6 @@ class Drawn:
         """The tokens whose logits are traced, as pieces of text; none: the state is."""
         return list(cache.model(self.model)[1].tokens(self.flow.toward))
 
-    @property
-    def can_trace(self) -> bool:
-        """Whether a logit can be traced."""
-        try:
-            check_model(views.network(self.reading))
-        except ValueError:
-            return False
-        return True
-
 
 def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
     """The river of a text, traced; what is to be drawn before any other control that is said in the address.
@@ -90,17 +83,16 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
         choice, threshold: see views.routes.
     """
     reading = Reading(model, pasted)
-    config = views.network(reading).config
-    heads = written_factors(river.read("heads", len(attention_layers(config)), config.n_heads))
+    heads = dragging.read(HEADS, "", lambda said: _parsed(said, model), str)
     flow, passage = views.flow_of(reading, choice, threshold, heads, ()), views.passage_of(reading, choice)
     plain, changed = views.guesses_of(reading, choice, ""), views.guesses_of(reading, choice, heads)
-    return Drawn(model, pasted, choice, passage, heads, flow, changed, plain.ranked(NEXT))
+    return Drawn(model, pasted, choice, passage, heads, flow, changed, plain.ranked(views.NEXT))
 
 
 def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:
     """The same, with the widths of the token or the two tokens explained, where a click or the address wants that."""
     wanted = asked_widths()
-    if wanted == STATE or explained is None or explained.kind == "text" or not drawn.can_trace:
+    if wanted == STATE or explained is None or explained.kind == "text" or not views.can_trace(drawn.reading):
         return drawn
     tokens = (explained.token, *([explained.against] if explained.kind == "difference" else []))
     flow = views.flow_of(drawn.reading, drawn.choice, drawn.flow.threshold, drawn.heads, tokens)
@@ -115,6 +107,7 @@ def show(
     on_rank: Callable[[int], None],
     on_against: Callable[[int], None],
     on_token: Callable[[int], None] | None = None,
+    show_view: Shows = frame.show,
 ) -> HeadEffects:
     """Draw it, and what is measured behind it; returns the effects of all heads.
 
@@ -125,64 +118,65 @@ def show(
         on_rank: told the place of the next token that was clicked, among those of the model as it is.
         on_against: told that of the token that was clicked to be compared with the one explained.
         on_token: told the place of the token of the text that was clicked.
+        show_view: of the frame, or of its panel.
     """
-    network, tokenizer = cache.model(drawn.model)
-    n_layers = len(drawn.layers)
-    wide = list(opened) or flow_columns.strongest_layers(drawn.flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
     stage = st.container()
     found = head_effects(drawn, explained)
-    following = drawn.guesses.ranked(NEXT)
-    chances = drawn.guesses.final if sampling is None else sampled(drawn.guesses, sampling)
-    columns = flow_columns.columns(drawn.flow, wide, LEAST)
+    view = views.river(
+        drawn.reading,
+        drawn.choice,
+        drawn.flow.threshold,
+        drawn.heads,
+        drawn.flow.toward,
+        explained,
+        sampling,
+        tuple(opened),
+        found,
+    )
+    assert isinstance(view.chart, Scene)
+    chosen = {
+        "seq": dragging.answered(HEADS),
+        "foldable": len(drawn.layers) > views.ALL_OPEN,
+        "linked": _is_linked(drawn.passage),
+        "choosing": on_token is not None,
+    }
+    live = replace(view, chart=replace(view.chart, data={**view.chart.data, **chosen}))
+    following = drawn.guesses.ranked(views.NEXT)
     token = None if explained is None or explained.kind == "text" else explained.token
-    against = explained.against if explained is not None and explained.kind == "difference" else None
+
+    def heard(told: Told) -> None:
+        match told.name, told.value:
+            case "moved", _ if (said := dragging.heard(HEADS, told.value)) is not None:
+                dragging.take(HEADS, _parsed(said.get("heads"), drawn.model)[0])
+            case "word", int(place) if place in range(len(following)):
+                _explain(drawn, following[place], on_rank)
+            case "against", int(place) if place in range(len(following)):
+                _compare(drawn, token, following[place], on_against)
+            case "whole", _:
+                _trace_state()
+            case "open", int(place) if place in range(len(view.result.columns)):
+                _fold(view.result.columns[place], view.result.opened, drawn.flow)
+            case "token", int(place) if on_token is not None and place in range(len(drawn.passage.tokens)):
+                on_token(place)
+
     with stage:
-        river.show(
-            "heads",
-            river.River(
-                tokens=[text.visible(piece) for piece in drawn.passage.tokens],
-                flow=drawn.flow,
-                columns=columns,
-                effects=found.values.tolist(),
-                exact=found.exact.tolist(),
-                measure=explained_as(network, drawn.passage, tokenizer, explained),
-                kinds=kinds(drawn.model),
-                guesses=[
-                    None if token is None else (text.visible(piece_of(tokenizer, token)), probability)
-                    for token, probability in zip(drawn.guesses.best, drawn.guesses.probability, strict=True)
-                ],
-                following=[
-                    (text.visible(piece), float(chances[i]))
-                    for i, piece in zip(following, tokenizer.tokens(following), strict=True)
-                ],
-                drawing="" if sampling is None else how_drawn(sampling),
-                word=following.index(token) if token in following else None,
-                against=following.index(against) if against in following else None,
-                whole=whole_of(drawn.toward),
-                traced=bool(drawn.flow.toward),
-                tracing=drawn.can_trace,
-                story=str(
-                    views.story_of(drawn.reading, drawn.choice, drawn.flow.threshold, drawn.heads, drawn.flow.toward)
-                ),
-                linked=_is_linked(drawn.passage),
-                choosing=on_token is not None,
-            ),
-            factors_of(network, drawn.heads),
-            foldable=n_layers > ALL_OPEN,
-            on_word=lambda place: _explain(drawn, following[place], on_rank),
-            on_against=lambda place: _compare(drawn, token, following[place], on_against),
-            on_whole=_trace_state,
-            on_column=lambda place: _fold(columns[place], wide, drawn.flow),
-            on_ribbon=lambda layer, head, query, key: _see(drawn, layer, head, query, key),
-            on_token=on_token or (lambda _: None),
-        )
+        told = show_view(live, on_told=heard)
+    if told is not None and told.name == "ribbon" and _is_linked(drawn.passage):
+        _see(drawn, told.value)
     return found
+
+
+def _parsed(said: object, model: str) -> tuple[str, bool]:
+    """The heads that a text such as "2.5*0 1.3*-1" changes, in their one form, and whether all of it made sense."""
+    config = cache.model(model)[0].config
+    found, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.n_heads)
+    return written_factors(found), exact
 
 
 def asked_layers(model: str) -> list[int]:
     """The layers of a large model that the address or a click wants wide; none where it says nothing."""
     n_layers = len(attention_layers(cache.model(model)[0].config))
-    if n_layers <= ALL_OPEN:
+    if n_layers <= views.ALL_OPEN:
         return []
 
     def parse(said: object) -> tuple[str, bool]:
@@ -198,7 +192,7 @@ def asked_ranks() -> list[int]:
 
     def parse(said: object) -> tuple[str, bool]:
         given = str(said).split()[:2]
-        found = [one for one in dict.fromkeys(given) if one in map(str, range(NEXT))]
+        found = [one for one in dict.fromkeys(given) if one in map(str, range(views.NEXT))]
         return " ".join(found) or "0", bool(found) and found == str(said).split()
 
     return [int(one) for one in dragging.read("measured", "0", parse, str).split()]
@@ -211,22 +205,6 @@ def asked_widths() -> str:
         return (str(said), True) if said in (STATE, WORD) else (STATE, False)
 
     return dragging.read("widths", STATE, parse, str)
-
-
-def kinds(model: str) -> list[list[str]]:
-    """What each head does, by attention layer and head."""
-    config = cache.model(model)[0].config
-
-    def of(part: Part | None, layers: int) -> list[list[str]]:
-        found = kinds_of(model, part)
-        if found is None:
-            return [["broad"] * config.n_heads] * layers
-        return [[str(kind) for kind in layer] for layer in found.kind]
-
-    if config.architecture != "encoder-decoder":
-        return of(None, config.n_layers)
-    own, cross = of("decoder", config.decoder_layers), of("cross", config.decoder_layers)
-    return of("encoder", config.encoder_layers) + [row for pair in zip(own, cross, strict=True) for row in pair]
 
 
 def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
@@ -294,14 +272,14 @@ def _explain(drawn: Drawn, token: int, on_rank: Callable[[int], None]) -> None:
     if drawn.flow.toward[:1] == (token,):
         _trace_state()
     elif token in drawn.ranked:
-        if drawn.can_trace:
+        if views.can_trace(drawn.reading):
             _trace_word(drawn)
         on_rank(drawn.ranked.index(token))
 
 
 def _compare(drawn: Drawn, token: int | None, against: int, on_against: Callable[[int], None]) -> None:
     """A click on another next token with the Shift key: the difference of the two is explained."""
-    if against in drawn.ranked and against != token and drawn.can_trace:
+    if against in drawn.ranked and against != token and views.can_trace(drawn.reading):
         _trace_word(drawn)
         on_against(drawn.ranked.index(against))
 
@@ -323,8 +301,17 @@ def _is_linked(passage: Passage) -> bool:
     return passage.blank not in passage.ids and (not passage.written or passage.total == len(passage.ids))
 
 
-def _see(drawn: Drawn, layer: int, head: int, query: int, key: int) -> None:
+def _see(drawn: Drawn, told: object) -> None:
     """A click on a ribbon: on the page on heads, why that head looks from the one token at the other."""
+    n_layers, n_heads = len(drawn.layers), views.network(drawn.reading).config.n_heads
+    n = len(drawn.passage.tokens)
+    match told:
+        case {"layer": int(layer), "head": int(head), "query": int(query), "key": int(key)}:
+            if layer in range(n_layers) and head in range(n_heads) and query in range(n) and key in range(n):
+                _go(drawn, layer, head, query, key)
+
+
+def _go(drawn: Drawn, layer: int, head: int, query: int, key: int) -> None:
     read, there = len(drawn.passage.ids) if drawn.passage.written else 0, drawn.layers[layer]
     part: Part | None = None
     if read:

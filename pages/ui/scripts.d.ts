@@ -102,12 +102,14 @@ interface LineMapData {
 interface SceneData {
   module: string
   data: unknown
-  alt: string
   height: number
+  caption: string
+  head: FrameHead
 }
 
 interface Scene {
   draw: (element: HTMLElement, data: any, tell?: Send) => () => void
+  saves?: (element: HTMLElement, caption: () => string) => Record<string, () => void> // kind of a file -> what saves one
 }
 
 // ---- the scene parts_map.js ----
@@ -144,7 +146,7 @@ interface PlanesData {
   step: number
 }
 
-// ---- river.js: shares are of the state that is explained, which is 1 ----
+// ---- the scene river.js: shares are of the state that is explained, which is 1 ----
 
 interface RiverColumn {
   first: number
@@ -154,7 +156,7 @@ interface RiverColumn {
 }
 
 interface RiverData {
-  seq: number
+  seq?: number // what a hand moves is answered with it
   tokens: string[]
   target: number
   layers: string[] // names of the attention layers
@@ -176,12 +178,10 @@ interface RiverData {
   whole: string // what widths are shares of
   traced: boolean // whether that is the logit of `word`
   tracing: boolean // whether a click on a next token can make it so
-  foldable: boolean
-  linked: boolean // whether a click on a ribbon is told of
-  choosing: boolean // whether a click on a token is told of
-  story: string
+  foldable?: boolean
+  linked?: boolean // whether a click on a ribbon is told of
+  choosing?: boolean // whether a click on a token is told of
   label: string
-  head: FrameHead
 }
 
 // ---- chips.js, copy_link.js, player.js: sent along with every change, so their types are here and not there ----

@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.architecture.sources import ROOT, files
+from tests.architecture.sources import files
 
 
 def views(source: str) -> set[str]:
@@ -19,7 +19,7 @@ def shown(source: str) -> set[str]:
 
 def test_each_view_is_shown_by_a_page():
     there = set[str]().union(*(views(path.read_text("utf-8")) for path in files("tfcore/views")))
-    seen = set[str]().union(*(shown(path.read_text("utf-8")) for path in (ROOT / "pages").glob("*/*/*.py")))
+    seen = set[str]().union(*(shown(path.read_text("utf-8")) for path in files("pages")))
     assert there
     assert there - seen == set()
 

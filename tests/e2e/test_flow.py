@@ -99,7 +99,7 @@ def test_by_keys_alone(river):
     river.page.keyboard.press("Enter")
     river.visitor.wait_for_address(widths="word")
     expect(river.bar(1)).to_have_attribute("aria-pressed", "true")
-    expect(river.page.locator(".tf-river-story")).to_contain_text("Widths are shares of what raises the logit of")
+    expect(river.page.locator(".tf-scene figcaption")).to_contain_text("Widths are shares of what raises the logit of")
     assert river.drawn() != before
     river.page.keyboard.press("Escape")
     expect(river.bar(1)).to_have_attribute("aria-pressed", "false")

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { load, place, press, window } from "./browser.js"
 
-const { render } = await load("river.js")
+const { draw, saves } = await load("river.js")
 const { edges, lay, reached } = await load("river_layout.js")
 
 const DATA = {
@@ -35,18 +35,16 @@ const DATA = {
   foldable: true,
   linked: true,
   choosing: false,
-  story: "b comes from a",
   label: "The flow",
-  head: { key: "river", v: "2", alt: "b comes from a", alone: false, open: true },
 }
 globalThis.cancelAnimationFrame = window.cancelAnimationFrame.bind(window)
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`)
 const shape = (scene, key) => scene.shapes.find(one => one.key === key)
 
-function shown(data = DATA, width = 1000) {
+function shown(data = DATA, width = 1000, told = true) {
   const page = place()
   Object.defineProperty(window.HTMLElement.prototype, "clientWidth", { configurable: true, get: () => width })
-  const show = now => render({ ...page, data: now })
+  const show = now => draw(page.parentElement, now, told ? page.setTriggerValue : undefined)
   return { ...page, show, end: show(data) }
 }
 
@@ -129,7 +127,6 @@ test("the ancestry of a stream, and all that a token leads to", () => {
 test("words are plain text, and everything has a name", () => {
   const { find } = shown()
   assert.equal(find("svg")[0].getAttribute("aria-label"), "The flow")
-  assert.equal(find(".tf-river-story")[0].textContent, "b comes from a")
   assert.ok(find("text").some(one => one.textContent === "<a>"))
   assert.ok(find("[role=button], [role=slider]").every(one => one.getAttribute("aria-label") && one.getAttribute("tabindex") === "0"))
 })
@@ -140,7 +137,7 @@ test("a click on a bar, a column and a ribbon is sent", () => {
   click(find('[aria-label="·c, 10.0 %: explain it"]')[0])
   click(find('[aria-label^="layer 1 to layer 3"]')[0])
   click(find('path[data-key="r0.1:0-2"]')[0])
-  assert.deepEqual(sent(), [["word", 1], ["open", 1], ["ribbon", [0, 1, 2, 0]]])
+  assert.deepEqual(sent(), [["word", 1], ["open", 1], ["ribbon", { layer: 0, head: 1, query: 2, key: 0 }]])
 })
 
 test("widths of a token, or of it above another, and back to those of the state", () => {
@@ -158,7 +155,7 @@ test("widths of a token, or of it above another, and back to those of the state"
   click(bar("b"), true)
   press(bar("c"), "Escape")
   click(whole())
-  assert.deepEqual(sent(), [["against", 1], ["word", 0], ["whole", true], ["whole", true]])
+  assert.deepEqual(sent(), [["against", 1], ["word", 0], ["whole", 0], ["whole", 0]])
   const mouth = index => shape(lay({ ...DATA, traced: true }, 1000), "m" + index).at[2]
   assert.deepEqual([mouth(0), mouth(1)], [56, 0.5]) // all of it flows into that token
   show({ ...DATA, tracing: false })
@@ -242,14 +239,26 @@ test("a narrow page has the guesses too, beside the stream that they are read fr
   assert.equal(lay({ ...DATA, target: 0 }, 390).guesses[0].anchor, "start")
 })
 
-test("the picture can be embedded, but not where it stands alone in a frame", async () => {
-  const copied = []
-  Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => copied.push(text) }, configurable: true })
-  const { find, show } = shown()
-  const embed = find("button").find(one => one.textContent === "Embed")
-  embed.click()
-  await new Promise(done => setTimeout(done, 20))
-  assert.match(copied[0], /embed=true&#38;figure=river" title="b comes from a"/)
-  show({ ...DATA, head: { ...DATA.head, alone: true } })
-  assert.ok(embed.hidden)
+test("where nobody is told of it, nothing can be clicked or changed, and all is still named", () => {
+  const { find } = shown({ ...DATA, choosing: true, traced: true }, 1000, false)
+  assert.equal(find("[role=button], [role=slider], .tf-press, .tf-head").length, 0)
+  const names = find("[tabindex]").map(one => one.getAttribute("aria-label"))
+  assert.ok(names.includes("·b, 90.0 %") && names.includes("head 0.1, induction: without it, the logit of b falls by 2.00"))
+  assert.deepEqual(find("button").map(one => [one.textContent, one.hidden]), [["Pause", false], ["1×", false], ["Whole state", true]])
+  assert.ok(find("path").every(one => !one.onclick))
+})
+
+test("its files: the picture as it is, with the caption in the one that is a page", async () => {
+  const files = []
+  URL.createObjectURL = blob => files.push(blob)
+  URL.revokeObjectURL = () => {}
+  globalThis.XMLSerializer = window.XMLSerializer
+  const { parentElement } = shown()
+  const kinds = saves(parentElement, () => "b comes from <a>")
+  assert.deepEqual(Object.keys(kinds), ["PNG", "SVG", "HTML"])
+  kinds.SVG()
+  kinds.HTML()
+  const [picture, page] = await Promise.all(files.map(one => one.text()))
+  assert.match(picture, /^<svg[^>]*>.*without it, the logit of b falls by 2.00/s)
+  assert.match(page, /^<!doctype html>.*<figcaption>b comes from &lt;a&gt;<\/figcaption>/s)
 })

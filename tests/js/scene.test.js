@@ -7,13 +7,18 @@ import { colours, load, place } from "./browser.js"
 const { draw } = await load("parts_map.js")
 const { render, scenes } = await load("scene.js")
 scenes.set("parts_map", Promise.resolve({ draw }))
+const saved = []
+const saves = (root, caption) => ({ SVG: () => saved.push([root.getAttribute("role"), caption()]) })
+scenes.set("saved", Promise.resolve({ draw, saves }))
 
 const part = label => ({ label, note: "", role: "query", about: label, marked: false, across: "" })
 const of = label => ({ label, urls: { [label]: `/${label}` }, stacks: [{ title: "", groups: [{ title: "", rows: [[part(label)]] }] }] })
 
-function shown(data = of("q")) {
+function shown(data = of("q"), module = "parts_map") {
   const page = place()
-  const show = now => render({ ...page, data: { module: "parts_map", data: now, alt: "a model", height: 90 } })
+  const head = { key: "map", v: "2", alt: "a model", alone: false, open: true }
+  const show = (now, more = {}) =>
+    render({ ...page, data: { module, data: now, caption: "A model of <i>", height: 90, head: { ...head, ...more } } })
   return { ...page, show, end: show(data) }
 }
 const drawn = () => new Promise(resolve => setTimeout(resolve))
@@ -74,4 +79,22 @@ test("of two changes at once the last is drawn; what is gone leaves nothing and 
   early.end()
   await drawn()
   assert.equal(early.parentElement.children.length, 0)
+})
+
+test("its caption, and what can be saved of it: its own files, and a frame where it does not stand alone in one", async () => {
+  const copied = []
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => copied.push(text) }, configurable: true })
+  const { find, show } = shown(of("q"), "saved")
+  await drawn()
+  assert.equal(find("figcaption")[0].textContent, "A model of <i>")
+  const offered = () => find("details button").filter(one => !one.hidden).map(one => one.textContent)
+  assert.deepEqual(offered(), ["SVG", "Embed"])
+  find("details button").forEach(one => one.textContent !== "Whole page" && one.click())
+  assert.deepEqual(saved, [["group", "A model of <i>"]])
+  await drawn()
+  assert.match(copied[0], /embed=true&#38;figure=map" title="a model"/)
+  assert.match(find("[role=status]")[0].textContent, /^Copied/)
+  show(of("q"), { alone: true })
+  await drawn()
+  assert.deepEqual(offered(), ["SVG", "Whole page"])
 })

@@ -36,6 +36,18 @@ def tables(test: AppTest) -> dict[str, pd.DataFrame]:
     return {name: pd.read_csv(io.BytesIO(csv), encoding="utf-8-sig") for name, csv in files.items()}
 
 
+def kind_of(component: Any) -> str:
+    """The name of a component, of a scene tf_ and the name of the scene, from what the browser gets."""
+    name: str = component.component_name.rpartition(".")[2]
+    return f"tf_{json.loads(component.json)['module']}" if name == "tf_scene" else name
+
+
+def scenes(test: AppTest, module: str) -> list[dict[str, Any]]:
+    """What each scene of this name on a page draws."""
+    sent = [json.loads(one.proto.json) for one in test.get("bidi_component") if kind_of(one.proto) == f"tf_{module}"]
+    return [one["data"] | {"caption": one["caption"]} for one in sent]
+
+
 class Everything(set[str]):
     """The figures whose CSV file is asked for: every one."""
 

@@ -8,8 +8,9 @@ from streamlit.proto.LabelVisibility_pb2 import LabelVisibility
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.experiments_to_visit import LIVE_PAGES
+from tests.pages.figures import kind_of
 
-PICTURES = ("tf_figure", "token_chips", "tf_scene", "tf_bars", "tf_river", "tf_attention_stage")
+PICTURES = ("token_chips",)  # besides all that are our own scripts
 DRAWER = "How it is computed"
 SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills", "button_group", "toggle", "checkbox")
 IN_SIGHT = 3
@@ -92,8 +93,8 @@ def _named(node: Any) -> tuple[str, str]:
     """Kind and words of an element; pictures of all kinds are pictures."""
     kind = getattr(node, "type", "")
     if kind == "bidi_component":
-        name = node.proto.component_name
-        return ("picture", name) if name in PICTURES else (kind, name)
+        name = kind_of(node.proto)
+        return ("picture", name) if name.startswith("tf_") or name in PICTURES else (kind, name)
     if kind in ("markdown", "caption", "title", "latex"):
         return kind, node.value
     return kind, getattr(node, "label", "") or ""

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from pages.facts import pages
 from pages.ui import links
 from pages.ui.work import jobs
-from tests.pages.figures import heads
+from tests.pages.figures import heads, kind_of
 from tests.pages.random_controls import controls, set_all
 from tests.pages.visits import opened, run
 
@@ -39,13 +39,8 @@ def shown(test: AppTest) -> dict[str, Any]:
 
 def pictures(test: AppTest) -> list[str]:
     """The names of the figures, components and scenes of a page."""
-    parts = {_name(element.proto) for element in test.get("bidi_component")}
+    parts = {kind_of(element.proto) for element in test.get("bidi_component")}
     return sorted({*heads(test), *(parts - FRAME)})
-
-
-def _name(component: Any) -> str:
-    name = component.component_name.rpartition(".")[2]
-    return f"tf_{json.loads(component.json)['module']}" if name == "tf_scene" else name
 
 
 def at_random(file: str, release: str) -> Iterator[AppTest]:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.pages.figures import Everything, array, figures, heads, tables
+from tests.pages.figures import Everything, array, figures, heads, kind_of, tables
 from tests.pages.visits import plain
 
 DRAWN = (":figure", ":river", ":bars")  # what keys of pictures end with
@@ -120,8 +120,8 @@ def _components(test: AppTest) -> dict[str, list[list[float]]]:
     """What is handed to components that are no figures: maps of the model, tokens as chips, bars, the player."""
     found: dict[str, list[list[float]]] = {}
     for element in test.get("bidi_component"):
-        if element.proto.json and element.proto.component_name not in ("copy_link", "view_told"):
-            found.setdefault(element.proto.component_name, []).append(_summary(json.loads(element.proto.json)))
+        if element.proto.json and kind_of(element.proto) not in ("copy_link", "view_told"):
+            found.setdefault(kind_of(element.proto), []).append(_summary(json.loads(element.proto.json)))
     return found
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from tests.comparison import NUMBER, says_the_same
-from tests.pages.figures import array, figures, tables
+from tests.pages.figures import array, figures, kind_of, tables
 from tests.pages.sights import set_by_buttons, sets
 from tests.pages.visits import plain
 
@@ -88,7 +88,7 @@ class _Reader:
             yield from self.component(part)
 
     def component(self, part: Any) -> Iterator[str]:
-        name = part.proto.component_name.rpartition(".")[2]
+        name = kind_of(part.proto)
         if name == "tf_figure":
             head = json.loads(part.proto.bytes.partition(b"\n")[0])
             yield from self.figure(head["name"])

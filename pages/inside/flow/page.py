@@ -203,6 +203,7 @@ with panel(None) as p:
             partial(explain_word, drawn, explained),
             compare_with,
             (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
+            p.show,
         )
     measures = compare(state, explained, effects)
     page.what_to_see(WHAT_TO_SEE[architecture])  # beside the river, before its numbers

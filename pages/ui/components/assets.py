@@ -25,9 +25,6 @@ OURS = (
     "bars.css",
     "scene.js",
     "attention_stage.js",
-    "river.js",
-    "river_layout.js",
-    "river.css",
 )
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 

@@ -126,9 +126,9 @@ function create(parent) {
   const foot = html("div", "tf-foot", frame)
   const caption = html("figcaption", "", foot)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
-    frame, scroll, picture, caption, buttons: {}, drawn: "", busy: false, again: false,
+    frame, scroll, picture, caption, drawn: "", busy: false, again: false,
   }))
-  menu(view, foot)
+  Object.assign(view, menu(foot, files(view)))
   view.row = cursor()
   view.column = cursor()
   view.observer = new ResizeObserver(() => requestAnimationFrame(() => draw(view)))
@@ -265,26 +265,24 @@ function place(box, left, top, width, height) {
 
 // ---- saving and embedding ----
 
-/** @param {View} view @param {HTMLElement} foot */
-function menu(view, foot) {
+// A menu of what can be saved, and a place for what is said of it.
+/** @param {HTMLElement} foot @param {Record<string, () => void>} kinds name -> what saves it */
+export function menu(foot, kinds) {
   const details = html("details", "tf-save", foot)
   const summary = html("summary", "", details)
   summary.textContent = "Save"
   const list = html("div", "", details)
-  /** @type {Record<string, (view: Drawn, format: string) => void>} */
-  const kinds = {
-    PNG: savePicture, SVG: savePicture, HTML: savePage, CSV: () => view.send("download", "csv"),
-    Embed: embed, "Whole page": () => window.open(address(view, false), "_blank", "noopener"),
-  }
-  view.note = html("div", "tf-note", foot)
-  view.note.setAttribute("role", "status")
+  const note = html("div", "tf-note", foot)
+  note.setAttribute("role", "status")
+  /** @type {Record<string, HTMLButtonElement>} */
+  const buttons = {}
   for (const [kind, action] of Object.entries(kinds)) {
-    const button = (view.buttons[kind] = html("button", "", list))
+    const button = (buttons[kind] = html("button", "", list))
     button.type = "button"
     button.textContent = kind
     button.onclick = () => {
       details.open = false
-      if (view.plot) action(/** @type {Drawn} */ (view), kind.toLowerCase())
+      action()
     }
   }
   details.addEventListener("focusout", event => details.contains(/** @type {Node | null} */ (event.relatedTarget)) || (details.open = false))
@@ -293,7 +291,22 @@ function menu(view, foot) {
     details.open = false
     summary.focus()
   })
+  return { note, buttons }
 }
+
+/** @param {View} view @returns {Record<string, () => void>} */
+function files(view) {
+  /** @param {(view: Drawn) => void} action */
+  const drawn = action => () => view.plot && action(/** @type {Drawn} */ (view))
+  return {
+    PNG: drawn(one => void savePicture(one, "png")), SVG: drawn(one => void savePicture(one, "svg")),
+    HTML: drawn(savePage), CSV: drawn(() => view.send("download", "csv")), ...embeds(view),
+  }
+}
+
+// What shows this picture alone in a frame of another page, and the view it is from.
+/** @param {Framed} view */
+export const embeds = view => ({ Embed: () => void embed(view), "Whole page": () => void window.open(address(view, false), "_blank", "noopener") })
 
 // The address of this figure alone in a frame, or of the view it is from.
 /** @param {Framed} view @param {boolean} framed */
@@ -312,7 +325,7 @@ const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
 
 // Copies a frame that shows this figure, live, in another page; where the browser refuses, shows it ready for Ctrl+C.
 /** @param {Framed} view */
-export async function embed(view) {
+async function embed(view) {
   const high = Math.ceil(view.frame.getBoundingClientRect().height) + 24
   const code = `<iframe src="${safe(address(view, true))}" title="${safe(view.head.alt)}" width="100%" height="${high}" style="border:0" loading="lazy"></iframe>`
   const where = view.head.open ? "" : " For now only pages of this server may show it; its setting TFCORE_EMBED lets others in."

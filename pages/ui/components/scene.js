@@ -1,11 +1,18 @@
-// The browser's half of scene.py: a scene of tfcore in the colours of the theme.
-import { palette } from "./colours.js"
+// The browser's half of scene.py: a scene of tfcore in the colours of the theme, its caption, and what can be saved of it.
 import { html } from "./dom.js"
+import { palette } from "./colours.js"
+import { embeds, menu } from "./figure.js"
 import { styled } from "./styles.js"
 
 /**
  * @typedef {object} Shown
- * @property {HTMLElement} root
+ * @property {HTMLElement} frame
+ * @property {HTMLElement} root that the scene draws into
+ * @property {HTMLElement} foot
+ * @property {HTMLElement} caption
+ * @property {HTMLElement} note
+ * @property {Record<string, HTMLButtonElement>} [buttons]
+ * @property {FrameHead} head
  * @property {Promise<Scene>} code
  * @property {string} [drawn] data and colours
  * @property {Send} tell
@@ -25,13 +32,13 @@ function loaded(name) {
 }
 
 /** @param {Component<SceneData>} component */
-export function render({ data: { module, data, alt, height }, parentElement, setTriggerValue }) {
+export function render({ data: { module, data, height, caption, head }, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement, module)
-  const { root } = view
-  root.setAttribute("role", "group")
-  root.setAttribute("aria-label", alt)
+  const { root } = view, colours = palette(root)
+  view.head = head
+  view.caption.textContent = caption
+  root.setAttribute("aria-label", head.alt)
   root.style.minHeight = `${height}px`
-  const colours = palette(root)
   for (const [role, colour] of Object.entries(colours.roles)) root.style.setProperty("--role-" + role, colour)
   view.tell = (name, value) => {
     view.drawn = "" // what is told may have moved the picture: the answer is drawn, whatever it is
@@ -40,11 +47,12 @@ export function render({ data: { module, data, alt, height }, parentElement, set
   const text = JSON.stringify(data), now = text + colours.stamp
   if (now !== view.drawn) view.code.then(scene => show(view, scene, text, now))
   view.drawn = now
+  view.code.then(scene => offer(view, scene))
   return () => {
     view.gone = true
     view.end?.()
     views.delete(parentElement)
-    root.remove()
+    view.frame.remove()
   }
 }
 
@@ -55,10 +63,22 @@ function show(view, scene, data, now) {
   view.end = scene.draw(view.root, JSON.parse(data), (name, value) => view.tell(name, value))
 }
 
+/** @param {Shown} view @param {Scene} scene */
+function offer(view, { saves }) {
+  view.buttons ??= Object.assign(view, menu(view.foot, { ...saves?.(view.root, () => view.caption.textContent), ...embeds(view) })).buttons
+  view.buttons.Embed.hidden = view.head.alone
+  view.buttons["Whole page"].hidden = !view.head.alone
+}
+
 /** @param {HTMLElement} parent @param {string} module */
 function create(parent, module) {
-  const root = html("div", "", parent)
-  const view = /** @type {Shown} */ ({ root, code: loaded(module), tell: () => {} })
+  const frame = html("figure", "tf-scene", parent)
+  const root = html("div", "", frame)
+  root.setAttribute("role", "group")
+  const foot = html("div", "tf-foot", frame)
+  const caption = html("figcaption", "", foot)
+  caption.setAttribute("aria-live", "polite")
+  const view = /** @type {Shown} */ (/** @type {Partial<Shown>} */ ({ frame, root, foot, caption, code: loaded(module), tell: () => {} }))
   views.set(parent, view)
   return view
 }

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.ui import embedding, keys
+from pages.ui import embedding, keys, links
 from pages.ui.components import assets
 from tfcore.views.view import Scene
 
-LONGEST = 500  # characters of what is told
+LONGEST = 2_100  # characters of what is told: all heads of a model that are changed, say
 _component = assets.component("tf_scene", "scene.js")
 
 
@@ -31,7 +31,7 @@ def scene(
     Args:
         key: names it on its page; other data under the same key redraw in place.
         alt: the finding in words, for who cannot see the picture.
-        caption: shown below.
+        caption: shown below as plain text.
         on_told: a callback with what was clicked or moved; it may call `controls.set_values`.
 
     Returns:
@@ -44,11 +44,21 @@ def scene(
         if told is not None and on_told is not None:
             on_told(told)
 
-    data = {"module": chart.module, "data": dict(chart.data), "height": chart.height, "alt": alt}
+    data = {
+        "module": chart.module,
+        "data": dict(chart.data),
+        "height": chart.height,
+        "caption": caption,
+        "head": {
+            "key": key,
+            "v": links.VERSION,
+            "alt": alt,
+            "alone": embedding.is_alone(key),
+            "open": embedding.is_allowed(),
+        },
+    }
     with embedding.box(key):
         found: Any = _component(key=state, data=data, on_told_change=heard)
-        if caption:
-            st.caption(caption)
     return _told(found)
 
 

@@ -1,6 +1,5 @@
 """Points that are dragged: whatever the address or the browser says, they are valid, and the address follows a drop."""
 
-import json
 from functools import partial
 
 import pytest
@@ -13,6 +12,7 @@ from pages.foundations.attention.points import LIMIT, parse, written
 from pages.ui import session
 from pages.ui.components import dragging, scene
 from tests.pages import visits
+from tests.pages.figures import scenes
 
 DEFAULT = ((1.0, -0.5), (0.0, 2.0))
 COORDINATE = st.integers(-40, 40).map(lambda n: round(n / 20, 2) + 0.0)
@@ -64,8 +64,7 @@ def test_the_address_says_nothing_of_the_default_and_a_word_of_what_was_mended()
 
 def sent(test: AppTest) -> dict:
     """What the scene received."""
-    found = [json.loads(e.proto.json) for e in test.get("bidi_component") if e.proto.component_name == "tf_scene"]
-    (planes,) = [one["data"] for one in found if one["module"] == "planes"]
+    [planes] = scenes(test, "planes")
     return planes
 
 

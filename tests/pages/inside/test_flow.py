@@ -1,6 +1,5 @@
 """The page on the flow of information: what it draws is the model's, and what a browser sends is never trusted."""
 
-import json
 import re
 from functools import partial
 
@@ -8,13 +7,16 @@ import numpy as np
 import pytest
 
 from pages.ui import cache, flow
+from pages.ui.components import scene
 from pages.ui.head_links import HeadOfText
 from tests.pages import visits
+from tests.pages.figures import scenes
 from tests.pages.visits import press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.knock_outs import all_effects, knock_out_each
+from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow.measure.passages import of_ids
 from tfcore.views.inside.flow.measure.routes import layer_guesses, trace
 
@@ -24,8 +26,8 @@ TEXT = "Sam was a little boy. One day, Sam said that"
 
 def river(test):
     """What the component is given."""
-    [element] = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_river"]
-    return json.loads(element.proto.json)
+    [found] = scenes(test, "river")
+    return found
 
 
 def ids(text: str = TEXT) -> list[int]:
@@ -53,7 +55,7 @@ def test_what_is_drawn_is_the_models():
     assert said["exact"] == [True] * 4
     assert said["largest"] == pytest.approx(abs(effects[:, :6]).max(), abs=1e-3)
     assert (said["word"], said["foldable"], said["factors"]) == (0, False, {})
-    assert said["story"].startswith("'·he', 69%: the widest ribbon of one head comes from")
+    assert said["caption"].startswith("'·he', 69%: the widest ribbon of one head comes from")
 
 
 def test_a_head_in_the_address_is_changed_and_given_back():
@@ -61,7 +63,7 @@ def test_a_head_in_the_address_is_changed_and_given_back():
     said = river(test)
     assert said["factors"] == {"2.5": 0.0}
     assert said["next"][0] == ["·he", pytest.approx(0.42, abs=0.02)]
-    assert "head 2.5 × 0" in said["story"]
+    assert "head 2.5 × 0" in said["caption"]
     assert visits.address(test, "heads") == "2.5*0"
     assert "heads" in visits.said(test, "caption", "info", "warning", "markdown")  # of what was no head
     test = press(test, "whole")
@@ -101,7 +103,7 @@ def test_widths_of_a_token_and_of_two():
     np.testing.assert_allclose(said["stream"], expected.stream, atol=1e-4)
     assert (said["word"], said["traced"], said["tracing"]) == (1, True, True)
     assert said["whole"] == "what raises the logit of '·his'"
-    assert "Widths are shares of what raises the logit of '·his': the widest" in said["story"]
+    assert "Widths are shares of what raises the logit of '·his': the widest" in said["caption"]
     assert visits.address(test, "widths") == "word"
     assert "carries most of the state" in visits.said(test, "markdown")  # the three measures are those of the state
     two = river(opened(against="2: ·his", widths="word"))
@@ -156,12 +158,12 @@ def test_an_encoder_decoder_explains_a_token_of_its_translation():
     assert said["tokens"][9:] == ["<start>", "Elle", "·me", "·donna", "·un"]
     assert (said["target"], said["next"][0][0], said["choosing"]) == (13, "·livre", False)
     assert [one is None for one in said["guesses"]] == [True] * 4 + [False, True] * 2 + [False]
-    assert said["story"].startswith(
+    assert said["caption"].startswith(
         "'·livre', 94%: the widest ribbon of one head comes from '·book' through head cross 2."
     )
     first = river(opened(model="translate", token="0: Elle", heads="8.0*0"))
     assert (first["tokens"][-1], first["factors"]) == ("<start>", {"8.0": 0.0})
-    assert "head cross 2.0 × 0" in first["story"]
+    assert "head cross 2.0 × 0" in first["caption"]
 
 
 def test_the_next_token_joins_the_text():
@@ -177,10 +179,10 @@ def test_the_next_token_joins_the_text():
 def test_bars_are_the_chances_of_what_is_written():
     own = layer_guesses(cache.model("stories")[0], of_ids(ids(), len(ids()) - 1)).final.astype(np.float64)
     said = river(opened(temperature="0.5"))
-    expected = np.sort(own**2 / (own**2).sum())[::-1][: flow.NEXT]
+    expected = np.sort(own**2 / (own**2).sum())[::-1][: views.NEXT]
     assert [one for _, one in said["next"]] == pytest.approx(expected, abs=1e-4)
     assert said["drawing"] == "temperature 0.5"
-    assert said["story"].startswith("'·he', 69%")  # the model's own
+    assert said["caption"].startswith("'·he', 69%")  # the model's own
     few = river(opened(top_p="0.7"))
     assert [one > 0 for _, one in few["next"]] == [True] * 2 + [False] * 5
     assert few["drawing"] == "temperature 1.0, top-p 0.70"
@@ -188,8 +190,8 @@ def test_bars_are_the_chances_of_what_is_written():
 
 
 def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
-    monkeypatch.setattr(flow, "ALL_OPEN", 2)
-    monkeypatch.setattr(flow, "OPEN", 1)
+    monkeypatch.setattr(views, "ALL_OPEN", 2)
+    monkeypatch.setattr(views, "OPEN", 1)
     monkeypatch.setattr(flow, "FEW", 0.0)
     test = opened(open="1 7 x")
     said = river(test)
@@ -205,40 +207,62 @@ def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
     assert sum(one["open"] for one in river(opened())["columns"]) == 1
 
 
+RIBBON = {"layer": 0, "head": 1, "query": 3, "key": 1}
+
+
 @pytest.mark.parametrize(
-    ("event", "key", "value"),
+    ("told", "expected"),
     [
-        ({"word": 1}, "word", 1),
-        ({"word": 99}, "word", 0),
-        ({"token": 1}, "token", 1),
-        ({"token": 99}, "token", 0),
-        ({"word": "x"}, "word", 0),
-        ({"against": 1}, "word", 0),
-        ({"whole": True}, "widths", "state"),
-        ({"whole": "x"}, "widths", ""),
-        ({"moved": {"heads": "2.5*0", "seq": 1, "final": True}}, "heads", "2.5*0"),
-        ({"moved": {"heads": "7.7*0", "seq": 1, "final": True}}, "heads", ""),
-        ({"moved": {"heads": None, "seq": 1, "final": True}}, "heads", ""),
-        ({"moved": "nonsense"}, "heads", ""),
-        ({"ribbon": [0, 99, 0, 0]}, "heads", ""),
-        ({"ribbon": "nonsense"}, "heads", ""),
+        (["word", 1], {"word": 1}),
+        (["word", 99], {}),
+        (["word", "x"], {}),
+        (["word", {}], {}),
+        (["word", True], {}),
+        (["token", 1], {"token": 1}),
+        (["token", 99], {}),
+        (["against", 1], {}),  # of a model whose logits cannot be traced
+        (["whole", 0], {"widths": "state"}),
+        (["open", 0], {"open": "1 2 3"}),
+        (["open", 99], {}),
+        (["moved", {"heads": "2.5*0", "seq": 1, "final": True}], {"heads": "2.5*0"}),
+        (["moved", {"heads": "7.7*0", "seq": 1, "final": True}], {"heads": ""}),
+        (["moved", {"heads": None, "seq": 1, "final": True}], {"heads": ""}),
+        (["moved", "nonsense"], {}),
+        (["moved", {"heads": "2.5*0 " * 1_000, "seq": 1}], {}),
+        (["nonsense", 1], {}),
+        (["word"], {}),
+        ("nonsense", {}),
     ],
 )
-def test_what_a_browser_sends(event, key, value, monkeypatch):
-    sent = []
-    monkeypatch.setattr(flow.river.dragging, "take", lambda key, now: sent.append((key, now)))
-    monkeypatch.setattr(flow.controls, "set_values", lambda **values: sent.extend(values.items()))
-    monkeypatch.setattr(HeadOfText, "open", lambda *where: sent.append(where))
-    handlers = {}
-    monkeypatch.setattr(flow.river, "_component", lambda **given: handlers.update(given) or event)
+def test_what_a_browser_sends(told, expected, monkeypatch):
+    sent, handlers = {}, {}
+    monkeypatch.setattr(scene, "_component", lambda **given: handlers.update({given["key"]: given}) or {})
     opened(model="fill")
-    monkeypatch.setattr(flow.river.st, "session_state", {"heads:river": event})
-    moved = event.get("moved")
-    monkeypatch.setattr(flow.river.dragging, "heard", lambda *_: moved if isinstance(moved, dict) else None)
-    for name in ("moved", "word", "against", "whole", "open", "token"):
-        handlers[f"on_{name}_change"]()
-    expected = [(key, value)] if (value or "heads" in str(event.get("moved"))) else []
+    monkeypatch.setattr(flow.controls, "set_values", lambda **values: sent.update(values))
+    monkeypatch.setattr(flow.dragging, "heard", lambda _, said: said if isinstance(said, dict) else None)
+    monkeypatch.setattr(scene.st, "session_state", {"river:scene": {"told": told}})
+    handlers["river:scene"]["on_told_change"]()
     assert sent == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "ribbon", "leads"),
+    [
+        ("stories", RIBBON, True),
+        ("fill", RIBBON, False),  # the page on heads reads no masked tokens
+        ("stories", {**RIBBON, "head": 99}, False),
+        ("stories", {**RIBBON, "query": -1}, False),
+        ("stories", {**RIBBON, "key": "x"}, False),
+        ("stories", {"layer": 0}, False),
+        ("stories", "nonsense", False),
+    ],
+)
+def test_a_click_on_a_ribbon_leads_to_its_head(model, ribbon, leads, monkeypatch):
+    led = []
+    monkeypatch.setattr(HeadOfText, "open", lambda *where: led.append(where[1:]))
+    monkeypatch.setattr(scene, "_component", lambda **_: {"told": ["ribbon", ribbon]})
+    opened(model=model)
+    assert led == ([(3, 1)] if leads else [])
 
 
 def test_a_ribbon_of_a_translation_leads_to_the_same_tokens_of_its_attention(monkeypatch):
@@ -250,7 +274,7 @@ def test_a_ribbon_of_a_translation_leads_to_the_same_tokens_of_its_attention(mon
     assert flow._is_linked(drawn.passage)
     for place, layer in enumerate(drawn.layers):
         queries, keys = drawn.passage.places(layer)
-        flow._see(drawn, place, 2, queries[1], keys[1])
+        flow._see(drawn, {"layer": place, "head": 2, "query": queries[1], "key": keys[1]})
         at, query, key = led[-1]
         read = text_ids(model, tokenizer, sentence, at.part)
         assert (at.pasted, at.layer, at.head) == (sentence, layer.block, 2)
@@ -277,7 +301,7 @@ def test_what_is_said_of_a_text_is_in_its_numbers(text):
     test = opened(text=text)
     found = trace(cache.model("stories")[0], of_ids(ids(text), len(ids(text)) - 1))
     between = [route for route in found.routes if route.query != route.key]
-    told = river(test)["story"]
+    told = river(test)["caption"]
     assert ("the widest ribbon of one head" in told) == bool(between)
     if between:
         first = max(between, key=lambda route: route.share)

@@ -1,6 +1,5 @@
 """The front page: a text and its river, and the way to every page."""
 
-import json
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -11,6 +10,7 @@ from pages.facts import pages
 from pages.ui import links
 from pages.ui.components import scene
 from tests.pages import visits
+from tests.pages.figures import scenes
 from tests.pages.visits import press, run, said
 from tfcore.views.model import parts as views
 
@@ -27,8 +27,8 @@ def opened(**address: str) -> AppTest:
 
 def river(test: AppTest):
     """What the component is given; None where it is not drawn."""
-    found = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_river"]
-    return json.loads(found[0].proto.json) if found else None
+    found = scenes(test, "river")
+    return found[0] if found else None
 
 
 def test_it_opens_with_a_text_and_its_river():
@@ -37,7 +37,7 @@ def test_it_opens_with_a_text_and_its_river():
     assert [button.label for button in test.button if button.label == "Run"]
     said = river(test)
     assert said["next"][0] == ["·he", pytest.approx(0.69, abs=0.02)]
-    assert said["story"].startswith("'·he', 69%: the widest ribbon of one head comes from")
+    assert said["caption"].startswith("'·he', 69%: the widest ribbon of one head comes from")
     assert opened(heads="2.5*0", measured="2").text_area(key="text").value
 
 

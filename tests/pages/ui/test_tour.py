@@ -1,6 +1,5 @@
 """The tour: a card where the address says so, links that go on and back, and nothing anywhere else."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.facts import pages
 from pages.ui import cache, tour
+from tests.pages.figures import scenes
 from tests.pages.visits import address, opened, press, run, said
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.maps import attention_maps
@@ -139,8 +139,7 @@ def test_most_parts_do_next_to_nothing_on_the_text_of_the_tour_and_a_few_decide(
 
 def test_the_parts_that_decide_have_the_largest_dots():
     test = opened("inside/flow/page.py", **tour.address(7))
-    [element] = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_river"]
-    said_to_it = json.loads(element.proto.json)
+    [said_to_it] = scenes(test, "river")
     assert said_to_it["largest"] == pytest.approx(np.abs(said_to_it["effects"]).max(), abs=1e-3)
 
 

@@ -1,19 +1,26 @@
 """The flow of information: a text through all layers of a model at once, traced back from the state at one token."""
 
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.lenses import check_model
+from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.flow import say
-from tfcore.views.inside.flow.draw import shares_figure
+from tfcore.views.inside.flow.draw.river import Mouth, river_scene
+from tfcore.views.inside.flow.draw.shares import shares_figure
+from tfcore.views.inside.flow.measure import columns as flow_columns
 from tfcore.views.inside.flow.measure import heads as measure_heads
 from tfcore.views.inside.flow.measure import routes as measure_routes
 from tfcore.views.inside.flow.measure import shares
+from tfcore.views.inside.flow.measure.columns import Column
 from tfcore.views.inside.flow.measure.heads import HeadEffects, Matrix
 from tfcore.views.inside.flow.measure.passages import Passage, read_passage
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, factors_of
@@ -23,6 +30,10 @@ from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
 
 TOKENS = 40  # of a text
+NEXT = 7  # next tokens at the mouth of the river
+LEAST = 0.01  # of the state: routes below are pooled
+ALL_OPEN = 9  # layers of a model that are all drawn wide
+OPEN = 5  # layers drawn wide at first in a larger one
 
 FORMULA = (
     r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ "
@@ -37,6 +48,13 @@ PAPERS = (
     "renormalised, and the residual stream always kept; those of a logit are close to ALTI-Logit: "
     "arXiv:2305.12535; logit lens: arXiv:2303.08112, section 2; direct logit attribution: arXiv:2211.00593, "
     "section 3.1; estimates of effects: arXiv:2310.10348."
+)
+CODE = (
+    shares.layer_shares,
+    shares.logit_shares,
+    measure_routes.follow,
+    measure_routes.layer_guesses,
+    measure_heads.direct_by_head,
 )
 
 
@@ -119,6 +137,100 @@ def story_of(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class River:
+    """What a river shows: the flow, its layers as they are drawn, and what switching off each head does."""
+
+    flow: Flow
+    columns: tuple[Column, ...]
+    effects: HeadEffects
+
+    @property
+    def opened(self) -> list[int]:
+        """The layers that are drawn wide."""
+        return [one.first for one in self.columns if one.open]
+
+
+def can_trace(reading: Reading) -> bool:
+    """Whether the logit of a next token can be traced through the model."""
+    try:
+        check_model(network(reading))
+    except ValueError:
+        return False
+    return True
+
+
+@view
+def river(
+    reading: Reading,
+    choice: int | None = None,
+    threshold: float = 0.0,
+    heads: str = "",
+    toward: tuple[int, ...] = (),
+    explained: Quantity | None = None,
+    sampling: Sampling | None = None,
+    layers: tuple[int, ...] = (),
+    so_far: HeadEffects | None = None,
+) -> View:
+    """The streams of all tokens through all layers, what each head brings from one to another, and the next tokens.
+
+    Args:
+        reading, choice, threshold, heads, toward: see `routes`.
+        explained: what falls where a head is switched off; None: how near the state is to what it is, as a cosine.
+        sampling: how the next token is drawn; None: by the model's own probabilities.
+        layers: those drawn wide; none: all of a small model, or those whose attention carried most.
+        so_far: the effects of the heads; None: they are measured, which takes a while in a large model.
+    """
+    (model, tokenizer), passage = opened(reading.model), passage_of(reading, choice)
+    flow, guesses = flow_of(reading, choice, threshold, heads, toward), guesses_of(reading, choice, heads)
+    n_layers = len(flow.layers)
+    wide = layers or flow_columns.strongest_layers(flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
+    columns = tuple(flow_columns.columns(flow, wide, LEAST))
+    effects = effects_of(reading, choice, explained) if so_far is None else so_far
+    best = zip(guesses.best, guesses.probability, strict=True)
+    chart = river_scene(
+        [visible(piece) for piece in passage.tokens],
+        flow,
+        columns,
+        effects,
+        measure_heads.head_kinds(reading.model),
+        factors_of(model, heads),
+        [None if one is None else (visible(piece_of(tokenizer, one)), probability) for one, probability in best],
+        _mouth(tokenizer, guesses, explained, sampling, can_trace(reading)),
+        measure=say.explained_as(model, passage, tokenizer, explained),
+        whole=say.whole_of(tokenizer.tokens(toward)),
+    )
+    return View(
+        key="river",
+        title="Flow of information",
+        result=River(flow, columns, effects),
+        chart=chart,
+        findings=(story_of(reading, choice, threshold, heads, toward),),
+        table=lambda: _routes_table(flow, passage),
+        formula=FORMULA,
+        papers=PAPERS,
+        code=CODE,
+    )
+
+
+def _mouth(
+    tokenizer: Tokenizer, guesses: LayerGuesses, explained: Quantity | None, sampling: Sampling | None, tracing: bool
+) -> Mouth:
+    following = guesses.ranked(NEXT)
+    chances = guesses.final if sampling is None else measure_routes.sampled(guesses, sampling)
+    token = None if explained is None or explained.kind == "text" else explained.token
+    against = explained.against if explained is not None and explained.kind == "difference" else None
+    return Mouth(
+        following=[
+            (visible(piece), float(chances[i])) for i, piece in zip(following, tokenizer.tokens(following), strict=True)
+        ],
+        drawing="" if sampling is None else say.how_drawn(sampling),
+        word=following.index(token) if token in following else None,
+        against=following.index(against) if against in following else None,
+        tracing=tracing,
+    )
+
+
 @view
 def routes(reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()) -> View:
     """Where the state at a token, or a logit, came from: its shares in the streams of all tokens, layer by layer.
@@ -130,31 +242,28 @@ def routes(reading: Reading, choice: int | None, threshold: float, heads: str, t
         heads: what is multiplied, as in "2.5*0 1.3*-1".
         toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
     """
-    flow, tokens = flow_of(reading, choice, threshold, heads, toward), passage_of(reading, choice).tokens
+    flow, passage = flow_of(reading, choice, threshold, heads, toward), passage_of(reading, choice)
     return View(
         key="shares",
         title="Shares by token and layer",
         result=flow,
-        chart=shares_figure(flow, tick_labels(tokens, 10)),
+        chart=shares_figure(flow, tick_labels(passage.tokens, 10)),
         min_width=420,
         findings=(story_of(reading, choice, threshold, heads, toward),),
-        table=lambda: pd.DataFrame(
-            [
-                (flow.head(one.layer, one.head), tokens[one.key], tokens[one.query], round(one.share, 4))
-                for one in flow.routes
-            ],
-            columns=["head", "from", "to", "share"],
-        ),
+        table=lambda: _routes_table(flow, passage),
         formula=FORMULA,
         papers=PAPERS,
-        code=(
-            shares.layer_shares,
-            shares.logit_shares,
-            measure_routes.follow,
-            measure_routes.layer_guesses,
-            measure_heads.direct_by_head,
-        ),
+        code=CODE,
     )
+
+
+def _routes_table(flow: Flow, passage: Passage) -> pd.DataFrame:
+    """What flowed from token to token in each head, the widest first."""
+    tokens = passage.tokens
+    rows = [
+        (flow.head(one.layer, one.head), tokens[one.key], tokens[one.query], round(one.share, 4)) for one in flow.routes
+    ]
+    return pd.DataFrame(rows, columns=["head", "from", "to", "share"])
 
 
 def compared(

@@ -18,12 +18,15 @@ from torch import Tensor
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import first_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
+from tfcore.views.sources import Source, opened
 
 Matrix = Float[ndarray, "layer head"]
 
@@ -45,6 +48,22 @@ def unmeasured(model: Transformer) -> HeadEffects:
     """Before anything is measured."""
     layers = len(attention_layers(model.config))
     return HeadEffects(np.zeros((layers, model.config.n_heads), np.float32), np.zeros(layers, bool))
+
+
+def head_kinds(model: Source) -> list[list[str]]:
+    """What each head does, by attention layer and head."""
+    config = opened(model)[0].config
+
+    def of(part: Part | None, layers: int) -> list[list[str]]:
+        found = kinds_of(model, part)
+        if found is None:
+            return [["broad"] * config.n_heads] * layers
+        return [[str(kind) for kind in layer] for layer in found.kind]
+
+    if config.architecture != "encoder-decoder":
+        return of(None, config.n_layers)
+    own, cross = of("decoder", config.decoder_layers), of("cross", config.decoder_layers)
+    return of("encoder", config.encoder_layers) + [row for pair in zip(own, cross, strict=True) for row in pair]
 
 
 def measure_heads(

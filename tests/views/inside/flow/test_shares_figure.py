@@ -5,7 +5,7 @@ import numpy as np
 from tests import small
 from tests.pages.figures import array
 from tfcore.charts import theme
-from tfcore.views.inside.flow.draw import shares_figure
+from tfcore.views.inside.flow.draw.shares import shares_figure
 from tfcore.views.inside.flow.measure.passages import of_ids
 from tfcore.views.inside.flow.measure.routes import trace
 

@@ -1,9 +1,7 @@
-// The browser's half of river.py: streams of tokens through the layers, ribbons between them, heads that can be changed.
+// Streams of tokens through the layers, ribbons between them, heads that can be changed where somebody is told of it.
 import { palette, tint } from "./colours.js"
 import { SVG, html, save, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
-import { embed } from "./figure.js"
-import { styled } from "./styles.js"
 import { edges, lay, reached } from "./river_layout.js"
 
 const SPRING = 260, WAVE = 3000 // ms
@@ -19,8 +17,7 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
 /**
  * @typedef {import("./dragging.js").Dragged & {
  *   root: HTMLElement, svg: SVGSVGElement, clip: SVGRectElement, bands: SVGGElement, marks: SVGGElement,
- *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, frame: HTMLElement, note: HTMLElement, noted?: number,
- *   head: FrameHead, embed: HTMLButtonElement, told: HTMLElement, observer: ResizeObserver,
+ *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, observer: ResizeObserver, live: boolean,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
  *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
  *   rate: number, frames: number, stamp: string, size: number
@@ -28,22 +25,34 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
  */
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
-await styled("river.css")
 
-/** @param {Component<RiverData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement, data)
-  view.send = setTriggerValue
-  view.data = data
-  if (answered(view, data.seq)) view.factors = { ...data.factors }
-  view.head = data.head
-  view.embed.hidden = data.head.alone
-  view.whole.hidden = !data.traced
-  view.told.textContent = data.story
+/** @param {HTMLElement} element @param {RiverData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element, data)
+  view.live = Boolean(tell)
+  view.send = tell ?? (() => {})
+  view.data = view.live ? data : { ...data, tracing: false, foldable: false, linked: false, choosing: false }
+  if (answered(view, data.seq ?? 0)) view.factors = { ...data.factors }
+  view.whole.hidden = !data.traced || !view.live
   view.svg.setAttribute("aria-label", data.label)
   arrange(view)
   post(view)
-  return () => remove(parentElement, view)
+  return () => remove(element, view)
+}
+
+// Files of the picture as it is, for a menu: their kind -> what saves one.
+/** @param {HTMLElement} element @param {() => string} caption as it is then */
+export function saves(element, caption) {
+  /** @param {(view: View) => void} kind */
+  const of = kind => () => {
+    const view = views.get(element)
+    if (view) kind(view)
+  }
+  return {
+    PNG: of(view => void bitmap(view)),
+    SVG: of(view => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg")),
+    HTML: of(view => save(new Blob([standalone(view, caption())], { type: "text/html" }), "flow.html")),
+  }
 }
 
 /** @param {HTMLElement} parent @param {View} view */
@@ -67,32 +76,22 @@ function create(parent, data) {
   const clip = svg("rect", { x: 0, y: 0, width: 0, height: 0 }, path)
   const bands = svg("g", { "clip-path": `url(#${name})` }, board)
   const marks = svg("g", {}, board)
-  const foot = html("div", "tf-river-foot", root)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
-    ...begun(data.seq), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
+    ...begun(data.seq ?? 0), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
     asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
   }))
-  view.told = html("p", "tf-river-story", foot)
-  view.told.setAttribute("aria-live", "polite")
-  const buttons = html("div", "tf-river-buttons", foot)
+  const buttons = html("div", "tf-river-buttons", root)
   view.play = button(buttons, "Play", () => play(view))
   view.speed = button(buttons, "1×", () => {
     view.rate = SPEEDS[(SPEEDS.indexOf(view.rate) + 1) % SPEEDS.length]
     view.speed.textContent = view.rate + "×"
   })
   view.speed.title = "Speed of the wave"
-  view.whole = button(buttons, "Whole state", () => view.send("whole", true))
+  view.whole = button(buttons, "Whole state", () => view.send("whole", 0))
   view.whole.title = "Widths are shares of the state again (Escape)"
   board.onkeydown = event => {
-    if (event.key === "Escape" && view.data.traced) view.send("whole", true)
+    if (event.key === "Escape" && view.data.traced) view.send("whole", 0)
   }
-  button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
-  button(buttons, "PNG", () => void bitmap(view))
-  button(buttons, "HTML", () => save(new Blob([standalone(view)], { type: "text/html" }), "flow.html"))
-  view.frame = root
-  view.note = html("div", "tf-note", foot)
-  view.note.setAttribute("role", "status")
-  view.embed = button(buttons, "Embed", () => void embed(view))
   view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
   view.observer.observe(scroll)
   views.set(parent, view)
@@ -157,8 +156,11 @@ function dress(view, one) {
   node.onpointerleave = () => light(view, null)
   const { ribbon } = shape
   node.style.cursor = ribbon ? "pointer" : ""
-  node.onclick = ribbon ? () => view.send("ribbon", ribbon) : null
+  node.onclick = ribbon ? () => view.send("ribbon", named(ribbon)) : null
 }
+
+/** @param {[number, number, number, number]} ribbon */
+const named = ([layer, head, query, key]) => ({ layer, head, query, key })
 
 // One frame: bands between where they were and where they are to be, and the wave's front.
 /** @param {View} view @param {number} now */
@@ -280,10 +282,10 @@ function mark(view) {
     const chosen = bar.index === data.word, other = bar.index === data.against
     const does = !data.tracing ? "Measure the heads on this token" : chosen && data.traced ? "Widths for the state again"
       : `Widths for this token${chosen || data.word === null ? "" : `. With Shift: for ${data.next[data.word][0]} above it`}`
-    const node = group("bar" + bar.index, {
-      tabindex: 0, role: "button", "aria-pressed": String(chosen && (data.traced || !data.tracing)), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press",
-    })
-    svg("title", {}, node, does)
+    const node = group("bar" + bar.index, view.live
+      ? { tabindex: 0, role: "button", "aria-pressed": String(chosen && (data.traced || !data.tracing)), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press" }
+      : { tabindex: 0, role: "img", "aria-label": `${bar.token}, ${bar.percent}` })
+    if (view.live) svg("title", {}, node, does)
     svg("rect", { x: bar.x - 96, y: bar.y - 10, width: scene.width - bar.x + 96, height: 21, fill: "transparent" }, node)
     svg("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
     const length = svg("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
@@ -294,7 +296,7 @@ function mark(view) {
       set(number, { x: bar.x + width + 5 })
       set(node, { transform: `translate(0 ${y - bar.y})` })
     }, before)
-    pressed(node, event => view.send(event.shiftKey && data.tracing && !chosen ? "against" : "word", bar.index))
+    pressed(node, view.live ? event => view.send(event.shiftKey && data.tracing && !chosen ? "against" : "word", bar.index) : null)
   }
   if (data.drawing && scene.bars.length) {
     const [first] = scene.bars, node = group("drawing", { role: "note" })
@@ -341,15 +343,16 @@ function headDot(view, node, dot, before) {
   const { roles } = view.colours
   const factor = view.factors[dot.name] ?? 1
   const colour = tint(dot.colour, view.colours)
-  set(node, {
-    tabindex: 0, role: "slider", class: "tf-head", "aria-label": `head ${dot.label}, ${dot.kind}: ${dot.effect}`, "aria-orientation": "vertical",
-    "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`,
-  })
-  svg("title", {}, node, `head ${dot.label}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
+  const words = `head ${dot.label}, ${dot.kind}: ${dot.effect}`, now = factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`
+  set(node, { tabindex: 0, ...(view.live
+    ? { role: "slider", class: "tf-head", "aria-label": words, "aria-orientation": "vertical", "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": now }
+    : { role: "img", "aria-label": factor === 1 ? words : `${words}; ${now}` }) })
+  svg("title", {}, node, words + (view.live ? ". Click: off and on; drag up or down: from −2 to 2" : ""))
   svg("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
   const round = svg("circle", { cx: dot.x, cy: dot.y, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
   spring(view, "dot" + dot.name, [dot.r], ([r]) => set(round, { r }), before)
   if (factor !== 1) svg("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
+  if (!view.live) return
   let touched = false
   node.onpointerdown = event => {
     touched = event.pointerType === "touch"
@@ -413,9 +416,9 @@ function copied(view) {
 /** @param {View} view */
 const serialised = view => new XMLSerializer().serializeToString(copied(view))
 
-// A page of its own: the picture, whose parts say what they are on hover, the story, and where it came from.
-/** @param {View} view */
-function standalone(view) {
+// A page of its own: the picture, whose parts say what they are on hover, the caption, and where it came from.
+/** @param {View} view @param {string} caption */
+function standalone(view, caption) {
   const page = document.implementation.createHTMLDocument(view.data.label)
   const { roles } = view.colours
   html("meta", "", page.head).setAttribute("charset", "utf-8")
@@ -423,7 +426,7 @@ function standalone(view) {
     `body { margin: 24px; font-family: sans-serif; background: ${roles.paper}; color: ${roles.ink} } svg { max-width: 100%; height: auto }`
   const figure = html("figure", "", page.body)
   figure.append(copied(view))
-  html("figcaption", "", figure).textContent = view.data.story
+  html("figcaption", "", figure).textContent = caption
   const link = html("a", "", page.body)
   link.href = link.textContent = location.href
   return "<!doctype html>" + new XMLSerializer().serializeToString(page.documentElement)

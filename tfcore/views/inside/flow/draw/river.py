@@ -1,0 +1,92 @@
+"""The river: streams of tokens through the layers of a model, ribbons between them, heads that can be changed, the next
+tokens at its mouth. The scene river.js draws it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfcore.charts.theme import HEAD_KINDS
+from tfcore.measures.quantities import counted
+from tfcore.views.inside.flow.measure.columns import Column
+from tfcore.views.inside.flow.measure.heads import HeadEffects
+from tfcore.views.inside.flow.measure.routes import Flow
+from tfcore.views.inside.flow.measure.shares import Factors
+from tfcore.views.view import Scene
+
+LOUDER = {"broad": "@muted/0.75", "local": "@head6/0.75"}  # than where heads are cells of a map
+HEADER, TALLEST, WIDTHS = 115, 26, 560  # pixels: above and below the tokens; of a token, and of all of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mouth:
+    """The next tokens, into which the river flows.
+
+    Args:
+        following: the most probable ones with the probabilities with which they are drawn, the first first.
+        drawing: how, in words; nothing where that is as the model says.
+        word, against: the places of the token that is measured, and of the one it is compared with.
+        tracing: whether the logit of one can be traced.
+    """
+
+    following: Sequence[tuple[str, float]] = ()
+    drawing: str = ""
+    word: int | None = None
+    against: int | None = None
+    tracing: bool = False
+
+
+def river_scene(
+    tokens: Sequence[str],
+    flow: Flow,
+    columns: Sequence[Column],
+    effects: HeadEffects,
+    kinds: Sequence[Sequence[str]],
+    factors: Factors,
+    guesses: Sequence[tuple[str, float] | None],
+    mouth: Mouth,
+    *,
+    measure: str,
+    whole: str,
+) -> Scene:
+    """The river of a text.
+
+    Args:
+        tokens: of the text, as plain text.
+        flow: of the state or the logit that is explained.
+        columns: its layers, open or folded.
+        kinds: of the heads, by layer and head.
+        factors: heads that are changed.
+        guesses: after each layer the top prediction and its probability; None where there is none.
+        measure: what the effects are of, in words.
+        whole: what widths are shares of, in words.
+    """
+    values = [[round(float(effect), 3) for effect in layer] for layer in effects.values]
+    ribbons = [[[one.query, one.key, round(one.share, 4), one.head] for one in column.ribbons] for column in columns]
+    data = {
+        "tokens": list(tokens),
+        "target": flow.target,
+        "layers": [name if " " in name else f"layer {name}" for name in flow.layers],
+        "columns": [
+            {"first": column.first, "last": column.last, "open": column.open, "ribbons": flows}
+            for column, flows in zip(columns, ribbons, strict=True)
+        ],
+        "stream": flow.stream.round(4).tolist(),
+        "feedforward": flow.feedforward.round(4).tolist(),
+        "effects": values,
+        "exact": effects.exact.tolist(),
+        "largest": float(abs(effects.values).max(initial=0.0)) or 1.0,
+        "measure": measure,
+        "kinds": [list(row) for row in kinds],
+        "hues": {kind: LOUDER.get(kind, HEAD_KINDS[kind]) for kind in sorted({one for row in kinds for one in row})},
+        "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
+        "guesses": [one and [one[0], round(one[1], 4)] for one in guesses],
+        "next": [[token, round(probability, 5)] for token, probability in mouth.following],
+        "drawing": mouth.drawing,
+        "word": mouth.word,
+        "against": mouth.against,
+        "whole": whole,
+        "traced": bool(flow.toward),
+        "tracing": mouth.tracing,
+        "label": f"The flow of information through {counted(len(tokens), 'token')} and {len(flow.layers)} layers",
+    }
+    height = HEADER + len(tokens) * max(15, min(TALLEST, WIDTHS // len(tokens)))
+    return Scene(module="river", data=data, height=height)
