@@ -37,6 +37,7 @@ export function render({ data: { module, data, height, caption, head }, parentEl
   const { root } = view, colours = palette(root)
   view.head = head
   view.caption.textContent = caption
+  view.foot.style.display = caption ? "" : "none" // what has no caption is a part of something, as a map to choose from
   root.setAttribute("aria-label", head.alt)
   root.style.minHeight = `${height}px`
   for (const [role, colour] of Object.entries(colours.roles)) root.style.setProperty("--role-" + role, colour)
