@@ -34,7 +34,13 @@ from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
-from tfcore.views.inside.changes import changed_tokens, described, difference_change, prediction_change
+from tfcore.views.inside.changes import (
+    DifferenceChange,
+    changed_tokens,
+    described,
+    difference_change,
+    prediction_change,
+)
 
 TEXT = small.ids(1, 9)[0].tolist()
 CONFIG = small.config()
@@ -271,3 +277,8 @@ def test_neither_zero_nor_mean_ablation_costs_more_of_every_head():
     ids, text = tokenizer.encode("Sam was a little boy. One day, Sam said that"), Quantity("text")
     zero, mean = (all_effects(list(knock_out_each(model, ids, text, action)), 4)[:, :6] for action in ("zero", "mean"))
     assert 0 < (zero > mean).sum() < zero.size  # half of them, or one more where a processor rounds otherwise
+
+
+def test_the_sentence_of_a_difference():
+    said = "The logit of '·he' less that of '·she' goes from 2.50 to -0.75."
+    assert str(DifferenceChange(" he", " she", 2.5, -0.75)) == said

@@ -1,5 +1,8 @@
 """Numbers in words: by hand, and as exact as their digits say."""
 
+from functools import partial
+from math import inf
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from tfcore.measures.quantities import (
     amount,
     both,
     compact,
+    counted,
     few_digits,
     gigabytes,
     in_ten,
@@ -16,6 +20,7 @@ from tfcore.measures.quantities import (
     power,
     prefixed,
     round_count,
+    scale,
     short,
     si,
     span,
@@ -127,3 +132,26 @@ def test_a_number_of_any_size_in_few_characters(value, words):
 
 def test_values_are_listed_behind_their_names():
     assert listed({"a": 0.25, "b": 12_345.6}, "; ") == "a 0.25; b 12,346"
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "expected"),
+    [
+        (amount, (999.5, 9_995, 99_900, 99_950), ["1.00 kB", "10.0 kB", "99.9 kB", "100 kB"]),
+        (partial(counted, what="layer"), (0, 1, 2, 1024), ["0 layers", "1 layer", "2 layers", "1,024 layers"]),
+        (gigabytes, (1e9, 1e11), ["1.0 GB", "100 GB"]),
+        (power, (0, inf, 0.5), ["0", "inf", "5.0 × 10⁻¹"]),
+        (in_ten, (99_999.99, 100_000, 999_999.5), ["99,999.99", "100,000", "10⁶"]),
+        (percent, (0.099, 0.0995), ["9.9 %", "10 %"]),
+        (compact, (0.01, 999.5, 1000), ["0.010", "999.500", "1.0e+03"]),
+        (few_digits, (0.001, 99, 100, 99_999, 100_000), ["0.001", "99", "100", "99,999", "1.0e+05"]),
+    ],
+)
+def test_the_form_of_a_number_changes_at_its_limits(words, values, expected):
+    assert [words(value) for value in values] == expected
+
+
+def test_an_axis_has_the_largest_unit_of_which_there_are_one_and_a_half():
+    assert scale(1500, "decimal") == (1000.0, "kB")
+    assert scale(1499, "decimal") == (1.0, "B")
+    assert scale(1e30, "binary") == (2.0**60, "EiB")

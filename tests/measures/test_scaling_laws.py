@@ -5,7 +5,7 @@ import pytest
 
 from tests.nightly import nightly
 from tfcore.measures import scaling_laws as laws
-from tfcore.measures.scaling_laws import Law, fit_law
+from tfcore.measures.scaling_laws import Law, _in_latex, fit_law
 from tfcore.views.training.scaling.measure.compute_budget import optimum
 
 CHINCHILLA = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # arXiv:2203.15556, equation 10
@@ -109,3 +109,9 @@ def test_a_law_in_latex():
 def test_laws_by_name():
     assert laws.named_law("kaplan") is laws.KAPLAN
     assert laws.named_law("printed") == CHINCHILLA
+
+
+def test_numbers_in_latex():
+    numbers = (0.001, 0.01, 999, 999.5, 99_999, 1e5)
+    written = [r"1.00 \cdot 10^{-3}", "0.01", "999", "1{,}000", "99{,}999", r"1.00 \cdot 10^{5}"]
+    assert [_in_latex(number) for number in numbers] == written

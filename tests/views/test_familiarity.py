@@ -7,7 +7,7 @@ import torch
 
 import tfcore
 from tests.cards import measured
-from tfcore.views.familiarity import LEAST, Familiarity, familiarity, held_out_bits
+from tfcore.views.familiarity import FAR, LEAST, Familiarity, familiarity, held_out_bits
 
 STORY = "Once upon a time there was a little dog named Max. Max had a red ball, and he loved to play with it."
 NEWS = "The central bank raised interest rates by a quarter point on Thursday, citing persistent inflation in services."
@@ -49,3 +49,9 @@ def test_models_without_such_a_number_are_not_compared():
     assert familiarity(model, tokenizer, "stories", [5, 6]) is not None
     model, tokenizer = tfcore.load("fill")
     assert familiarity(model, tokenizer, "fill", tokenizer.encode(NEWS)) is None
+
+
+def test_a_text_is_strange_from_a_length_on_and_above_a_ratio():
+    strange = [Familiarity("a", bits, 1.0, size).is_strange for bits, size in ((FAR + 1, LEAST), (FAR, LEAST))]
+    assert strange == [True, False]
+    assert not Familiarity("a", FAR + 1, 1.0, LEAST - 1).is_strange

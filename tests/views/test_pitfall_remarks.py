@@ -4,7 +4,7 @@ import pytest
 
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training.pitfalls import Look, PitfallConfig
-from tfcore.views.pitfall_remarks import remarks, without_places
+from tfcore.views.pitfall_remarks import _times, remarks, without_places
 
 FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
 
@@ -88,3 +88,8 @@ def test_what_is_said_is_both_remarks():
 def test_losses_to_compare_with():
     assert found("skip", FIRST).marks == ((LETTERS, "unigram model"), (FLOOR, "best causal model"))
     assert found("positions", FIRST).marks == ((without_places(), "best without positions"),)
+
+
+def test_many_times_are_said_in_few_digits():
+    words = ["9.9 times", "10 times", "99,999 times", "1e+05 times"]
+    assert [_times(ratio, 1) for ratio in (9.9, 10, 99_999, 1e5)] == words

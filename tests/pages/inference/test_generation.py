@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.inference.generation import speculative
+from pages.inference.generation import beam, speculative
+from pages.inside.stream.choice import TOKENS
 from pages.ui import cache
 from pages.ui.work.jobs import Job
 from tests.pages import visits
@@ -18,7 +19,7 @@ from tests.pages.waiting import SOON, wait_for_jobs
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
 from tfcore.views.inference.generation.measure import decoding
-from tfcore.views.inference.generation.measure.beam_tree import sentence_ends
+from tfcore.views.inference.generation.measure.beam_tree import search_text, sentence_ends
 from tfcore.views.inference.generation.measure.speculation import Guess, Pass
 
 opened = partial(visits.opened, "inference/generation/page.py")
@@ -205,3 +206,10 @@ def test_on_a_gpu_that_is_faster_in_half_precision_texts_are_written_in_it_and_t
     assert "bfloat16" not in visits.said(opened(show="Decoding strategies", tokens="10"), "caption")
     monkeypatch.setattr("tfcore.generation.half_precision.half_is_faster", lambda *_: True)
     assert "Written in bfloat16" in visits.said(opened(show="Decoding strategies", tokens="10", seed="3"), "caption")
+
+
+def test_greedy_loses_where_a_thing_to_try_says_so():
+    asked = beam.TRY["greedy loses"]
+    model, tokenizer = cache.model(asked["model"])
+    given = asked["text"], TOKENS, asked["beams"], asked["steps"], asked["length_penalty"], ()
+    assert search_text(model, tokenizer, *given).left_at > 0

@@ -8,6 +8,7 @@ from pages.inference.quantisation.choices import first_model
 from tests.pages import visits
 from tests.pages.clicks import record_clicks
 from tfcore import available
+from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.views.inference.quantisation.measure import gguf_block
 
 opened = partial(visits.opened, "inference/quantisation/page.py")
@@ -83,3 +84,18 @@ def test_the_loss_of_the_whole_model_stands_beside_outliers_and_cache():
     )
     assert "keys by channel, values by token 2.01" in visits.said(opened(look="cache", of="stories"), "caption")
     assert "Measured with all layers" not in visits.said(opened(look="outliers", of="fill"), "caption")
+
+
+def test_what_eight_and_four_bits_do_to_smollm2():
+    rows = [row for row in rows_of(SHIPPED / "quantisation.csv") if row["model"] == "smollm2"]
+    plain = next(float(row["loss"]) for row in rows if row["format"] == "float32")
+
+    def worse(part: str, data_type: str, how: str) -> float:
+        key = part, data_type, how
+        return next(float(row["loss"]) for row in rows if (row["part"], row["format"], row["how"]) == key) / plain - 1
+
+    for how in ("token", "tensor, outliers apart"):
+        assert worse("activations", "int8", how) < 0.01
+        assert worse("activations", "int4", how) > 1
+        assert worse("both", "int8", how) < 0.015
+    assert worse("activations", "int8", "tensor") > 0.2

@@ -5,8 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pages.inside.features.grow import BEGIN, STREAM, grow_dictionary
 from pages.ui import cache
 from pages.ui.work import jobs
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -127,3 +129,17 @@ def test_the_table_names_what_fires_beside_its_closest(monkeypatch):
     assert int(named) == last.moment.closest[first["feature"]]
     token = cache.model("stories")[1].tokens([int(last.features.tokens[first["feature"]][0])])[0]
     assert first["its tokens"].split(" ")[0] == visible(token)
+
+
+@nightly
+@pytest.mark.parametrize("seed", [0, 1])
+def test_random_directions_recover_half_of_the_loss_in_the_stream_and_nothing_in_layer_2(seed):
+    assert (BEGIN.n_features, BEGIN.top_k) == (512, 16)
+
+    def at_first(dictionary: int) -> float:
+        config = GrowDictionaryConfig(dictionary=dictionary, steps=50, seed=seed)
+        first = next(found for found in grow_dictionary(config) if found is not None)
+        return float(first.moment.quality.loss_recovered)
+
+    assert at_first(STREAM) > 0.5
+    assert at_first(2) < 0.1

@@ -8,6 +8,8 @@ from pages.ui import cache
 from tests.pages import visits
 from tfcore.views.inside import in_context as views
 from tfcore.views.inside.in_context.measure import accuracy, live, steps
+from tfcore.views.inside.in_context.measure.accuracy import kept
+from tfcore.views.inside.in_context.measure.steps import kept_steps
 
 opened = partial(visits.opened, "inside/in_context/page.py")
 
@@ -58,3 +60,16 @@ def test_steps_are_shown_as_they_were_kept():
         one.text.strip() == f"The answer is {steps.problem(one.seed).answer}." for one in steps.kept_steps().direct
     ]
     assert shown.y[0] == pytest.approx(sum(right) / len(right))
+
+
+def test_what_smollm2_takes_from_examples():
+    def right(task: str, labels: str, examples: int) -> float:
+        (curve,) = (one for one in kept()["smollm2", task].curves if one.labels == labels)
+        return curve.right[examples] / curve.prompts
+
+    assert right("capitals", "random", 16) > 0.85
+    assert right("capitals", "right", 0) < 0.15
+    assert abs(right("code", "random", 16) - kept()["smollm2", "code"].guess) < 0.1
+    assert kept_steps().model == "smollm2"
+    assert all("The answer is" in one.text and one.text.count("=") == 2 for one in kept_steps().steps)
+    assert sum(one.right for one in kept_steps().steps) < 0.1 * len(kept_steps().steps)

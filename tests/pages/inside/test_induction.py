@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore.loading.checkpoint_history import load_history
-from tfcore.measures.heads.induction_heads import evaluate_heads
+from tfcore.measures.heads.induction_heads import copying, evaluate_heads, random_rows, twice
 from tfcore.measures.heads.kinds import repeated_tokens
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
@@ -183,3 +184,18 @@ def test_a_click_on_a_head_chooses_it(monkeypatch):
     for x, y in (("5", 1), (5, None), (0.5, 1)):
         find.look_at({"curve": 0, "point": 0, "x": x, "y": y, "customdata": None})
     assert not chosen
+
+
+@pytest.fixture(scope="module")
+def stories() -> Any:
+    return cache.model("stories")
+
+
+def test_one_induction_head_of_stories_can_be_missed_and_both_cannot(stories):
+    def losses(*off: tuple[int, int]) -> tuple[float, float]:
+        found = copying(stories[0], twice(random_rows(stories[0].config.vocab_size, 24, 4, 0)), 24, off)
+        return float(found.losses[~found.repeated].mean()), float(found.losses[found.repeated].mean())
+
+    first, second = losses()
+    assert losses((3, 0))[1] < second + 0.05 * (first - second)
+    assert losses((3, 0), (3, 2))[1] > 0.95 * losses((3, 0), (3, 2))[0]

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -12,6 +13,7 @@ from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.inputs import BASELINES
 from pages.inside.metric import NAMED
+from pages.inside.reading import BOY
 from pages.ui import cache, controls
 from pages.ui.work import filling, jobs, live, progress
 from tests.pages import visits
@@ -23,6 +25,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Part
 from tfcore.measures.one_text import encoded
 from tfcore.views.inside.interventions import switches
+from tfcore.views.inside.interventions.measure import patching as measured_patching
 from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "inside/interventions/page.py")
@@ -283,3 +286,19 @@ def test_where_a_name_of_the_text_is_predicted_the_two_names_are_compared_at_fir
     assert test.selectbox(key="against").value != NAMED  # nothing is predicted that has another name beside it
     assert opened(text=TEXT).segmented_control(key="by").value == "prediction"
     assert opened(text=NAMES, v="1").segmented_control(key="by").value == "prediction"
+
+
+@pytest.fixture(scope="module")
+def stories() -> Any:
+    return cache.model("stories")
+
+
+def test_the_last_block_does_not_read_what_differs_from_where_it_stood(stories):
+    source, target = (stories[1].encode(text) for text in (patching.OTHER, BOY))
+    both = measured_patching.pair(stories[0], source, target)
+    shares = measured_patching.all_shares(
+        list(measured_patching.patch_each(stories[0], both, "residual")), len(both.target)
+    )
+    ((at,),) = (both.differing,)
+    assert shares[0, at] == pytest.approx(1, abs=1e-3)
+    assert abs(shares[3, at]) < 0.1

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from pages.inside.stream import choice, lens, parts, skip
+from pages.inside.stream.choice import TEXT, TOKENS
 from pages.ui import cache, controls
 from tests.nightly import nightly
 from tests.pages import visits
@@ -16,7 +18,13 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import PRETRAINED
-from tfcore.measures.one_text import begin_of
+from tfcore.measures import lenses
+from tfcore.measures.interventions import effect
+from tfcore.measures.logit_attribution import contributions, stream_parts
+from tfcore.measures.one_text import begin_of, first_tokens
+from tfcore.views.inside.stream.measure import skip as skipping
+from tfcore.views.inside.stream.measure.lens import lens_of
+from tfcore.views.sources import Reading
 
 opened = partial(visits.opened, "inside/stream/page.py")
 HE = "There was a little boy. One day, Sam said that"
@@ -272,3 +280,32 @@ def test_after_a_sentence_the_surest_prediction_is_explained_at_first():
     sure = cache.model("stories")[0](torch.tensor([ids])).logits[0].softmax(-1).amax(-1)
     assert opened(text=text).slider(key="position").value == int(sure.argmax())
     assert opened(text=text, v="1").slider(key="position").value == len(ids) - 1
+
+
+@pytest.fixture(scope="module")
+def stories() -> Any:
+    return cache.model("stories")
+
+
+def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
+    found, pieces = lens_of(Reading("stories", TEXT), lenses.stages(stories[0].config), None)
+    first = {stage: guesses[-1][0] for stage, guesses in zip(found.stages, pieces, strict=True)}
+    assert [first[f"blocks.{stage}"] for stage in ("0.resid_post", "1.resid_mid")] == [" red", " ball"]
+    assert set(list(first.values())[3:]) == {" ball"}
+    assert found.probability[found.stages.index("blocks.3.resid_mid"), -1, 0] == pytest.approx(0.999, abs=5e-4)
+
+
+def test_the_largest_share_is_not_the_largest_effect_of_skipping_it(stories):
+    model, tokenizer = stories
+    ids, (ball,) = first_tokens(model, tokenizer, TEXT, TOKENS).ids, tokenizer.encode(" ball")
+    shares = contributions(model, stream_parts(model, ids, len(ids) - 1), ball, "mean")
+    attention = np.asarray(shares.heads).sum(1)
+    assert attention.argmax() == 3
+    assert attention[3] > np.asarray(shares.feedforward).max()
+    assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.03)
+
+    def without(layer: int) -> float:
+        edits = skipping.skip_edits((f"blocks.{layer}.attn_out",))
+        return float(effect(model, ids, edits, len(ids) - 1).after[ball])
+
+    assert [round(100 * without(layer)) for layer in (3, 0)] == [57, 3]

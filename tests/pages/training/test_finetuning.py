@@ -12,7 +12,7 @@ from tests.pages.waiting import SOON
 from tfcore.training.finetuning import kept_runs
 from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.preference import kept_preferences
-from tfcore.training.preference_runs import PreferenceConfig
+from tfcore.training.preference_runs import BETAS, PreferenceConfig
 from tfcore.views.training.finetuning.say import hacking, learned, reward_gained
 
 opened = partial(visits.opened, "training/finetuning/page.py")
@@ -53,3 +53,22 @@ def test_a_seed_without_kept_runs_says_so():
     test = opened(part="preference", reward="short", draws="3")
     assert "No run of this seed is stored" in said(test, "caption")
     assert "its writer meant short stories" in said(test, "markdown")
+
+
+def test_stored_runs_of_fine_tuning_learn_and_forget():
+    for stored in kept_runs():
+        new, old = ([getattr(losses, which) for losses in stored.losses] for which in ("new", "old"))
+        half = len(new) // 2
+        assert new[0] - new[half] > 5 * abs(new[half] - new[-1]), stored.config
+        assert old[0] < old[half] < old[-1], stored.config
+
+
+@pytest.mark.parametrize("reward", ["animals", "happy", "short"])
+def test_what_beta_does_in_stored_runs(reward):
+    runs = [one for one in kept_preferences() if one.config.reward == reward]
+    for seed in {one.config.seed for one in runs}:
+        ends = {(one.config.algorithm, one.config.beta): one.points[-1] for one in runs if one.config.seed == seed}
+        policy, pairs = ([ends[kind, beta] for beta in BETAS] for kind in ("reinforce", "dpo"))
+        assert policy[0].reward > policy[-1].reward
+        assert max(pairs, key=lambda end: end.kl) is pairs[0]
+        assert max(end.reward for end in pairs) > pairs[0].reward

@@ -3,18 +3,23 @@
 import json
 from functools import partial
 
+import numpy as np
 import pytest
 
 from pages.ui import controls, frame
 from tests import small_ladder
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
 from tfcore.measures import scaling_laws
-from tfcore.measures.scaling_laws import LAWS
+from tfcore.measures.scaling_laws import LAWS, named_law
 from tfcore.training import ladder
 from tfcore.views.training import scaling as views
+from tfcore.views.training.scaling.measure import ladder_fit as scaling
 from tfcore.views.training.scaling.measure.compute_budget import optimum
+from tfcore.views.training.scaling.measure.ladder_fit import FEWEST
+from tfcore.views.training.scaling.measure.law_curves import law_curves
 
 opened = partial(visits.opened, "training/scaling/page.py")
 
@@ -165,3 +170,22 @@ def test_the_law_can_be_fitted_to_fewer_sizes(shipped):
     assert len(array(figures(test)["residuals"][1]["data"][1]["y"])) == 4
     for label in test.selectbox(key="sizes").options:
         opened(part="Our own ladder", sizes=label)
+
+
+@pytest.mark.parametrize("name", [*LAWS, "kaplan"])
+def test_a_billion_tokens_stay_far_above_the_end_of_unlimited_ones(name):
+    curves = law_curves(named_law(name), "size")
+    few, unlimited = (curves.loss[curves.held.index(tokens)] for tokens in (1e9, float("inf")))
+    assert np.min(few) > np.min(unlimited) + 0.5
+    assert bool(law_curves(named_law(name), "compute").held) == (name != "kaplan")
+
+
+@nightly
+def test_the_floor_and_the_term_of_size_move_with_the_sizes_that_are_fitted():
+    laws = [scaling.fitted(sizes).law for sizes in range(FEWEST, len(scaling.fitted(None).sizes))]
+
+    def moves(name: str) -> float:
+        values = [getattr(law, name) for law in laws]
+        return float(max(values) / min(values) - 1)
+
+    assert min(map(moves, ("floor", "a", "alpha"))) > max(map(moves, ("b", "beta")))

@@ -1,9 +1,12 @@
 """What is said of where the norm stands, against planted gradients and sizes."""
 
 import numpy as np
+import pytest
 
+from tests.one_property import told
 from tfcore.measures.deep_networks import DepthProbe
 from tfcore.views.block.normalisation import say
+from tfcore.views.block.normalisation.say import GradientFall
 
 NAMES = ("pre-LN", "post-LN", "sandwich")
 
@@ -45,3 +48,8 @@ def test_the_fall_is_from_the_shallow_to_the_deep():
         "From 1 layer to 64 the last layer's gradient becomes 1.0 times smaller with post-LN and 13.0 times smaller "
         "with pre-LN (LayerNorm, Xavier); the root of the depth would be 8 times."
     )
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_the_root_of_a_ratio_of_depths():
+    assert told(GradientFall, "root", deep=64, shallow=4) == 4.0

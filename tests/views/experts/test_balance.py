@@ -1,18 +1,21 @@
 """A router in training: the same batches for all, numbers counted again by hand, remedies that do their work."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.one_property import told
 from tfcore.model import Transformer
 from tfcore.routing import importance_loss
 from tfcore.training import pitfall_tasks
 from tfcore.views.experts.balance import measure as balance
 from tfcore.views.experts.balance.measure import (
     IDLE,
+    N_EXPERTS,
     REMEDIES,
     BalanceConfig,
     BalanceLook,
@@ -26,7 +29,16 @@ from tfcore.views.experts.balance.measure import (
     train_run,
     train_together,
 )
-from tfcore.views.experts.balance.say import NAMED, RemedyEffect, input_cosines, last_load, remedy_effect, run_ends
+from tfcore.views.experts.balance.say import (
+    CROWDED,
+    EVEN,
+    NAMED,
+    RemedyEffect,
+    input_cosines,
+    last_load,
+    remedy_effect,
+    run_ends,
+)
 
 SHORT = 6
 
@@ -282,3 +294,18 @@ def test_experts_choose_for_one_to_four_of_them_a_token():
 def test_what_does_not_fit_is_refused_by_name(values, word):
     with pytest.raises(ValueError, match=word):
         BalanceConfig(**values)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("plain", "largest", "entropy", "verdict"),
+    [
+        (0.9, CROWDED, 1.0, "that is no cure"),
+        (1.9 / N_EXPERTS, 0.1, 1.0, "there was little to cure"),
+        (2 / N_EXPERTS, 0.1, EVEN, "better, not even"),
+        (2 / N_EXPERTS, 0.1, EVEN + 0.01, "the load is even"),
+    ],
+)
+def test_what_a_remedy_did_to_the_load(plain, largest, entropy, verdict):
+    ends = {"plain": SimpleNamespace(largest=plain), "cured": SimpleNamespace(largest=largest, entropy=entropy)}
+    assert told(RemedyEffect, "verdict", **ends) == verdict

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tfcore
 from tests import small
+from tests.one_property import told
 from tfcore.measures.information import entropy_bits
 from tfcore.views.foundations.attention.measure.similarity import TokenSimilarity, token_similarity
 from tfcore.views.foundations.attention.measure.steps import attention_steps, softmax_at, temperature_sweep
@@ -226,3 +227,14 @@ def test_the_range_of_colours_is_set_by_different_places():
     products = np.array([[9.0, -3.0], [2.0, 8.0]], np.float32)
     assert TokenSimilarity(products, products, products[None, None]).largest_between == 3
     assert TokenSimilarity(products[:1, :1], products[:1, :1], products[None, None]).largest_between == 9
+
+
+def test_a_softmax_needs_a_temperature():
+    with pytest.raises(ValueError, match=r"temperature=0\.0 must be above 0"):
+        softmax_at(torch.zeros(1, 1, 2), 0.0)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_scale_needs_an_end():
+    for products, end in ((np.zeros((2, 2)), 1e-6), (np.array([[9.0, 0.5], [-0.5, 9.0]]), 0.5)):
+        assert told(TokenSimilarity, "largest_between", products=products) == end

@@ -11,7 +11,16 @@ from tfcore.model import Transformer
 from tfcore.training.modernisation import SWITCHES, first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION, rungs
 from tfcore.views.model.modern import measure as modernising
-from tfcore.views.model.modern.measure import Trained, Version, loss_effects, race, read_trained, tying, versions
+from tfcore.views.model.modern.measure import (
+    LossEffect,
+    Trained,
+    Version,
+    loss_effects,
+    race,
+    read_trained,
+    tying,
+    versions,
+)
 from tfcore.views.model.modern.say import (
     LossChanges,
     SizeChanges,
@@ -154,3 +163,7 @@ def test_a_switch_counts_where_it_does_more_than_another_seed():
         "cannot be told from chance in models this small."
     )
     assert str(loss_changes({"b": [1.5, 1.5], "c": [1.4, 1.6]})).startswith("No switch")
+
+
+def test_an_effect_within_the_spread_is_not_clear():
+    assert not LossEffect("RMSNorm", -0.25, 0.25).clear

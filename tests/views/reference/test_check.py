@@ -304,3 +304,21 @@ def test_exercises_and_mistakes_are_those_that_were_recorded():
 
 if __name__ == "__main__":
     DRAWN.write_text(json.dumps(drawn(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def test_an_answer_of_many_digits():
+    assert [answer_text(value, "") for value in (999.5, 1000.5, 1e12)] == ["999.5", "1,000", "1.000e+12"]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "words"),
+    [
+        (0, 5, "That is not it."),
+        (5, 0, "That is not it."),
+        (0.9, 1, "That is too small by 11%."),
+        (0.5, 1, "That is too small by a factor of 2."),
+        (2.5, 1, "That is too large by a factor of 2.5."),
+    ],
+)
+def test_how_far_an_answer_is_off(value, answer, words):
+    assert str(off_by(value, answer)) == words

@@ -377,3 +377,9 @@ def test_a_view_shows_the_claims_that_fit_and_says_what_was_found_of_the_chosen_
     )
     wrong = folklore.claims(shipped(), "gpt2", verdict="wrong").numbers()
     assert set(wrong["claim"]) == {claim.said for claim in CLAIMS.values() if found(claim.key).verdict == "wrong"}
+
+
+def test_a_claim_is_judged_at_its_limits():
+    for found, verdict in (((1.25,), "true"), ((1.5,), "roughly"), ((1.5, 2.0), "depends"), ((2.0,), "wrong")):
+        cases = {str(i): value for i, value in enumerate(found)}
+        assert compare(1.0, cases, "", exact=0.25, rough=0.5).verdict == verdict

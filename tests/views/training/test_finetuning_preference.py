@@ -1,5 +1,7 @@
 """Rewards on texts that one can count, and what is said of runs."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tfcore.training.preference_runs import (
@@ -11,7 +13,13 @@ from tfcore.training.preference_runs import (
     names_animals,
     repetition,
 )
-from tfcore.views.training.finetuning.measure.preference import reward_hacking, rungs_of
+from tfcore.views.training.finetuning.measure.preference import (
+    REPEATED,
+    SURPRISING,
+    RewardHacking,
+    reward_hacking,
+    rungs_of,
+)
 from tfcore.views.training.finetuning.say import frontier, hacking, reward_gained
 
 FIRST = Sampled(0, 0.5, 0.0, 1.6, 0.02)
@@ -78,3 +86,18 @@ def test_the_ladder_over_seeds():
         "from 0.60 (0.40 to 0.80) to 6.50 (4.00 to 9.00) and the KL divergence from 1.5 (1.0 to 2.0) to 25.0 (10.0 to "
         "40.0) nats per continuation. Reward hacking at β = 0.01 (with 1 of 2)."
     )
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_reward_is_hacked_beyond_a_margin():
+    def sampled(reward, surprise, repetition):
+        return SimpleNamespace(reward=reward, surprise=surprise, repetition=repetition)
+
+    before = sampled(0.0, 1.0, 0.0)
+    for after, rose, worse in (
+        (sampled(0.1 * 0.1, SURPRISING, REPEATED), False, False),
+        (sampled(0.02, SURPRISING + 1, 0.0), True, True),
+        (sampled(0.02, 1.0, REPEATED + 0.1), True, True),
+    ):
+        found = RewardHacking(before, after)
+        assert (found.rose, found.worse) == (rose, worse)

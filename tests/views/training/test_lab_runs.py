@@ -9,7 +9,9 @@ import torch
 from tests import small
 from tfcore.training.lab.curves import Curves, Look, by_place, look
 from tfcore.views.training.lab.say.runs import (
+    RISEN,
     Generalisation,
+    LowestLoss,
     generalisation,
     head_maps,
     last_check,
@@ -141,3 +143,7 @@ def test_where_runs_end():
     assert str(run_ends(named, accuracy=False)) == (
         "Held-out loss: seed 0 ends at 2.00 nats; seed 1 ends at 1.25 nats."
     )
+
+
+def test_a_loss_has_risen_beyond_a_margin():
+    assert [LowestLoss(1, 1.0, 1.0 + rise, 1.0).memorises for rise in (RISEN, 1.5 * RISEN)] == [False, True]

@@ -6,10 +6,11 @@ import re
 import pytest
 
 from tests import small
+from tests.one_property import told
 from tfcore import presets
 from tfcore.measures.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
-from tfcore.views.experts.routing.measure.sizes import expert_sizes, finer
+from tfcore.views.experts.routing.measure.sizes import ExpertSizes, expert_sizes, finer
 from tfcore.views.experts.routing.say.sizes import (
     ActiveParameters,
     BatchUse,
@@ -127,3 +128,9 @@ def test_the_formulas_of_the_count_are_right():
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_million_million_sets_are_a_power():
+    words = [told(ExpertSizes, "combination_words", combinations=n) for n in (10**12 - 1, 10**12)]
+    assert words == ["999,999,999,999", "10¹²"]

@@ -109,3 +109,8 @@ def test_one_head_on_two_texts_is_compared_by_its_kind():
     assert str(found) == f"On this text head 0.0 of ours is {kinds[0]}; head 0.0 of theirs is {kinds[1]}."
     assert found.verdict == one.kind[0, 0]
     assert str(same_kind(one, other, 0, 1)) == "Kind of the head: local on one, broad on the other."
+
+
+def test_shares_of_nearly_all():
+    shares = [str(RolloutOnFirst("a", "b", 0, share, 2)).partition(": ")[2] for share in (0.99, 0.9999, 0.99995)]
+    assert [words.partition(" on ")[0] for words in shares] == ["99%", "99.99%", "99.99% or more"]

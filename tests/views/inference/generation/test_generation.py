@@ -19,6 +19,7 @@ from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.measure import beam_tree, decoding, next_token, speculation
+from tfcore.views.inference.generation.say import SAME_SCORE, BeamScores
 
 IDS = [3, 1, 4, 1, 5]
 BYTES = ByteTokenizer()
@@ -390,3 +391,8 @@ def test_seconds_are_those_of_a_token(monkeypatch):
     model = small()
     found = speculation.time_once(model, early_exit(model, 1), IDS, Sampling(temperature=0), 3, 0, 8)
     assert found == speculation.Timing(alone=0.5, together=0.25, draft=0.125, one=0.01, several=0.04)
+
+
+def test_scores_that_are_nearly_the_same():
+    assert BeamScores(1, -1.0, -1.0 - SAME_SCORE / 2).relation == "the same as"
+    assert BeamScores(1, -1.0, -2.0).relation == "better than"

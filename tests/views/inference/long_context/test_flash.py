@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -261,3 +262,8 @@ def test_what_the_tiles_so_far_moved():
     assert planted.tile_words == ("8 × 4", "32 scores at a time, of 1,369")
     assert planted.moved_words == ("1,000", "standard attention, in all: 10,000")
     assert planted.sentence == "37 tokens are few: all tiles move 1.2 times what standard attention moves."
+
+
+def test_the_theorem_holds_from_one_vector_in_sram_to_all():
+    within = [theorem(64, 8, sram, "queries", False) < inf for sram in (7, 8, 512, 513)]
+    assert within == [False, True, True, False]

@@ -60,3 +60,8 @@ def test_what_is_said_of_times():
     quick = [points[0], SpeedPoint("float16", 1, 0.001, 5, 200, 0.0)]
     assert "float16: 50% of the memory, 2.0 times as fast." in str(speeds(quick, 1))
     assert str(speeds([], 64)) == "Nothing to compare yet."
+
+
+def test_equal_times_are_once_as_fast():
+    assert "1.0 times as fast" in str(FormatSpeeds(8, 1.0, {"float16": (1.0, 0.5)}))
+    assert "1.5 times slower" in str(FormatSpeeds(8, 1.0, {"float16": (1.5, 0.5)}))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcore.measures.information import cross_entropy, entropy, kl_divergence, perplexity, weighted_logs
+from tfcore.views.training.information.measure.compression import unigram
 from tfcore.views.training.information.measure.entropy import compare, mixed_loss, token_loss
 from tfcore.views.training.information.say.entropy import (
     bits_text,
@@ -170,3 +171,9 @@ def test_what_is_said_of_a_text_with_improbable_tokens():
 
 def test_bits_in_text():
     assert [bits_text(value) for value in (math.inf, -1e-17, 1.23456, 12.0)] == ["∞", "0.000", "1.235", "12.000"]
+
+
+def test_what_is_certain_costs_nothing_and_not_minus_nothing():
+    certain = np.array([1.0, 0.0])
+    for bits in (token_loss(1.0), entropy(certain), cross_entropy(certain, certain), unigram(b"aa")):
+        assert f"{bits:g}" == "0"

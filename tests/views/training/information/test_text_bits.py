@@ -17,6 +17,7 @@ from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteTokenizer
 from tfcore.views.training.information.measure import text_bits
 from tfcore.views.training.information.say import text_bits as say
+from tfcore.views.training.information.say.text_bits import PerplexityLandmarks, TokenSurprisal
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
 TEXT = "the dog and Ä 犬 cat"
@@ -218,3 +219,10 @@ def test_what_is_said_of_the_concentration():
     assert (
         str(say.concentration(found)) == "1 of 4 tokens make half of the 10.0 bits; the largest step is '⏎' with 6.0."
     )
+
+
+def test_one_in_so_many_tokens():
+    for bits, like in ((6.0, "64.0"), (6.5, "90"), (29.9, "1,000,000,000"), (30.0, "2^30")):
+        assert f"one of {like} equally" in str(TokenSurprisal(1, "a", bits, 1, 0.1))
+    assert "perplexity of 1,000 is" in str(PerplexityLandmarks(1000.0, 1.0, 64))
+    assert "perplexity of 999.0 is" in str(PerplexityLandmarks(999.0, 1.0, 64))

@@ -132,3 +132,7 @@ def test_the_ratio_of_every_rule_at_one_budget():
         assert ratio == pytest.approx(1e22 / 6 / n**2)
     told = RuleRatios(5.76e23, (("Kaplan", 0.408), ("another", 1875.0)))
     assert str(told) == "At 5.8 × 10²³ operations: Kaplan 0.408; another 1,875."
+
+
+def test_whole_tokens_per_parameter_from_a_hundred_on():
+    assert [tokens_per_parameter(value) for value in (99.4, 99.5)] == ["99.4", "100"]

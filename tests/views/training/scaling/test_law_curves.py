@@ -1,5 +1,7 @@
 """Laws as curves, and the loss of one model taken apart."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,9 @@ def test_the_frontier_of_the_refit():
     assert str(FrontierExponent(0.1783)) == (
         "Without E that line is straight: a power law with exponent αβ / (α + β), 0.18 for the refit."
     )
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_of_two_equal_limits_it_is_the_parameters():
+    equal = SimpleNamespace(size=0.5, data=0.5)
+    assert DueToSizeAndData(equal, equal).limit == "Parameters"

@@ -1,8 +1,12 @@
 """Over-training: both ways keep what they promise, and what is said of them."""
 
+from math import inf
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from tests.one_property import told
 from tfcore.measures.scaling_laws import LAWS
 from tfcore.views.training.scaling.measure.compute_budget import Training, at_ratio, optimum
 from tfcore.views.training.scaling.measure.over_training import Lifetime, extra_losses, for_loss, lifetime
@@ -119,3 +123,12 @@ def test_the_cheapest_of_a_life_has_the_least_of_both_together():
     assert str(CheapestLifetime(1.9744, 1e13, 115.2, 33.4e9)) == (
         "Same loss, 1.974, and 10 T inference tokens: cheapest in all at 115 tokens per parameter, 33.4 B parameters."
     )
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_saves_nothing_never_pays():
+    def pays(saved):
+        flops = {"best": SimpleNamespace(flops=1.0), "same_loss": SimpleNamespace(flops=3.0)}
+        return told(OverTraining, "pays_after", saved_per_token=saved, **flops)
+
+    assert [pays(saved) for saved in (-1.0, 0.0, 0.5)] == [inf, inf, 4.0]

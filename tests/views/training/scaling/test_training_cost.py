@@ -144,3 +144,21 @@ def test_what_is_said_of_the_furthest():
     assert str(FurthestFromRule(10, 2048, "GPT-2 small", 1.304)) == (
         "Of 10 models on sequences of 2,048 tokens, GPT-2 small is furthest, 1.30 times with embeddings in N."
     )
+
+
+def test_the_unit_of_a_duration():
+    words = ["2.0 hours", "2.0 days", "9.4 days", "10 days", "2.0 years"]
+    assert [duration(days) for days in (1 / 12, 2, 9.4, 10, 730.5)] == words
+
+
+def test_the_unit_of_an_energy():
+    assert [energy(value) for value in (999, 1e3, 1e6)] == ["999.0 kWh", "1.0 MWh", "1.0 GWh"]
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_training_may_use_the_whole_peak_for_nothing_in_a_perfect_hall():
+    plan = {"n": 1.0, "d": 1.0, "hardware": "h100", "count": 1, "mfu": 1.0, "price": 0.0, "pue": 1.0}
+    Plan(**plan)
+    for wrong in ({"mfu": 1.01}, {"mfu": 0.0}, {"price": -0.01}, {"pue": 0.99}, {"count": 0}):
+        with pytest.raises(ValueError, match="must be above 0"):
+            Plan(**plan | wrong)

@@ -1,40 +1,34 @@
-"""Every sentence of the chapter that no other test has whole, with numbers that are all different."""
+"""Every sentence with numbers that are all different, and where its words change."""
 
 import pytest
 
-from tfcore.views.inside.changes import DifferenceChange
-from tfcore.views.inside.flow.say import HeadMeasures
 from tfcore.views.inside.in_context.measure.accuracy import Interval
 from tfcore.views.inside.in_context.measure.live import Answer
-from tfcore.views.inside.in_context.say import Accuracy, HeadsAgree
+from tfcore.views.inside.in_context.say import Accuracy, HeadsAgree, LabelsMatter, StepsHelp
+
+
+def test_intervals_that_touch_overlap():
+    def of(low, high):
+        return Interval(0.5, low, high)
+
+    for high, verdict in ((0.3, "the intervals overlap"), (0.2, "the intervals do not overlap")):
+        below, above = of(0.1, high), of(0.3, 0.4)
+        assert verdict in str(LabelsMatter(8, 50, above, below, 3))
+        for both in ((below, above), (above, below)):
+            assert verdict in str(StepsHelp("smollm2", 50, *both, (1.0, 9.0), (1e9, 9e9)))
+
+
+def test_an_answer_that_is_not_the_most_probable_token():
+    def said(probability, rank):
+        found = Answer("text", 5, 2, "right", "q", "a", "b", probability, rank, ("x", "b"), (0.5, 0.1), "a")
+        return str(found).partition("has probability ")[2]
+
+    assert said(0.001, 1) == "0.1%: the most probable token."
+    assert said(0.0009, 2) == "less than 0.1%: rank 2; the most probable is 'x', 50.0%."
+
 
 NEAR, FAR = Interval(0.5, 0.4, 0.6), Interval(0.25, 0.125, 0.375)
 SENTENCES = [
-    (
-        HeadMeasures("he", ("2.5", 0.25), ("3.1", -1.5), ("0.3", 2.25), False),
-        "Head 2.5 carries most of the state from token to token, 25%; head 3.1 writes most of the logit of 'he' "
-        "itself, -1.50; without head 0.3 its log-probability falls most, by 2.25 nats (partly estimated). The "
-        "measures name three heads: what is carried need not be used, and a head can matter through what later heads "
-        "make of it.",
-    ),
-    (
-        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("0.3", 0.01), True),
-        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
-        "itself, +1.50; without head 0.3 its log-probability falls most, by 0.01 nats (measured). The measures name "
-        "two heads: what is carried need not be used, and a head can matter through what later heads make of it.",
-    ),
-    (
-        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("2.5", 2.25), True, "she"),
-        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
-        "above that of 'she' itself, +1.50; without head 2.5 that difference falls most, by 2.25 logits (measured). "
-        "The three measures agree on the first head.",
-    ),
-    (
-        HeadMeasures("he", ("2.5", 0.25), ("2.5", 1.5), ("2.5", 0.0099), False, "she"),
-        "Head 2.5 carries most of the state from token to token, 25%; head 2.5 writes most of the logit of 'he' "
-        "above that of 'she' itself, +1.50; without any one of them that difference falls by less than 0.01 logits "
-        "(partly estimated).",
-    ),
     (
         Accuracy("smollm2", "capitals", "right", 3, NEAR, FAR, 60, 0.0625),
         "smollm2, capitals, labels right: right in 50% (40% to 60%) of the prompts after 3 examples, in 25% (12% to "
@@ -67,7 +61,6 @@ SENTENCES = [
         Answer("x", 9, 0, "right", "Italy", "Rome", " Rome", 0.5, 1, (" Rome",), (0.5,), "Rome"),
         "Without examples the right answer to “Italy”, '·Rome', has probability 50.0%: the most probable token.",
     ),
-    (DifferenceChange(" he", " she", 2.5, -0.75), "The logit of '·he' less that of '·she' goes from 2.50 to -0.75."),
 ]
 
 
