@@ -107,8 +107,10 @@ FIRST = """kinds => {
   node.setAttribute("data-first", "")
   const place = node.closest('[class*="-figure"][class*="st-key-"]')
   const [, figure] = /st-key-(\\S+)-figure/.exec(place?.className) || []
-  const at = [box.left, box.top, box.width, box.height].map(one => Math.round(10 * one) / 10)
-  return { drawn: kinds[kind], figure: (kind === ".tf-picture" && figure) || "", at }
+  const seen = node.closest(".tf-scroll")?.getBoundingClientRect() || box // of a wider one, what its box shows
+  const left = Math.max(box.left, seen.left), width = Math.min(box.right, seen.right) - left
+  const at = [left, box.top, width, box.height].map(one => Math.round(10 * one) / 10)
+  return { drawn: kinds[kind], figure: (kind === ".tf-picture" && width === box.width && figure) || "", at }
 }"""
 
 
@@ -130,8 +132,7 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
                 visitor.wait_until_still()  # the work has ended
             visitor.page.wait_for_timeout(2000)
             found = visitor.page.evaluate(FIRST, KINDS)
-            # One that begins left of the window is wider than it, and scrolls.
-            if found is not None and found["at"][0] >= 0 and found["at"][1] < IN_SIGHT * window["height"]:
+            if found is not None and found["at"][1] < IN_SIGHT * window["height"]:
                 x, y, width, height = found["at"]
                 shown = min(height, window["height"] - y)
                 if url not in NO_PICTURE:
