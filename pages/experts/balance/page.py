@@ -42,12 +42,6 @@ def choose_strength(remedy: Remedy) -> BalanceConfig:
     return BalanceConfig(remedy=remedy, strength=step)
 
 
-def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
-    """All of them, those that are not chosen at their usual strengths."""
-    usual = {r: BalanceConfig(remedy=r, importance=IMPORTANCE if r == "noise" else 0.0) for r in REMEDIES}
-    return list((usual | {chosen.remedy: chosen}).values())
-
-
 def show(runs: kept.Runs) -> None:
     """The load of each expert, training by training, and what was found."""
     entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3

@@ -39,7 +39,7 @@ def test_known_values(kind, x, value):
 
 def test_inputs_of_a_layer_are_the_gates_it_has():
     model, ids = small.model(), small.ids(1, 9)[0].tolist()
-    result = functions.layer_inputs(model, ids, 1)
+    result = functions.inputs_among(*functions.pre_activations(model, ids, [1]))
     gates = model(torch.tensor([ids]), capture=("blocks.1.mlp.pre",)).activations["blocks.1.mlp.pre"]
     assert result.count == gates.numel()
     assert result.share.sum() == pytest.approx(1)

@@ -26,7 +26,7 @@ def test_curves_mark_the_point_looked_at(kind, x):
 
 
 def test_inputs_are_drawn_as_they_are():
-    result = functions.layer_inputs(small.model(), small.ids(1, 9)[0].tolist(), 0)
+    result = functions.inputs_among(*functions.pre_activations(small.model(), small.ids(1, 9)[0].tolist(), [0]))
     figure = figures.inputs_figure(result, -1.0, 200)
     theme.check(figure)
     np.testing.assert_allclose(figure.data[0].y, result.share, rtol=1e-6)

@@ -15,7 +15,6 @@ from tfcore.views.inference.kv_cache.measure.generation import (
     both_ways,
     cache_work,
     generated,
-    model_work,
     next_scores,
 )
 from tfcore.views.inference.kv_cache.say.generation import Measured, measured, step_costs
@@ -110,5 +109,3 @@ def test_a_text_leaves_room_for_what_is_generated():
     expected = list(both_ways(subject, tokenizer.encode(text)[:8], 4, 1))
     assert [step.token for step in done] == [step.token for step in expected]
     assert len(done) == 4
-    work = model_work(subject, 8, 4, "float32")
-    assert work.length.tolist() == [8, 9, 10, 11]

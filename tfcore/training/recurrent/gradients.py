@@ -9,7 +9,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.checks import check_number, check_whole
-from tfcore.training.recurrent.networks import KINDS, Kind, Network, NetworkConfig, RecurrentNetwork, logits_of, network
+from tfcore.training.recurrent.networks import Kind, Network, NetworkConfig, RecurrentNetwork, logits_of, network
 from tfcore.training.recurrent.recall import SHORTEST, VOCABULARY, recall_rows
 
 ROWS = 8  # over which norms are averaged
@@ -59,11 +59,6 @@ class Arriving:
     product: Float[ndarray, " distance"] | None = None
     cell: Float[ndarray, " distance"] | None = None
     largest: float | None = None
-
-
-def arriving_at_start(config: GradientConfig) -> tuple[Arriving, ...]:
-    """The three networks at initialisation, on the same rows of the recall task."""
-    return tuple(arriving_in(config, kind) for kind in KINDS)
 
 
 def arriving_in(config: GradientConfig, kind: Kind) -> Arriving:

@@ -18,7 +18,6 @@ from tfcore.views.inside.interventions.measure.input_attribution import (
     AT_ONCE,
     InputAttribution,
     attribute_by_steps,
-    attribute_inputs,
     constant_baseline,
     count_steps,
     most_named,
@@ -44,6 +43,10 @@ def value(model, ids, quantity, rows=None, targets=None):
     return sum(log[i, token] for i, token in enumerate(following)) / len(following)
 
 
+def attributed(*given, **values):
+    return list(attribute_by_steps(*given, **values))[-1]
+
+
 def embedded(model, ids):
     return model(torch.tensor([list(ids)]), capture=("embed",)).activations["embed"][0]
 
@@ -54,7 +57,7 @@ def embedded(model, ids):
 @pytest.mark.parametrize("other", [OTHER, "mean"], ids=["another text", "average token"])
 def test_occlusion_is_a_run_for_every_token(kind, quantity, other):
     model = small.model(**KINDS[kind])
-    found = attribute_inputs(model, TEXT, quantity, other, steps=2)
+    found = attributed(model, TEXT, quantity, other, steps=2)
     text = embedded(model, TEXT)
     base = torch.stack([text[0], *[text.mean(0)] * (len(TEXT) - 1)]) if other == "mean" else embedded(model, other)
     whole = value(model, TEXT, quantity)
@@ -73,7 +76,7 @@ def test_occlusion_is_a_run_for_every_token(kind, quantity, other):
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
 def test_gradient_times_input_is_the_slope_by_finite_differences(quantity):
     model = small.model().double()
-    found = attribute_inputs(model, TEXT, quantity, OTHER, steps=2)
+    found = attributed(model, TEXT, quantity, OTHER, steps=2)
     text, base = embedded(model, TEXT), embedded(model, OTHER)
     for i in range(len(TEXT)):
         step = torch.zeros_like(text)
@@ -86,7 +89,7 @@ def test_gradient_times_input_is_the_slope_by_finite_differences(quantity):
 def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     """Completeness (arXiv:1703.01365, proposition 1), to within what a sum of many points leaves."""
     model = small.model(**{"init_std": 0.1, **small.WIRINGS[kind]})
-    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=64)
+    found = attributed(model, TEXT, QUANTITIES[0], OTHER, steps=64)
     said = say.completeness(found, "the other text", "logits").values
     assert found.gap == pytest.approx(0, abs=1e-3)
     assert said["total"] == pytest.approx(float(found.integrated.sum()))
@@ -107,14 +110,14 @@ def test_they_are_the_integral_by_a_plain_riemann_sum():
         total += torch.autograd.grad(found[3] - found[8], point)[0] / 400
     expected = ((text - base) * total).sum(-1)
     assert AT_ONCE // len(TEXT) < 40
-    integrated = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=40).integrated
+    integrated = attributed(model, TEXT, QUANTITIES[0], OTHER, steps=40).integrated
     np.testing.assert_allclose(integrated, expected, atol=1e-4)
 
 
 def test_the_model_is_left_as_it_was():
     model = small.model()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=2)
+    attributed(model, TEXT, QUANTITIES[0], OTHER, steps=2)
     assert all(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
     assert not any(weight.requires_grad or weight.grad is not None for weight in model.parameters())
 
@@ -124,11 +127,11 @@ def test_the_model_is_left_as_it_was():
 )
 def test_what_cannot_be_attributed_is_refused(ids, other, message):
     with pytest.raises(ValueError, match=message):
-        attribute_inputs(small.model(), ids, QUANTITIES[0], other)
+        attributed(small.model(), ids, QUANTITIES[0], other)
 
 
 def test_two_tokens_are_enough():
-    assert attribute_inputs(small.model(), [3, 4], QUANTITIES[0], steps=2).complete
+    assert attributed(small.model(), [3, 4], QUANTITIES[0], steps=2).complete
 
 
 @pytest.mark.parametrize("kind", ["plain", "experts with a capacity"])
@@ -142,7 +145,7 @@ def test_what_is_known_grows_step_by_step_to_the_whole(kind, monkeypatch):
     assert known == sorted(known)
     assert (known[0], known[-1]) == (0, len(TEXT))
     assert [found.complete for found in seen] == [False] * (len(seen) - 1) + [True]
-    whole = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=4)
+    whole = attributed(model, TEXT, QUANTITIES[0], OTHER, steps=4)
     for name, values in seen[-1].methods("replaced").items():
         np.testing.assert_allclose(values, whole.methods("replaced")[name], atol=1e-5)
     half = next(found for found in seen if say.known_so_far(found).values["occluded"] >= 2)
@@ -183,7 +186,7 @@ def test_rounding_errors_have_no_order():
 
 def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_is_exact():
     model = small.model(init_std=0.1)
-    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=16)
+    found = attributed(model, TEXT, QUANTITIES[0], OTHER, steps=16)
     at = max(range(len(TEXT)), key=lambda i: abs(found.integrated[i]))
     assert most_named(found) == at
     said = say.removed(found, at, [f" t{i}" for i in range(len(TEXT))], "logits")
@@ -248,7 +251,7 @@ def test_they_add_up_from_the_average_token_in_a_trained_model(text):
     model, tokenizer = load("stories")
     ids = tokenizer.encode(text)[:24]
     best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
-    found = attribute_inputs(model, ids, Quantity("prediction", best))
+    found = attributed(model, ids, Quantity("prediction", best))
     assert abs(found.gap) < 0.1 * abs(found.difference)
     assert not found.withheld
 
@@ -259,7 +262,7 @@ def test_in_smollm2_they_add_up_from_the_average_token_and_not_from_zero(text, r
     model, tokenizer = real("smollm2")
     ids = tokenizer.encode(text)
     best = int(model(torch.tensor([ids])).logits[0, -1].argmax())
-    found = {one: attribute_inputs(model, ids, Quantity("prediction", best), one) for one in ("mean", "zero")}
+    found = {one: attributed(model, ids, Quantity("prediction", best), one) for one in ("mean", "zero")}
     assert {one: result.withheld for one, result in found.items()} == {"mean": False, "zero": True}
 
 

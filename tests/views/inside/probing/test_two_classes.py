@@ -21,9 +21,13 @@ def stories():
     return load("stories", device="cpu")
 
 
+def read_classes(model, one, two):
+    return two_classes.both_classes(one, two, *(two_classes.read_class(*model, text) for text in (one, two)))
+
+
 @pytest.fixture(scope="module")
 def found(stories):
-    return two_classes.read_classes(stories[0], stories[1], ONE, TWO)
+    return read_classes(stories, ONE, TWO)
 
 
 def test_a_sentence_is_the_mean_of_its_tokens_but_the_first(stories, found):
@@ -70,8 +74,8 @@ def test_a_cosine_does_not_depend_on_lengths(stories):
 
 def test_one_sentence_is_too_few(stories):
     with pytest.raises(ValueError, match="at least two sentences"):
-        two_classes.read_classes(stories[0], stories[1], "One.\n\n", TWO)
-    assert two_classes.read_classes(stories[0], stories[1], "One.\nTwo.", TWO).first.sum() == 2
+        read_classes(stories, "One.\n\n", TWO)
+    assert read_classes(stories, "One.\nTwo.", TWO).first.sum() == 2
     assert len(two_classes.sentences("a\n" * 40)) == two_classes.SENTENCES
 
 

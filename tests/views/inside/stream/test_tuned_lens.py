@@ -11,8 +11,16 @@ from tests.cards import STORIES, measured
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import load
 from tfcore.loading.tuned_lenses import FOLDER, load_tuned_lens, with_tuned_lens
-from tfcore.measures.lenses import LensComparison, compare_lenses, divergence, mean_divergences, stage_names, stages
-from tfcore.views.inside.stream.measure.lens import follow_tokens, logit_lens
+from tfcore.measures.lenses import (
+    LensComparison,
+    compare_lenses,
+    divergence,
+    mean_divergences,
+    stage_names,
+    stage_states,
+    stages,
+)
+from tfcore.views.inside.stream.measure.lens import logit_lens, tokens_at
 from tfcore.views.inside.stream.say.lens import LeadsFrom, correct_by_stage, leads_from, lens_divergence
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -52,7 +60,7 @@ def test_a_state_is_translated_normalised_and_unembedded(model):
     stage = found.stages.index(name)
     assert found.best[stage, 4].tolist() == best
     np.testing.assert_allclose(found.probability[stage, 4], [math.exp(logits[t]) / total for t in best], rtol=1e-4)
-    path = follow_tokens(model, TEXT, 4, best, lens)
+    path = tokens_at(model, stage_states(model, TEXT, lens), 4, best)
     np.testing.assert_allclose(path.probability[stage], found.probability[stage, 4], rtol=1e-5)
     compared = compare_lenses(model, lens, TEXT)
     assert compared.tuned_best[stage, 4] == best[0]

@@ -74,7 +74,7 @@ def test_of_two_signs_at_the_start_the_second_is_no_part_of_the_text():
     p = subject(torch.tensor([[1, 2]])).logits[0, -1].softmax(-1)[ord("a")]
     assert (len(found.bits), found.bits[0]) == (3, pytest.approx(-math.log2(p), abs=1e-4))
     with pytest.raises(ValueError, match="token -1 has nothing before it"):
-        text_bits.predict_token(subject, Announced(), "abc", -1, 5)
+        text_bits.window_of(subject, Announced(), "abc", -1)
 
 
 @pytest.mark.parametrize("context", [4, 7, 32])
@@ -82,7 +82,8 @@ def test_expectations_belong_to_the_very_bits(context):
     subject = model(vocab_size=264, max_seq_len=context)
     found = text_loss.text_bits(subject, TOKENIZER, TEXT)
     for at in range(len(found.ids)):
-        guess = text_bits.predict_token(subject, TOKENIZER, TEXT, at, 264)
+        start = text_bits.window_of(subject, TOKENIZER, TEXT, at)
+        guess = text_bits.predict_window(subject, TOKENIZER, TEXT, start, 264)[at]
         assert -math.log2(guess.probabilities[guess.rank - 1]) == pytest.approx(found.bits[at], abs=1e-3)
         assert guess.tokens[guess.rank - 1] == found.tokens[at]
 
@@ -101,9 +102,9 @@ def test_a_window_is_predicted_in_pieces_and_windows_begin_every_half_context(mo
 
 def test_a_token_that_is_not_there_has_no_expectation():
     with pytest.raises(ValueError, match="nothing before it"):
-        text_bits.predict_token(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)
+        text_bits.window_of(model(vocab_size=256), ByteTokenizer(), "abc", 0)
     with pytest.raises(ValueError, match="none of the 3"):
-        text_bits.predict_token(model(vocab_size=256), ByteTokenizer(), "abc", 3, 5)
+        text_bits.window_of(model(vocab_size=256), ByteTokenizer(), "abc", 3)
 
 
 def test_a_long_context_is_read_in_windows():

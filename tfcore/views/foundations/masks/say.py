@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfcore.masks import Kind
-from tfcore.measures.leaks import Leak
 from tfcore.measures.mask_cost import MaskCost
 from tfcore.training.pitfalls import Look
 from tfcore.views.finding import Finding, Statement, state
@@ -81,11 +80,6 @@ class LeakComparison(Finding):
             f"With the mask {self.name}, the outputs at the {self.position} positions before the changed token "
             f"{'are ' if self.equal else ''}{how}; without a mask they differ by up to {self.without:.3g}."
         )
-
-
-def leak_comparison(masked: Leak, free: Leak, name: str) -> LeakComparison:
-    """Compare a leak test under the mask called `name` with one without a mask."""
-    return LeakComparison(name, masked.position, masked.equal, masked.before, free.before)
 
 
 def twin_losses(looks: Sequence[Look]) -> Statement:

@@ -108,12 +108,6 @@ class LayerInputs:
     count: int
 
 
-def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> LayerInputs:
-    """The inputs of a layer's activation function at every token of a text; in a gated layer, those of the gate."""
-    (found,) = pre_activations(model, ids, [layer])
-    return inputs_among(found)
-
-
 @torch.no_grad()
 def pre_activations(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> list[Float[Tensor, " input"]]:
     """All inputs of the activation function in each of some layers, from one pass over a text."""

@@ -116,11 +116,6 @@ def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactnes
     return CacheWork(length, np.diff(whole, prepend=0), whole, half, half)
 
 
-def model_work(model: Transformer, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
-    """The work of a model after a prompt of so many tokens."""
-    return cache_work(model.config, prompt, steps, exactness)
-
-
 def generated(
     model: Transformer, tokenizer: Tokenizer, text: str, room: int, steps: int, seed: int, exactness: Exactness
 ) -> list[BothWays]:

@@ -79,26 +79,6 @@ class InputAttribution:
         }
 
 
-def attribute_inputs(
-    model: Transformer,
-    ids: Sequence[int],
-    quantity: Quantity,
-    other: Sequence[int] | Constant = "mean",
-    steps: int = STEPS,
-) -> InputAttribution:
-    """Occlusion, integrated gradients and gradient times input of every token of a text.
-
-    Args:
-        other: the baseline: a counterfactual text of equally many tokens, or see constant_baseline.
-        steps: see integrals.
-
-    Raises:
-        ValueError: fewer than two tokens, or texts of different lengths.
-    """
-    *_, last = attribute_by_steps(model, ids, quantity, other, steps)
-    return last
-
-
 def attribute_by_steps(
     model: Transformer,
     ids: Sequence[int],
@@ -106,10 +86,16 @@ def attribute_by_steps(
     other: Sequence[int] | Constant = "mean",
     steps: int = STEPS,
 ) -> Iterator[InputAttribution]:
-    """The same, as far as it is known after each group of runs: gradient times input first, then both occlusions, a few
-    tokens at a time, and integrated gradients last. What is not yet known is NaN.
+    """Occlusion, integrated gradients and gradient times input of every token of a text, as far as they are known after
+    each group of runs: gradient times input first, then both occlusions, a few tokens at a time, and integrated
+    gradients last. What is not yet known is NaN.
 
-    Args, Raises: see attribute_inputs.
+    Args:
+        other: the baseline: a counterfactual text of equally many tokens, or see constant_baseline.
+        steps: see integrals.
+
+    Raises:
+        ValueError: fewer than two tokens, or texts of different lengths.
     """
     _check(ids, other)
     text = embeddings(model, ids)

@@ -50,11 +50,6 @@ class TwoClasses:
     states: Float[ndarray, "layer sentence d_model"]
 
 
-def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> TwoClasses:
-    """The mean state of every sentence of two classes after every layer."""
-    return both_classes(one, two, *(read_class(model, tokenizer, text) for text in (one, two)))
-
-
 def both_classes(
     one: str, two: str, first: Float[ndarray, "layer _ d_model"], second: Float[ndarray, "layer _ d_model"]
 ) -> TwoClasses:

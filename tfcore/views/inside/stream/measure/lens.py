@@ -96,19 +96,11 @@ def logit_lens(
     return Lens(names, best, values, next_values, ranks, tuned is not None)
 
 
-def follow_tokens(
-    model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int], tuned: TunedLens | None = None
-) -> TokenPath:
-    """Probability, logit and rank of some tokens after every stage, at one position of a text; by a tuned lens where
-    one is given."""
-    return tokens_at(model, stage_states(model, ids, tuned), position, tokens)
-
-
 @torch.no_grad()
 def tokens_at(
     model: Transformer, states: Float[Tensor, "stage seq d_model"], position: int, tokens: Sequence[int]
 ) -> TokenPath:
-    """The same, from the states of a text that are there already."""
+    """Probability, logit and rank of some tokens after every stage, at one position, from a text's states."""
     names = stages(model.config)
     logits = lens_logits(model, states[:, position]).float()  # (stage, vocab)
     chosen = logits[:, list(tokens)]

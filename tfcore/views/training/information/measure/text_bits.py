@@ -32,17 +32,6 @@ class Prediction:
     rank: int
 
 
-def predict_token(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
-    """What a model predicts in the place of token `at`, from the tokens before it.
-
-    Of these it reads the last ones, half a context or more, as `text_bits` does.
-
-    Raises:
-        ValueError: there is no such token, or nothing before it.
-    """
-    return predict_window(model, tokenizer, text, window_of(model, tokenizer, text, at), count)[at]
-
-
 def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> int:
     """Where the window begins from which token `at` is predicted.
 
