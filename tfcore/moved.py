@@ -641,7 +641,7 @@ NAMES = {
     },
     "tfcore.analysis.training.compute_budget": {
         "tfcore.views.training.scaling.say.compute_budget": (
-            "tokens_per_parameter BudgetSplit budget_split RuleRatios rule_ratios AgreedRatio AGREEING agreed_ratio"
+            "tokens_per_parameter BudgetSplit budget_split RuleRatios rule_ratios AGREEING agreed_ratio"
         )
     },
     "tfcore.analysis.training.entropy": {
@@ -663,9 +663,7 @@ NAMES = {
         )
     },
     "tfcore.analysis.training.known_models": {
-        "tfcore.views.training.scaling.say.known_models": (
-            "ModelFacts model_facts RatioRange ratio_range SizeRange size_range"
-        )
+        "tfcore.views.training.scaling.say.known_models": ("ModelFacts model_facts ratio_range size_range")
     },
     "tfcore.analysis.training.ladder_fit": {
         "tfcore.views.training.scaling.say.ladder_fit": (
@@ -674,7 +672,7 @@ NAMES = {
     },
     "tfcore.analysis.training.law_curves": {
         "tfcore.views.training.scaling.say.law_curves": (
-            "LossParts loss_parts DueToSizeAndData due_to_size_and_data FrontierExponent frontier_exponent"
+            "LossParts loss_parts DueToSizeAndData due_to_size_and_data frontier_exponent"
         )
     },
     "tfcore.analysis.training.mutual_information": {
@@ -683,9 +681,7 @@ NAMES = {
         )
     },
     "tfcore.analysis.training.over_training": {
-        "tfcore.views.training.scaling.say.over_training": (
-            "OverTraining over_training ExtraLoss extra_loss CheapestLifetime cheapest_lifetime"
-        )
+        "tfcore.views.training.scaling.say.over_training": ("OverTraining over_training extra_loss cheapest_lifetime")
     },
     "tfcore.analysis.training.preference": {
         "tfcore.training.preference_runs": (
@@ -706,8 +702,7 @@ NAMES = {
     },
     "tfcore.analysis.training.training_cost": {
         "tfcore.views.training.scaling.say.training_cost": (
-            "ReachedPeak reached_peak duration energy PlannedCost planned_cost OneGpu one_gpu FurthestFromRule "
-            "furthest_from_rule"
+            "reached_peak duration energy PlannedCost planned_cost one_gpu furthest_from_rule"
         )
     },
     "tfcore.analysis.training.training_runs": {

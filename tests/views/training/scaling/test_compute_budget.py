@@ -90,7 +90,7 @@ def test_where_the_rules_agree_is_the_range_of_three_of_them():
     ]
     assert len(ratios) == 3
     found = agreed_ratio(1e20, 1e24)
-    assert found.ratios == pytest.approx((np.min(ratios), np.max(ratios)))
+    assert (found.values["fewest"], found.values["most"]) == pytest.approx((np.min(ratios), np.max(ratios)))
     assert str(found) == (
         "The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of Chinchilla and the refit of "
         "approach 3 say from 10²⁰ to 10²⁴ operations: between 18 and 26."

@@ -9,7 +9,6 @@ from tfcore.measures.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
 from tfcore.views.training.scaling.measure.law_curves import law_curves, operations
 from tfcore.views.training.scaling.say.law_curves import (
     DueToSizeAndData,
-    FrontierExponent,
     LossParts,
     due_to_size_and_data,
     frontier_exponent,
@@ -78,8 +77,9 @@ def test_gpt_3_was_limited_by_its_tokens():
 
 
 def test_the_frontier_of_the_refit():
-    assert frontier_exponent().exponent == pytest.approx(0.3478 * 0.3658 / (0.3478 + 0.3658))
-    assert str(FrontierExponent(0.1783)) == (
+    found = frontier_exponent()
+    assert found.values["exponent"] == pytest.approx(0.3478 * 0.3658 / (0.3478 + 0.3658))
+    assert str(found) == (
         "Without E that line is straight: a power law with exponent αβ / (α + β), 0.18 for the refit."
     )
 

@@ -150,4 +150,4 @@ def _size(rule: Law | Split, flops: float) -> float:
     return rule.size(flops) if isinstance(rule, Split) else optimum(rule, flops).n
 
 
-# The rules that AgreedRatio names.
+# The rules that agreed_ratio names.

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import KAPLAN_SPLIT, Law
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.scaling.measure.compute_budget import Training, at_size, budget_for, optimum, splits
 
 
@@ -74,33 +74,19 @@ def rule_ratios(flops: float) -> RuleRatios:
     return RuleRatios(flops, tuple((rule.name, rule.ratio.item()) for rule in splits([flops])))
 
 
-@dataclass(frozen=True, slots=True)
-class AgreedRatio(Finding):
-    """Fewest and most tokens per parameter of the rules that agree best, between two budgets.
-
-    Args:
-        budgets: the smallest and the largest, in operations.
-        ratios: the fewest and the most tokens per parameter.
-    """
-
-    budgets: tuple[float, float]
-    ratios: tuple[float, float]
-
-    @property
-    def sentence(self) -> str:
-        (smallest, largest), (fewest, most) = self.budgets, self.ratios
-        return (
-            "The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of Chinchilla and the refit "
-            f"of approach 3 say from {power(smallest)} to {power(largest)} operations: between {fewest:.0f} and "
-            f"{most:.0f}."
-        )
-
-
 AGREEING = ("Chinchilla, approach 1", "Chinchilla, approach 2", "Chinchilla, approach 3 refitted")
 
 
-def agreed_ratio(smallest: float, largest: float) -> AgreedRatio:
+def agreed_ratio(smallest: float, largest: float) -> Statement:
     """The range of tokens per parameter of the rules in AGREEING, at 41 budgets between these two."""
     budgets = np.logspace(np.log10(smallest), np.log10(largest), 41)
     ratios = np.concatenate([rule.ratio for rule in splits(budgets.tolist()) if rule.name in AGREEING])
-    return AgreedRatio((smallest, largest), (float(ratios.min()), float(ratios.max())))
+    return state(
+        "agreed ratio",
+        "The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of Chinchilla and the refit of "
+        "approach 3 say from {smallest:power} to {largest:power} operations: between {fewest:.0f} and {most:.0f}.",
+        smallest=smallest,
+        largest=largest,
+        fewest=float(ratios.min()),
+        most=float(ratios.max()),
+    )

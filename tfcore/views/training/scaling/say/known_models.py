@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import LAWS
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.scaling.measure.compute_budget import Training, optimum
 from tfcore.views.training.scaling.measure.known_models import MODELS, KnownModel
 from tfcore.views.training.scaling.say.compute_budget import tokens_per_parameter
@@ -43,59 +43,33 @@ def model_facts(name: str) -> ModelFacts:
     return ModelFacts(model, optimum(LAWS["refit"], model.flops) if model.flops else None)
 
 
-@dataclass(frozen=True, slots=True)
-class RatioRange(Finding):
-    """Tokens per parameter of models whose tokens are known.
-
-    Args:
-        models: how many.
-        at_twenty: how many of them have 20 tokens per parameter or more.
-        fewest, most: the model with the fewest tokens per parameter and that with the most, and how many these are.
-    """
-
-    models: int
-    at_twenty: int
-    fewest: tuple[str, float]
-    most: tuple[str, float]
-
-    @property
-    def sentence(self) -> str:
-        (low, few), (high, many) = self.fewest, self.most
-        return (
-            f"{self.models} models: {self.at_twenty} of {self.models} read 20 tokens per parameter or more; from "
-            f"{low} with {tokens_per_parameter(few)} to {high} with {tokens_per_parameter(many)}."
-        )
-
-
-def ratio_range(models: Sequence[KnownModel]) -> RatioRange:
-    """Of one model or more; those whose tokens are not known are left out."""
+def ratio_range(models: Sequence[KnownModel]) -> Statement:
+    """Tokens per parameter of one model or more; those whose tokens are not known are left out."""
     ratios = {model.name: model.ratio for model in models if model.ratio is not None}
     fewest, most = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
-    at_twenty = sum(ratio >= 20 for ratio in ratios.values())
-    return RatioRange(len(ratios), at_twenty, (fewest, ratios[fewest]), (most, ratios[most]))
+    return state(
+        "ratio range",
+        "{models} models: {many} of {models} read 20 tokens per parameter or more; from {fewest} with {few} to {most} "
+        "with {high}.",
+        models=len(ratios),
+        many=sum(ratio >= 20 for ratio in ratios.values()),
+        fewest=fewest,
+        few=tokens_per_parameter(ratios[fewest]),
+        most=most,
+        high=tokens_per_parameter(ratios[most]),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class SizeRange(Finding):
-    """Parameters of models, all experts counted.
-
-    Args:
-        models: how many.
-        smallest, largest: name and parameters.
-    """
-
-    models: int
-    smallest: tuple[str, float]
-    largest: tuple[str, float]
-
-    @property
-    def sentence(self) -> str:
-        (small, few), (large, many) = self.smallest, self.largest
-        return f"{self.models} models, from {small} with {round_count(few)} to {large} with {round_count(many)}."
-
-
-def size_range(models: Sequence[KnownModel]) -> SizeRange:
-    """Of one model or more."""
+def size_range(models: Sequence[KnownModel]) -> Statement:
+    """Parameters of one model or more, all experts counted."""
     sizes = {model.name: model.parameters for model in models}
     small, large = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-    return SizeRange(len(sizes), (small, sizes[small]), (large, sizes[large]))
+    return state(
+        "size range",
+        "{models} models, from {small} with {fewest} to {large} with {most}.",
+        models=len(sizes),
+        small=small,
+        fewest=round_count(sizes[small]),
+        large=large,
+        most=round_count(sizes[large]),
+    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tfcore.measures.quantities import power, round_count
 from tfcore.measures.scaling_laws import KAPLAN_COMPUTE, LAWS, KaplanLaw, Law
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.scaling.measure.compute_budget import PER_TOKEN
 from tfcore.views.training.scaling.measure.law_curves import Against, operations
 
@@ -90,24 +90,10 @@ def due_to_size_and_data() -> DueToSizeAndData:
     return DueToSizeAndData(loss_parts(law, 175e9, 300e9), loss_parts(law, 70e9, 1.4e12))
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierExponent(Finding):
-    """The slope of the compute-optimal frontier by the refitted law, on logarithmic axes.
-
-    Args:
-        exponent: of the budget, its sign turned.
-    """
-
-    exponent: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            "Without E that line is straight: a power law with exponent αβ / (α + β), "
-            f"{self.exponent:.2f} for the refit."
-        )
-
-
-def frontier_exponent() -> FrontierExponent:
-    """Of the refitted law."""
-    return FrontierExponent(LAWS["refit"].frontier_exponent)
+def frontier_exponent() -> Statement:
+    """The slope of the compute-optimal frontier by the refitted law, on logarithmic axes, its sign turned."""
+    return state(
+        "frontier exponent",
+        "Without E that line is straight: a power law with exponent αβ / (α + β), {exponent:.2f} for the refit.",
+        exponent=LAWS["refit"].frontier_exponent,
+    )

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.measures.quantities import power, round_count
+from tfcore.measures.quantities import round_count
 from tfcore.measures.scaling_laws import Law
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.scaling.measure.compute_budget import Training, at_ratio, optimum
 from tfcore.views.training.scaling.measure.over_training import PER_ANSWER, Lifetime, for_loss
 from tfcore.views.training.scaling.say.compute_budget import tokens_per_parameter
@@ -74,58 +74,31 @@ def over_training(law: Law, flops: float, ratio: float) -> OverTraining:
     return OverTraining(best, at_ratio(law, flops, ratio), for_loss(law, best.loss, ratio))
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraLoss(Finding):
-    """What one budget loses with another number of tokens per parameter than the best.
-
-    Args:
-        best: the compute-optimal training.
-        other: the same operations with another ratio.
-    """
-
-    best: Training
-    other: Training
-
-    @property
-    def sentence(self) -> str:
-        best, other = self.best, self.other
-        return (
-            f"Same budget, {power(best.flops)} operations: {tokens_per_parameter(other.ratio)} tokens per parameter "
-            f"make a model of {round_count(other.n)} instead of {round_count(best.n)} at "
-            f"{tokens_per_parameter(best.ratio)}, {other.loss - best.loss:+.4f} nats."
-        )
+def extra_loss(found: OverTraining) -> Statement:
+    """What one budget loses with another number of tokens per parameter than the best."""
+    best, other = found.best, found.same_budget
+    return state(
+        "extra loss",
+        "Same budget, {flops:power} operations: {ratio} tokens per parameter make a model of {n} instead of {best_n} "
+        "at {best_ratio}, {extra:+.4f} nats.",
+        flops=best.flops,
+        ratio=tokens_per_parameter(other.ratio),
+        n=round_count(other.n),
+        best_n=round_count(best.n),
+        best_ratio=tokens_per_parameter(best.ratio),
+        extra=found.extra_loss,
+    )
 
 
-def extra_loss(found: OverTraining) -> ExtraLoss:
-    """The first of the two ways."""
-    return ExtraLoss(found.best, found.same_budget)
-
-
-@dataclass(frozen=True, slots=True)
-class CheapestLifetime(Finding):
-    """Of models that reach one loss, the one whose training and inference cost least together.
-
-    Args:
-        loss: nats per token.
-        served: inference tokens.
-        ratio: its tokens per parameter.
-        n: its parameters.
-    """
-
-    loss: float
-    served: float
-    ratio: float
-    n: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Same loss, {self.loss:.3f}, and {round_count(self.served)} inference tokens: cheapest in all at "
-            f"{tokens_per_parameter(self.ratio)} tokens per parameter, {round_count(self.n)} parameters."
-        )
-
-
-def cheapest_lifetime(life: Lifetime) -> CheapestLifetime:
-    """The model with the fewest operations in all."""
+def cheapest_lifetime(life: Lifetime) -> Statement:
+    """Of models that reach one loss, the one whose training and inference cost least together."""
     i = life.cheapest
-    return CheapestLifetime(life.loss, life.served, float(life.ratio[i]), float(life.n[i]))
+    return state(
+        "cheapest lifetime",
+        "Same loss, {loss:.3f}, and {served} inference tokens: cheapest in all at {ratio} tokens per parameter, {n} "
+        "parameters.",
+        loss=life.loss,
+        served=round_count(life.served),
+        ratio=tokens_per_parameter(float(life.ratio[i])),
+        n=round_count(float(life.n[i])),
+    )

@@ -5,33 +5,20 @@ from dataclasses import dataclass
 
 from tfcore.measures.flop_count import RuleError
 from tfcore.measures.quantities import power, round_count
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.scaling.measure.training_cost import HARDWARE, ORDINARY, RUNS, Cost, Plan, training_cost
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedPeak(Finding):
-    """The share of the peak that the published runs reached.
-
-    Args:
-        lowest, highest: among them.
-    """
-
-    lowest: float
-    highest: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            "The peak is never reached: the published runs in the table above come out at "
-            f"{self.lowest:.0%} to {self.highest:.0%} of it (MFU)."
-        )
-
-
-def reached_peak() -> ReachedPeak:
-    """The lowest and the highest share among RUNS."""
+def reached_peak() -> Statement:
+    """The lowest and the highest share of the peak among RUNS."""
     shares = [run.mfu for run in RUNS]
-    return ReachedPeak(min(shares), max(shares))
+    return state(
+        "reached peak",
+        "The peak is never reached: the published runs in the table above come out at {lowest:.0%} to {highest:.0%} of "
+        "it (MFU).",
+        lowest=min(shares),
+        highest=max(shares),
+    )
 
 
 def duration(days: float) -> str:
@@ -92,55 +79,27 @@ def planned_cost(plan: Plan) -> PlannedCost:
     return PlannedCost(plan, cost, {key: cost.days * peak / other.peak for key, other in HARDWARE.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class OneGpu(Finding):
-    """How long one H100 takes for a budget.
-
-    Args:
-        flops: operations.
-        days: at ORDINARY of its peak.
-    """
-
-    flops: float
-    days: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{power(self.flops)} operations: {duration(self.days)} of one H100 at {100 * ORDINARY:.0f} % of its peak."
-        )
+def one_gpu(flops: float) -> Statement:
+    """How long one H100 takes for a budget of so many operations, at ORDINARY of its peak."""
+    days = flops / (HARDWARE["h100"].peak * ORDINARY) / (24 * 3600)
+    return state(
+        "one GPU",
+        "{flops:power} operations: {time} of one H100 at {share:percent} of its peak.",
+        flops=flops,
+        time=duration(days),
+        share=ORDINARY,
+    )
 
 
-def one_gpu(flops: float) -> OneGpu:
-    """Time of a single accelerator for a budget of so many operations."""
-    return OneGpu(flops, flops / (HARDWARE["h100"].peak * ORDINARY) / (24 * 3600))
-
-
-@dataclass(frozen=True, slots=True)
-class FurthestFromRule(Finding):
-    """The model whose exact count of operations is furthest from 6 N D.
-
-    Args:
-        models: how many were counted.
-        seq: tokens of a sequence.
-        model: its name.
-        times: exact count over 6 N D, embeddings in N.
-    """
-
-    models: int
-    seq: int
-    model: str
-    times: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Of {self.models} models on sequences of {self.seq:,} tokens, {self.model} is furthest, "
-            f"{self.times:.2f} times with embeddings in N."
-        )
-
-
-def furthest_from_rule(errors: Mapping[str, RuleError], seq: int) -> FurthestFromRule:
-    """Of models by name, the one furthest from 6 N D, above or below."""
+def furthest_from_rule(errors: Mapping[str, RuleError], seq: int) -> Statement:
+    """Of models by name, the one whose exact count of operations is furthest from 6 N D, above or below."""
     model = max(errors, key=lambda name: abs(errors[name].of_all - 1))
-    return FurthestFromRule(len(errors), seq, model, errors[model].of_all)
+    return state(
+        "furthest from the rule",
+        "Of {models} models on sequences of {seq:,} tokens, {model} is furthest, {times:.2f} times with embeddings in "
+        "N.",
+        models=len(errors),
+        seq=seq,
+        model=model,
+        times=errors[model].of_all,
+    )
