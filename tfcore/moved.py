@@ -335,7 +335,7 @@ NAMES = {
     },
     "tfcore.analysis.experts.routing_rules": {
         "tfcore.views.experts.routing.say.rules": (
-            "LossChanges largest_loss_change RuleEffect rule_effect RuleTotals rule_totals SweepEnds sweep_ends"
+            "largest_loss_change RuleEffect rule_effect RuleTotals rule_totals sweep_ends"
         )
     },
     "tfcore.analysis.experts.shared_experts": {
@@ -415,8 +415,7 @@ NAMES = {
     "tfcore.analysis.foundations.score_scale": {
         "tfcore.measures.product_spread": "WIDTHS SIGMAS BINS products_by_width ProductSpread product_spread",
         "tfcore.views.foundations.attention.say": (
-            "ProductVariance product_variance VarianceByWidth variance_by_width SaturationMeans saturation_means "
-            "theory_at"
+            "ProductVariance product_variance VarianceByWidth variance_by_width saturation_means theory_at"
         ),
     },
     "tfcore.analysis.foundations.signal_tokens": {
@@ -455,9 +454,7 @@ NAMES = {
         "tfcore.views.inference.generation.say": "TextScore TextScores text_score text_scores"
     },
     "tfcore.analysis.inference.flash_attention": {
-        "tfcore.views.inference.long_context.say.pieces": (
-            "tile_place Rescaling rescaling TileScores tile_scores PlainNumber"
-        )
+        "tfcore.views.inference.long_context.say.pieces": ("tile_place Rescaling rescaling tile_scores")
     },
     "tfcore.analysis.inference.kv_cache": {
         "tfcore.measures.kv_bytes": (
@@ -473,9 +470,7 @@ NAMES = {
         "tfcore.views.inference.long_context.say.patterns": "pattern_reach pairs_at_length ModelReach model_reach",
     },
     "tfcore.analysis.inference.memory_traffic": {
-        "tfcore.views.inference.long_context.say.traffic": (
-            "Moved moved AgainstSram against_sram MovedSoFar moved_so_far"
-        )
+        "tfcore.views.inference.long_context.say.traffic": ("Moved moved against_sram MovedSoFar moved_so_far")
     },
     "tfcore.analysis.inference.next_token": {
         "tfcore.views.inference.generation.say": "FilterCuts filter_cuts Draw where_drawn ranks"
@@ -650,7 +645,7 @@ NAMES = {
             "check_probabilities"
         ),
         "tfcore.views.training.information.say.entropy": (
-            "bits_text EntropyNumbers entropy_numbers EntropyIdentity entropy_identity DivergenceSums divergence_sums "
+            "bits_text EntropyNumbers entropy_numbers EntropyIdentity entropy_identity divergence_sums "
             "TokenLoss loss_of_token loss_table loss_of_mixture"
         ),
     },
@@ -658,9 +653,7 @@ NAMES = {
         "tfcore.training.finetuning_runs": "Method METHODS RATES ALPHA RANKS FineTuneConfig Losses FineTuned"
     },
     "tfcore.analysis.training.kl_fit": {
-        "tfcore.views.training.information.say.kl_fit": (
-            "FittedBumps fitted_bumps KLMinima kl_minima OwnBump own_bump minus fit_table"
-        )
+        "tfcore.views.training.information.say.kl_fit": ("fitted_bumps KLMinima kl_minima own_bump minus fit_table")
     },
     "tfcore.analysis.training.known_models": {
         "tfcore.views.training.scaling.say.known_models": ("ModelFacts model_facts ratio_range size_range")
@@ -677,7 +670,7 @@ NAMES = {
     },
     "tfcore.analysis.training.mutual_information": {
         "tfcore.views.training.information.say.mutual_information": (
-            "SharedInformation shared_information three_ways CellSum cell_sum pair_count"
+            "SharedInformation shared_information three_ways cell_sum pair_count"
         )
     },
     "tfcore.analysis.training.over_training": {

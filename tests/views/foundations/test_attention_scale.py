@@ -102,16 +102,16 @@ def test_the_means_of_the_softmax_in_words():
     values = dict(zip(("entropy", "largest", "gradient", "steepest"), rng.random((4, 2, 11, 50)), strict=True))
     result = Saturation(np.array(WIDTHS), 16, **values)
     for quantity, one in values.items():
-        found = saturation_means(result, quantity, 3)
+        found = saturation_means(result, quantity, 3).values
         without, divided = (sum(one[row, 3].tolist()) / 50 for row in (0, 1))
-        assert (found.without, found.divided) == (pytest.approx(without), pytest.approx(divided))
-        assert (found.width, found.n_keys, found.queries) == (8, 16, 50)
+        assert (found["without"], found["divided"]) == (pytest.approx(without), pytest.approx(divided))
+        assert (found["width"], found["n_keys"], found["queries"]) == (8, 16, 50)
     ends = {"entropy": (" bits", 2), "largest": ("", 2), "steepest": ("", 3), "gradient": ("", 4)}
     names = {"entropy": "Entropy", "largest": "Largest weight", "steepest": "Steepest slope", "gradient": "Norm"}
     for quantity, (unit, digits) in ends.items():
-        found = saturation_means(result, quantity, 10)
-        assert str(found) == (
-            f"{names[quantity]} {found.without:.{digits}f}{unit} without the division, {found.divided:.{digits}f} with "
+        without, divided = (float(one.mean()) for one in values[quantity][:, 10])
+        assert str(saturation_means(result, quantity, 10)) == (
+            f"{names[quantity]} {without:.{digits}f}{unit} without the division, {divided:.{digits}f} with "
             "it, at d_k = 1,024 with 16 keys: means of 50 queries."
         )
 

@@ -198,12 +198,12 @@ def test_the_scores_of_a_tile():
     step = run.steps[1]
     scores = [float(head.q[13] @ head.k[key]) for key in step.keys]
     found = say.tile_scores(run, step)
-    assert (found.query, found.tile) == (13, step.at + 1)
-    assert found.largest == pytest.approx(max(scores), rel=1e-5)
-    assert found.total == pytest.approx(sum(math.exp(score - max(scores)) for score in scores), rel=1e-5)
-    planted = say.TileScores(13, 4, -1.5, 2.25)
-    assert planted.sentence == "Scores of query 13 in tile 4: largest −1.500, weights adding up to 2.250."
-    assert say.PlainNumber(-0.125).sentence == "First number by standard attention: −0.125."
+    total = sum(math.exp(score - max(scores)) for score in scores)
+    assert found.sentence == (
+        f"Scores of query 13 in tile {step.at + 1}: largest {max(scores):.3f}, weights adding up to {total:.3f}."
+    ).replace("-", "−")
+    planted = replace(run, naive=np.array([-0.125, 2, 3, 4, 5], dtype=np.float32))
+    assert say.plain_number(planted).sentence == "First number by standard attention: −0.125."
 
 
 def test_the_latest_step_of_the_followed_query():
@@ -242,13 +242,14 @@ def test_a_comparison_in_words():
 def test_the_ends_of_the_curve():
     every = [memory_traffic.compare_traffic(4096, 64, sram, "keys", False, 2) for sram in (8_000, 64_000, 128_000)]
     found = say_traffic.against_sram([16, 128, 256], every)
-    assert (found.smallest, found.largest) == (16, 256)
-    assert (found.at_smallest, found.at_largest) == (2 * every[0].tiled.total, 2 * every[2].tiled.total)
-    assert found.at_smallest > found.at_largest
-    assert found.plain == 2 * naive_traffic(4096, 64).total
-    assert say_traffic.AgainstSram(16, 256, 200_000_000, 13_000_000, 136_000_000).sentence == (
-        "Bytes moved against SRAM: 200.0 MB at 16 kB, 13.0 MB at 256 kB, about as 1 ÷ M; standard attention 136.0 MB "
-        "at any size."
+    small, large, plain = (
+        f"{2 * total / 1e6:.1f} MB"
+        for total in (every[0].tiled.total, every[2].tiled.total, naive_traffic(4096, 64).total)
+    )
+    assert every[0].tiled.total > every[2].tiled.total
+    assert found.sentence == (
+        f"Bytes moved against SRAM: {small} at 16 kB, {large} at 256 kB, about as 1 ÷ M; standard attention {plain} at "
+        "any size."
     )
 
 

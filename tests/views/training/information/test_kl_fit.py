@@ -91,8 +91,6 @@ def planted():
 
 def test_what_is_said_of_the_fits_names_the_right_ones():
     found = fitted_bumps(planted())
-    assert (found.mean, found.deviation) == (-0.4, 2.6)
-    assert (found.cover_mean, found.cover_width, found.pick_mean, found.pick_width) == (-0.5, 2.5, -2.25, 0.75)
     assert str(found) == (
         "P has mean −0.40 and standard deviation 2.60. Least KL(P‖Q): mean −0.50, width 2.50. Least KL(Q‖P): mean "
         "−2.25, width 0.75."

@@ -99,7 +99,6 @@ def test_what_is_said_of_two_variables_is_summed_over_their_cells():
     assert str(found) == (
         "H(X) = 0.954 and H(Y) = 1.000 bits overlap by I(X; Y) = 0.549 bits, so that H(X, Y) is 1.406 and not 1.954."
     )
-    assert cell_sum(result).bits == pytest.approx(found.shared)
     assert str(cell_sum(result)) == "All cells sum to the mutual information, 0.549 bits."
 
 

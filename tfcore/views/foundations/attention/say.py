@@ -307,39 +307,25 @@ _WRITTEN: dict[Quantity, tuple[str, str, int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SaturationMeans(Finding):
-    """One quantity of the softmax at one width, averaged over all queries.
-
-    Args:
-        quantity: which one.
-        without, divided: its mean without and with the division of scores by sqrt(d_k).
-        width: d_k.
-        n_keys: keys that each query looks at.
-        queries: how many there are.
-    """
-
-    quantity: Quantity
-    without: float
-    divided: float
-    width: int
-    n_keys: int
-    queries: int
-
-    @property
-    def sentence(self) -> str:
-        name, unit, digits = _WRITTEN[self.quantity]
-        return (
-            f"{name} {self.without:.{digits}f}{unit} without the division, {self.divided:.{digits}f} with it, at d_k = "
-            f"{self.width:,} with {self.n_keys} keys: means of {self.queries:,} queries."
-        )
-
-
-def saturation_means(result: Saturation, quantity: Quantity, at: int) -> SaturationMeans:
-    """The means of one quantity at one of the widths."""
+def saturation_means(result: Saturation, quantity: Quantity, at: int) -> Statement:
+    """The means of one quantity of the softmax at one of the widths, over all queries, without and with the division of
+    scores by sqrt(d_k)."""
     values: Float[ndarray, "2 width query"] = getattr(result, quantity)
     without, divided = values[:, at].mean(1).tolist()
-    return SaturationMeans(quantity, without, divided, int(result.widths[at]), result.n_keys, values.shape[-1])
+    name, unit, digits = _WRITTEN[quantity]
+    return state(
+        "saturation means",
+        "{name} {without:.{digits}f}{unit} without the division, {divided:.{digits}f} with it, at d_k = {width:,} with "
+        "{n_keys} keys: means of {queries:,} queries.",
+        name=name,
+        unit=unit,
+        digits=digits,
+        without=without,
+        divided=divided,
+        width=int(result.widths[at]),
+        n_keys=result.n_keys,
+        queries=values.shape[-1],
+    )
 
 
 def theory_at(theory: GradientTheory, width: int) -> Statement:

@@ -275,7 +275,7 @@ def ledger(reading: Reading, layer: int, head: int, sram: int, order: Order, row
         result=run.steps,
         chart=ledger_figure(done[first:], names[first : first + LINES], height=56 + 30 * min(len(names), LINES)),
         min_width=400,
-        findings=(say_pieces.row_progress("tile", done, len(names)), say_pieces.PlainNumber(float(run.naive[0]))),
+        findings=(say_pieces.row_progress("tile", done, len(names)), say_pieces.plain_number(run)),
         note=f"{len(run.naive)} values of output, {SHOWN} of them shown, one line per tile.",
         table=lambda: _steps(run.steps),
     )

@@ -8,38 +8,23 @@ import numpy as np
 from tfcore.measures.token_text import visible
 from tfcore.views.experts.routing.measure.rules import RoutingSweep, loss_changes
 from tfcore.views.experts.routing.measure.text_routing import RoutedText, RouterChange, TextRouting
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 
 
-@dataclass(frozen=True, slots=True)
-class LossChanges(Finding):
-    """By how much the tokens of a text are predicted worse.
-
-    Args:
-        token, position: the token whose loss grows most.
-        largest: by how much, in nats.
-        mean: over all tokens but the first, in nats; 0 of a text of one token.
-    """
-
-    token: str
-    position: int
-    largest: float
-    mean: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Change of the loss by token: worst is '{visible(self.token)}' ({self.position}) with {self.largest:+.2f} "
-            f"nats; the mean is {self.mean:+.2f}."
-        )
-
-
-def largest_loss_change(before: RoutedText, after: RoutedText) -> LossChanges:
-    """The token that a change of the routing costs most."""
+def largest_loss_change(before: RoutedText, after: RoutedText) -> Statement:
+    """The token that a change of the routing costs most, and the mean of all but the first, in nats; 0 of a text of one
+    token."""
     change, _ = loss_changes(before.routing, after.routing, 0)
     worst = int(change.argmax())
-    mean = float(change[1:].mean()) if len(change) > 1 else 0.0
-    return LossChanges(before.read.tokens[worst], worst, float(change[worst]), mean)
+    return state(
+        "loss changes",
+        "Change of the loss by token: worst is '{token}' ({position}) with {largest:+.2f} nats; the mean is "
+        "{mean:+.2f}.",
+        token=visible(before.read.tokens[worst]),
+        position=worst,
+        largest=float(change[worst]),
+        mean=float(change[1:].mean()) if len(change) > 1 else 0.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,49 +138,27 @@ def rule_totals(before: TextRouting, after: TextRouting) -> RuleTotals:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SweepEnds(Finding):
-    """The loss of a text at the ends of each sweep.
-
-    Args:
-        runs: of the model.
-        fewest: experts per token, and the loss with them.
-        trained: experts per token the model was trained with, and the loss with them.
-        tightest: capacity factor, and the loss with it.
-        noisiest: standard deviation, and the loss with it.
-        best: the number of experts with the lowest loss.
-    """
-
-    runs: int
-    fewest: tuple[int, float]
-    trained: tuple[int, float]
-    tightest: tuple[float, float]
-    noisiest: tuple[float, float]
-    best: int
-
-    @property
-    def sentence(self) -> str:
-        fewest, trained, tightest, noisiest = self.fewest, self.trained, self.tightest, self.noisiest
-        return (
-            f"Loss over experts per token, capacity and noise, {self.runs} runs of the model: with {fewest[0]} expert "
-            f"{fewest[1]:.2f}, with {trained[0]} as trained {trained[1]:.2f}; at capacity {tightest[0]:g} "
-            f"{tightest[1]:.2f}; with noise {noisiest[0]:g} {noisiest[1]:.2f} nats per token. Of the numbers of "
-            f"experts, {self.best} is best on this text; trained with {trained[0]}."
-        )
-
-
-def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> SweepEnds:
+def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> Statement:
     """What changing one rule at a time does to the loss.
 
     Args:
         trained: experts per token the model was trained with.
         loss: with the routing as trained.
     """
-    return SweepEnds(
-        len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy),
-        (found.top_k[0], found.tokens[0]),
-        (trained, loss),
-        (found.capacity[0], found.cut[0]),
-        (found.noise[-1], found.noisy[-1]),
-        found.top_k[int(np.argmin(found.tokens))],
+    return state(
+        "sweep ends",
+        "Loss over experts per token, capacity and noise, {runs} runs of the model: with {fewest} expert "
+        "{fewest_loss:.2f}, with {trained} as trained {loss:.2f}; at capacity {tightest:g} {tightest_loss:.2f}; with "
+        "noise {noisiest:g} {noisiest_loss:.2f} nats per token. Of the numbers of experts, {best} is best on this "
+        "text; trained with {trained}.",
+        runs=len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy),
+        fewest=found.top_k[0],
+        fewest_loss=found.tokens[0],
+        trained=trained,
+        loss=loss,
+        tightest=found.capacity[0],
+        tightest_loss=found.cut[0],
+        noisiest=found.noise[-1],
+        noisiest_loss=found.noisy[-1],
+        best=found.top_k[int(np.argmin(found.tokens))],
     )

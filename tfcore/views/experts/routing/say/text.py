@@ -7,7 +7,7 @@ import numpy as np
 
 from tfcore.measures.token_text import visible
 from tfcore.views.experts.routing.measure.text_routing import RoutedText, TextRouting, agreement
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +44,21 @@ def first_experts(text: RoutedText, position: int) -> FirstExperts:
     return FirstExperts(text.read.tokens[position], len(text.read.ids), experts)
 
 
-@dataclass(frozen=True, slots=True)
-class LargestLoad(Finding):
-    """The busiest expert of a layer.
-
-    Args:
-        layer, expert: where, the expert counted from 0.
-        load: tokens it computes.
-        tokens: of the text.
-        even: share of the tokens that each expert would compute with an even load.
-    """
-
-    layer: int
-    expert: int
-    load: int
-    tokens: int
-    even: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"In layer {self.layer}, expert {self.expert + 1} has the largest load: {self.load} of {self.tokens} "
-            f"tokens, {self.load / self.tokens:.0%}, where an even load would be {self.even:.0%}."
-        )
-
-
-def largest_load(routing: TextRouting, at: int) -> LargestLoad:
+def largest_load(routing: TextRouting, at: int) -> Statement:
     """The busiest expert of the layer at a place among those with experts."""
     load, chosen = routing.load[at], routing.chosen[at]
     expert = int(load.argmax())
-    return LargestLoad(routing.layers[at], expert, int(load[expert]), len(chosen), float(chosen.mean()))
+    return state(
+        "largest load",
+        "In layer {layer}, expert {expert} has the largest load: {load} of {tokens} tokens, {share:.0%}, where an even "
+        "load would be {even:.0%}.",
+        layer=routing.layers[at],
+        expert=expert + 1,
+        load=int(load[expert]),
+        tokens=len(chosen),
+        share=int(load[expert]) / len(chosen),
+        even=float(chosen.mean()),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,28 +202,13 @@ def layer_load(routing: TextRouting, at: int) -> LayerLoad:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ExpertInText(Finding):
-    """How many tokens of a text one expert takes.
-
-    Args:
-        layer, expert: where, the expert counted from 0.
-        taken: tokens it computes.
-        tokens: of the text.
-    """
-
-    layer: int
-    expert: int
-    taken: int
-    tokens: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"In your text expert {self.expert + 1} takes {self.taken} of {self.tokens} tokens in layer {self.layer}."
-        )
-
-
-def expert_in_text(routing: TextRouting, at: int, expert: int) -> ExpertInText:
-    """The load of one expert of the layer at a place among those with experts."""
-    return ExpertInText(routing.layers[at], expert, int(routing.load[at, expert]), routing.chosen.shape[1])
+def expert_in_text(routing: TextRouting, at: int, expert: int) -> Statement:
+    """How many tokens of a text one expert takes, of the layer at a place among those with experts."""
+    return state(
+        "expert in text",
+        "In your text expert {expert} takes {taken} of {tokens} tokens in layer {layer}.",
+        expert=expert + 1,
+        taken=int(routing.load[at, expert]),
+        tokens=routing.chosen.shape[1],
+        layer=routing.layers[at],
+    )

@@ -140,44 +140,21 @@ def rescaling(run: FlashRun) -> Rescaling:
     return Rescaling(len(later), len(run.steps), least.at + 1, least.rescale)
 
 
-@dataclass(frozen=True, slots=True)
-class TileScores(Finding):
-    """The scores of a query in a tile.
-
-    Args:
-        query: its position.
-        tile: from 1.
-        largest: score.
-        total: sum of the weights e^(score - largest).
-    """
-
-    query: int
-    tile: int
-    largest: float
-    total: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Scores of query {self.query} in tile {self.tile}: largest {compact(self.largest)}, weights adding up to "
-            f"{compact(self.total)}."
-        )
+def tile_scores(run: FlashRun, step: RowStep) -> Statement:
+    """The scores of the followed query in a tile: the largest, and the sum of the weights e^(score - largest)."""
+    return state(
+        "tile scores",
+        "Scores of query {query} in tile {tile}: largest {largest}, weights adding up to {total}.",
+        query=run.row,
+        tile=step.at + 1,
+        largest=compact(step.tile_m),
+        total=compact(step.tile_l),
+    )
 
 
-def tile_scores(run: FlashRun, step: RowStep) -> TileScores:
-    """The numbers of one step of the followed query."""
-    return TileScores(run.row, step.at + 1, step.tile_m, step.tile_l)
-
-
-@dataclass(frozen=True, slots=True)
-class PlainNumber(Finding):
+def plain_number(run: FlashRun) -> Statement:
     """The first number of the output of the followed query, by standard attention."""
-
-    value: float
-
-    @property
-    def sentence(self) -> str:
-        return f"First number by standard attention: {compact(self.value)}."
+    return state("plain number", "First number by standard attention: {value}.", value=compact(float(run.naive[0])))
 
 
 @dataclass(frozen=True, slots=True)

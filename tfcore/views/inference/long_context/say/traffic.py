@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isinf
 
 from tfcore.measures.quantities import prefixed
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.flash import FlashRun
 from tfcore.views.inference.long_context.measure.traffic import TrafficComparison, loaded, naive_traffic
 
@@ -67,35 +67,19 @@ def moved(found: TrafficComparison) -> Moved:
     return Moved(found.n, found.d_head, plain, tiled, found.bytes_each * found.formula, squares)
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstSram(Finding):
-    """Bytes moved at the smallest and the largest SRAM.
-
-    Args:
-        smallest, largest: kB of SRAM.
-        at_smallest, at_largest: bytes moved in tiles.
-        plain: bytes moved by standard attention.
-    """
-
-    smallest: int
-    largest: int
-    at_smallest: int
-    at_largest: int
-    plain: int
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Bytes moved against SRAM: {prefixed(self.at_smallest)} at {self.smallest} kB, "
-            f"{prefixed(self.at_largest)} at {self.largest} kB, about as 1 ÷ M; standard attention "
-            f"{prefixed(self.plain)} at any size."
-        )
-
-
-def against_sram(sizes: Sequence[int], every: Sequence[TrafficComparison]) -> AgainstSram:
-    """The ends of the curve; `sizes` in kB, from small to large."""
+def against_sram(sizes: Sequence[int], every: Sequence[TrafficComparison]) -> Statement:
+    """Bytes moved at the smallest and the largest SRAM; `sizes` in kB, from small to large."""
     first, last = moved(every[0]), moved(every[-1])
-    return AgainstSram(sizes[0], sizes[-1], first.tiled, last.tiled, last.plain)
+    return state(
+        "against SRAM",
+        "Bytes moved against SRAM: {at_smallest} at {smallest} kB, {at_largest} at {largest} kB, about as 1 ÷ M; "
+        "standard attention {plain} at any size.",
+        at_smallest=prefixed(first.tiled),
+        smallest=sizes[0],
+        at_largest=prefixed(last.tiled),
+        largest=sizes[-1],
+        plain=prefixed(last.plain),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,25 +90,14 @@ def entropy_identity(result: Comparison, names: Sequence[str]) -> EntropyIdentit
     return EntropyIdentity(result.own, result.forward, result.cross, tuple(ruled_out))
 
 
-@dataclass(frozen=True, slots=True)
-class DivergenceSums(Finding):
-    """What the terms of all outcomes sum to.
-
-    Args:
-        forward, reverse: KL(P || Q) and KL(Q || P), in bits.
-    """
-
-    forward: float
-    reverse: float
-
-    @property
-    def sentence(self) -> str:
-        return f"KL(P‖Q) sums to {bits_text(self.forward)} bits, KL(Q‖P) to {bits_text(self.reverse)} bits."
-
-
-def divergence_sums(result: Comparison) -> DivergenceSums:
-    """The sums of a comparison's terms."""
-    return DivergenceSums(float(result.forward_terms.sum()), float(result.reverse_terms.sum()))
+def divergence_sums(result: Comparison) -> Statement:
+    """The sums of a comparison's terms of all outcomes, KL(P || Q) and KL(Q || P), in bits."""
+    return state(
+        "divergence sums",
+        "KL(P‖Q) sums to {forward} bits, KL(Q‖P) to {reverse} bits.",
+        forward=bits_text(float(result.forward_terms.sum())),
+        reverse=bits_text(float(result.reverse_terms.sum())),
+    )
 
 
 @dataclass(frozen=True, slots=True)

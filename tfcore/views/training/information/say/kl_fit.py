@@ -2,41 +2,22 @@
 
 from dataclasses import dataclass
 
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 from tfcore.views.training.information.say.entropy import bits_text
 
 
-@dataclass(frozen=True, slots=True)
-class FittedBumps(Finding):
-    """P, and the bump that fits it best by each divergence.
-
-    Args:
-        mean, deviation: of P.
-        cover_mean, cover_width: of the bump with the least KL(P || Q).
-        pick_mean, pick_width: of the bump with the least KL(Q || P).
-    """
-
-    mean: float
-    deviation: float
-    cover_mean: float
-    cover_width: float
-    pick_mean: float
-    pick_width: float
-
-    @property
-    def sentence(self) -> str:
-        return minus(
-            f"P has mean {self.mean:.2f} and standard deviation {self.deviation:.2f}. Least KL(P‖Q): mean "
-            f"{self.cover_mean:.2f}, width {self.cover_width:.2f}. Least KL(Q‖P): mean {self.pick_mean:.2f}, width "
-            f"{self.pick_width:.2f}."
-        )
-
-
-def fitted_bumps(result: KLFit) -> FittedBumps:
-    """The best fits of a result."""
+def fitted_bumps(result: KLFit) -> Statement:
+    """P, and the bump that fits it best by each divergence."""
     cover, pick = result.covering, result.picking[0]
-    return FittedBumps(result.mean, result.deviation, cover.mean, cover.width, pick.mean, pick.width)
+    numbers = (result.mean, result.deviation, cover.mean, cover.width, pick.mean, pick.width)
+    names = ("mean", "deviation", "cover_mean", "cover_width", "pick_mean", "pick_width")
+    return state(
+        "fitted bumps",
+        "P has mean {mean} and standard deviation {deviation}. Least KL(P‖Q): mean {cover_mean}, width {cover_width}. "
+        "Least KL(Q‖P): mean {pick_mean}, width {pick_width}.",
+        **{name: minus(f" {number:.2f}").strip() for name, number in zip(names, numbers, strict=True)},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +51,14 @@ def kl_minima(result: KLFit) -> KLMinima:
     return KLMinima(cover.forward, cover.mean, len(result.picking), pick.reverse, pick.mean)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnBump(Finding):
-    """KL(P || Q) and KL(Q || P) of a bump that a visitor chose, in bits."""
-
-    forward: float
-    reverse: float
-
-    @property
-    def sentence(self) -> str:
-        return f"Yours: KL(P‖Q) = {bits_text(self.forward)} bits, KL(Q‖P) = {bits_text(self.reverse)} bits."
-
-
-def own_bump(own: Fit) -> OwnBump:
-    """The divergences of a visitor's bump."""
-    return OwnBump(own.forward, own.reverse)
+def own_bump(own: Fit) -> Statement:
+    """The divergences of a bump that a visitor chose, in bits."""
+    return state(
+        "own bump",
+        "Yours: KL(P‖Q) = {forward} bits, KL(Q‖P) = {reverse} bits.",
+        forward=bits_text(own.forward),
+        reverse=bits_text(own.reverse),
+    )
 
 
 def minus(sentence: str) -> str:

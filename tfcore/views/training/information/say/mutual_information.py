@@ -65,20 +65,10 @@ def three_ways(result: JointInformation) -> Statement:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CellSum(Finding):
+def cell_sum(result: JointInformation) -> Statement:
     """What the terms of all cells of a joint table sum to, in bits."""
-
-    bits: float
-
-    @property
-    def sentence(self) -> str:
-        return f"All cells sum to the mutual information, {bits_text(self.bits)} bits."
-
-
-def cell_sum(result: JointInformation) -> CellSum:
-    """The sum of a joint table's terms."""
-    return CellSum(float(result.terms.sum()))
+    words = "All cells sum to the mutual information, {bits} bits."
+    return state("cell sum", words, bits=bits_text(float(result.terms.sum())))
 
 
 def pair_count(counts: Int[ndarray, "4 4"], apart: int) -> Statement:
