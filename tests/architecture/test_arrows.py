@@ -21,7 +21,7 @@ LEVELS = [
     ),
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
-    ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
+    ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*", "tfcore.minimal"),
     ("tfcore.measures.*",),
     ("tfcore.training.*",),
     (

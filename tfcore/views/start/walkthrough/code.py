@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tfcore import masks, positions
+from tfcore import masks, minimal, positions
 from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
@@ -15,6 +15,16 @@ from tfcore.stack import Stack
 from tfcore.views.start.walkthrough.measure.walk import Walk, walk
 
 Code: TypeAlias = Callable[..., Any] | type
+# The same stages in the decoder of one file, where a model is of its kind.
+IN_ONE_FILE: dict[str, tuple[Code, ...]] = {
+    **dict.fromkeys(("embedding", "logits"), (minimal.Decoder,)),
+    **dict.fromkeys(("norm-1", "norm-2", "final-norm"), (minimal.RMSNorm,)),
+    **dict.fromkeys(("add-1", "add-2"), (minimal.Block,)),
+    **dict.fromkeys(("qkv", "heads", "scores", "scaled", "mask", "softmax", "values"), (minimal.Attention,)),
+    **dict.fromkeys(("concat", "output"), (minimal.Attention,)),
+    "rotation": (minimal.rotate,),
+    **dict.fromkeys(("up", "activation", "down"), (minimal.FeedForward,)),
+}
 
 
 def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
@@ -39,7 +49,8 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
         "logits": (Transformer.to_logits,),
         **dict.fromkeys(("probabilities", "top-5"), (walk,)),
     }
-    return (attention | others)[stage]
+    found = (attention | others)[stage]
+    return found if minimal.differences(config) else (*IN_ONE_FILE.get(stage, ()), *found)
 
 
 def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:

@@ -1,0 +1,102 @@
+"""The decoder of one file is the library's: the same logits, and the same text."""
+
+from dataclasses import fields
+
+import pytest
+import torch
+
+import tfcore
+from tfcore import minimal
+from tfcore.part_configs import ExpertsConfig, RopeScaling
+
+TEXT = "One day, a little dog named Max lost his red ball. Max said"
+
+
+def compare(name: str) -> None:
+    decoder, tokenizer = minimal.load(name)
+    model, _ = tfcore.load(name)
+    ids = tokenizer.encode(TEXT)
+    with torch.no_grad():
+        expected = model(torch.tensor([ids])).logits[0]
+        assert (decoder(torch.tensor(ids)) - expected).abs().max() < 5e-5 * expected.abs().max()
+
+
+def test_it_gives_the_logits_of_the_library():
+    compare("stories")
+
+
+@pytest.mark.usefixtures("real_models")
+def test_it_gives_those_of_smollm2():
+    compare("smollm2")
+
+
+def test_it_writes_what_the_library_writes():
+    decoder, tokenizer = minimal.load("stories")
+    model, _ = tfcore.load("stories")
+    ids = tokenizer.encode(TEXT)
+    expected = list(ids)
+    for _ in range(12):
+        expected.append(int(model(torch.tensor([expected])).logits[0, -1].argmax()))
+    assert decoder.write(ids, 12) == expected
+    assert len(ids) == len(tokenizer.encode(TEXT))  # what it was given is as it was
+
+
+TOKENIZER = tfcore.load("stories")[1]
+OTHERWISE = [
+    {"positions": "none"},
+    {"positions": "alibi"},
+    {"positions": "sinusoidal"},
+    {"positions": "learned"},
+    {"positions": "relative"},
+    {"rope_scaling": RopeScaling(kind="linear", factor=2.0)},
+    {"norm": "layernorm"},
+    {"norm_placement": "post"},
+    {"norm_placement": "sandwich"},
+    {"embed_norm": True},
+    {"qk_norm": True},
+    {"parallel": True},
+    {"activation": "geglu"},
+    {"activation": "relu"},
+    {"window": 3},
+    {"attn_scale": 0.5},
+    {"attn_scale_by_layer": True},
+    {"bias": True},
+    {"qkv_bias": True},
+    {"out_bias": True},
+    {"head": "none"},
+    {"tie_embeddings": False},
+    {"scale_embeddings": True},
+    {"logit_scale": 0.5},
+    {"architecture": "encoder", "n_segments": 2, "pooler": True},
+    {"architecture": "encoder"},
+    {"architecture": "encoder-decoder"},
+    {"experts": ExpertsConfig()},
+]
+SIZES = {"n_encoder_layers", "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"}
+SIZES |= {"rope_base", "norm_eps", "relative_buckets", "relative_distance"}
+NOT_COMPUTED = {"max_seq_len", "start_id", "bos_id", "dropout", "init", "init_std", "window_from"}
+
+
+@pytest.mark.parametrize("given", OTHERWISE, ids=str)
+def test_a_model_of_another_kind_is_refused(given, monkeypatch):
+    """Where its weights have the same names and sizes, too: none is computed wrongly in silence."""
+    config = tfcore.ModelConfig(vocab_size=11, d_model=16, n_layers=2, n_heads=2, d_ff=24, **given)
+    monkeypatch.setattr(minimal, "load_checkpoint", lambda _: (tfcore.Transformer(config), TOKENIZER))
+    with pytest.raises((ValueError, RuntimeError), match=r"no decoder of this kind|state_dict"):
+        minimal.load("another")
+
+
+def test_every_switch_of_a_config_is_tried_above():
+    tried = {name for given in OTHERWISE for name in given}
+    assert tried | SIZES | NOT_COMPUTED == {one.name for one in fields(tfcore.ModelConfig)}
+
+
+def test_sizes_may_be_any(monkeypatch):
+    config = tfcore.ModelConfig(
+        vocab_size=11, d_model=16, n_layers=3, n_heads=4, n_kv_heads=2, d_head=6, d_ff=20, rope_base=500.0, norm_eps=0.1
+    )
+    model = tfcore.Transformer(config, seed=3).eval()
+    monkeypatch.setattr(minimal, "load_checkpoint", lambda _: (model, TOKENIZER))
+    decoder, _ = minimal.load("small")
+    ids = torch.tensor([3, 1, 4, 1, 5, 9])
+    torch.testing.assert_close(decoder(ids), model(ids[None]).logits[0])
