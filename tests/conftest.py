@@ -59,6 +59,26 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
+PAGES = Path(__file__).parent / "pages"
+
+
+def is_of_a_page(path: Path) -> bool:
+    """Whether a file tests pages: all in tests/pages and, beside the tests of a page's views, test_page*.py."""
+    return path.is_relative_to(PAGES) or path.name.startswith("test_page")
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> None:
+    """What tests of pages share takes seconds to import, and only they need it."""
+    if is_of_a_page(module_path):
+        parent.config.pluginmanager.import_plugin("tests.pages.fixtures")
+
+
+@pytest.fixture(autouse=True)
+def _on_a_page(request) -> None:
+    if is_of_a_page(request.path):
+        request.getfixturevalue("on_a_page")
+
+
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
 
 

@@ -28,12 +28,13 @@ from cosmic_ray.ast import Visitor, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
+from pages.facts import CHAPTERS
 from tests.pages.experiments_to_visit import VISITS
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
 MUTATED = ("pages", "tfcore/measures", "tfcore/views")
-TESTS = ("charts", "views", "measures", "pages", "loading", "training")
+TESTS = (*(chapter.folder for chapter in CHAPTERS), "charts", "views", "measures", "pages", "loading")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
@@ -214,13 +215,12 @@ def tests_of(path: str) -> list[str]:
     if path.startswith("pages/") and path.count("/") == 2:  # shared by the pages of a chapter
         pages |= {page for page in (ROOT / path).parent.iterdir() if (page / "page.py").exists()}
     of_pages = [
-        file
-        for page in sorted(pages)
-        for file in (ROOT / "tests" / "pages" / page.parent.name).glob(f"test_{page.name}*.py")
+        file for page in sorted(pages) for file in (ROOT / "tests" / page.parent.name / page.name).glob("test_page*.py")
     ]
     chosen = [file.relative_to(ROOT).as_posix() for file in dict.fromkeys([*own, *of_pages])]
     if not own and path.startswith("tfcore/"):  # known to other analyses alone
-        chosen = ["/".join(("tests", *Path(path).parts[1:-1][:2])), *chosen]
+        folders = Path(path).parts[1:-1]
+        chosen = ["/".join(("tests", *(folders[1:] or folders if folders[0] == "views" else folders)[:2])), *chosen]
     if not chosen:  # nobody imports the router
         chosen = ["tests/pages/test_facts.py"]
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]

@@ -18,11 +18,11 @@ FOLDERS = ("pages", "tfcore", "tests", "tools", "assets", ".streamlit")
 NEW = {
     "the activation": ("tests/core/test_feedforward.py", "relu2"),
     "the family": ("tests/parity/test_families.py", "arcee"),
-    "the page's numbers": ("tests/views/foundations/test_temperature.py", "formula"),
+    "the page's numbers": ("tests/foundations/temperature/test_views.py", "formula"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),
     "its experiment": ("tests/pages/test_experiments.py", "temperature"),
     "its facts": ("tests/pages/test_facts.py", "told_apart or begins_with"),
-    "the way to it": ("tests/pages/start/test_home.py", "leads_to"),
+    "the way to it": ("tests/start/home/test_page.py", "leads_to"),
 }
 
 

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
+from tests.foundations.heads.measure.test_kinds import wired
 from tests.nightly import nightly
 from tests.real import real
-from tests.views.foundations.heads.measure.test_kinds import wired
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.heads import induction_heads as module
