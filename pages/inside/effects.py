@@ -1,4 +1,4 @@
-"""What the pages of this chapter show of an edit beside the next token's probabilities before and after."""
+"""Numbers of an edit that the pages of this chapter show beside the next token's probabilities before and after."""
 
 from typing import Any
 

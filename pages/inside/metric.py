@@ -1,4 +1,4 @@
-"""What the pages of this chapter explain: the next token, the difference of two tokens, or the whole text.
+"""Quantities that the pages of this chapter explain: the next token, the difference of two tokens, or the whole text.
 
 One choice with the same keys on every page - `by`, `word`, `own`, `against`, `own_against` - so that a link from one
 page to another keeps it. A page asks for it in one line, and offers the links in another:
@@ -95,7 +95,7 @@ class Candidates:
 
 
 def candidates(reading: ReadText, limit: int, position: int | None = None, *, follows: bool = False) -> Candidates:
-    """Those after one position of a text, or (None) after its last token.
+    """Candidates for the token after one position of a text, or (None) after its last token.
 
     Args:
         limit: tokens of the text that the page reads.
@@ -126,7 +126,7 @@ def choose(
 
 
 def choose_kind(options: Mapping[Option, str], default: Option, section: str = "") -> Option:
-    """What is explained; `options` are those of KINDS that a page can explain, and others of its own.
+    """Choose what is explained; `options` are those of KINDS that a page can explain, and others of its own.
 
     Args:
         section: of a page whose sections begin with different ones: a choice that nobody made does not go along.
@@ -143,7 +143,7 @@ def choose_kind(options: Mapping[Option, str], default: Option, section: str = "
 
 
 def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
-    """Of which token, or of which two; of two that are the same, the log-probability of one."""
+    """Choose the token, or the two, that are explained; of two that are the same, the log-probability of one."""
     if kind == "text":
         return Quantity("text")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content")
@@ -159,7 +159,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
 
 
 def choose_reference() -> int:
-    """What a single logit is measured against: MEAN or NOTHING."""
+    """Choose what a single logit is measured against: MEAN or NOTHING."""
     if links.address_decides("against") and not _is_reference(links.asked("against") or ""):
         links.forget("against")  # of a second token, which is not explained now
     _let_go("against", REFERENCES)

@@ -1,4 +1,4 @@
-"""What the pages of this chapter share: a text as a model reads it, and its top predictions."""
+"""Shared by the pages of this chapter: a text as a model reads it, and its top predictions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ def begins_with_strongest(config: ModelConfig) -> bool:
 
 
 def said_always(**first: str) -> dict[str, str] | None:
-    """What a copied link says of controls that are where they began in such a release."""
+    """Values that a copied link states for controls that are where they began in such a release."""
     old = links.is_old() and links.asked("model") not in (None, *shipped())
     return first if old else None
 
@@ -86,7 +86,7 @@ replaced_word = cache.of_model(max_entries=64)(counterfactual)
 
 
 def other_text(model: str, pasted: str, usual: str, limit: int) -> str:
-    """What a text is compared with at first: `usual`, or where that has another number of tokens, the same text with
+    """The text to compare with at first: `usual`, or where that has another number of tokens, the same text with
     one word replaced."""
     mine, theirs = (first_tokens(model, one, limit).ids for one in (pasted, usual))
     if links.is_old() or (len(mine) == len(theirs) and mine != theirs):

@@ -1,1 +1,1 @@
-"""What two pages share: figures, controls bound to the address, caches, text that cannot break anything."""
+"""Shared by pages: figures, controls bound to the address, caches, text that cannot break anything."""

@@ -42,7 +42,7 @@ def set_values(**values: Any) -> None:
 
 
 def last(key: str) -> Any:
-    """What was last set under a key, where no control of this run need have it; None where nothing was."""
+    """The value last set under a key, where no control of this run need have it; None where nothing was."""
     return st.session_state.get(key)
 
 
@@ -306,7 +306,7 @@ def text_line(label: str, key: str, default: str, max_chars: int, *, help: str |
 
 
 def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> str:
-    """What a box for text should hold: what was typed or what the address says, as far as it counts.
+    """The text that a box should hold: what was typed or what the address says, as far as it counts.
 
     TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
     """

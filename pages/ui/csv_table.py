@@ -16,7 +16,7 @@ SHORT = 100  # characters of a cell whose column is narrow
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a table holds.
+    """The columns of a table.
 
     Args:
         most: characters of a cell, by name of the column.

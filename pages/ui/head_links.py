@@ -41,7 +41,7 @@ class HeadOfText:
     part: Part | None = None
 
     def view(self, query: int, key: int | None = None) -> dict[str, str]:
-        """What the address says: where a query looks in this head or, with a key, why it looks there."""
+        """Values for the address: where a query looks in this head or, with a key, why it looks there."""
         said = {"model": self.model, "layer": str(self.layer), "head": str(self.head), "token": str(query)}
         if self.bos is not None:
             said["bos"] = "with" if self.bos else "without"
@@ -73,7 +73,7 @@ class HeadOfText:
 
 
 def on_cell(there: HeadOfText | None, weights: Float[ndarray, "query key"]) -> Callable[[Event], None] | None:
-    """What a click on a cell of a map of this head does, x the key and y the query: it leads to why the head looks
+    """The action of a click on a cell of a map of this head, x the key and y the query: it leads to why the head looks
     there. Nothing where it does not look.
 
     Args:

@@ -38,7 +38,7 @@ def address_decides(key: str) -> bool:
 
 
 def wanted(key: str, default: Any, said: Callable[[str], str | None], kind: Kind | None = None) -> tuple[Any, bool]:
-    """What control `key` should hold, not yet validated, and whether the address said so (through `said`).
+    """The value that control `key` should hold, not yet validated, and whether the address said so (through `said`).
 
     Controls of one name keep their value from page to page, as the model does. What one of another kind held under
     that name means nothing here.
@@ -81,7 +81,7 @@ def visit() -> Visit:
 
 
 def asked(key: str) -> str | None:
-    """What the address says about `key`; the last one counts when it says it twice."""
+    """The value of `key` in the address; the last one counts when it says it twice."""
     values = st.query_params.get_all(key)
     return values[-1] if values else None
 

@@ -94,7 +94,7 @@ def tokens(total: int, used: int, name: str = "text", which: str = "first") -> N
 
 
 def sentences() -> list[str]:
-    """What is said now, one sentence for each reason."""
+    """The notices of this run, one sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for notice in session().notices.values():
         reasons.setdefault(notice.reason, []).append(notice.detail)

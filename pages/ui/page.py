@@ -68,7 +68,7 @@ def more_settings() -> Any:
 
 
 def what_to_see(markdown: str) -> None:
-    """What the figure shows, for a person who looks at it for the first time."""
+    """Explain what the figure shows, for a person who looks at it for the first time."""
     st.markdown(f"**What to see.** {markdown}")
 
 

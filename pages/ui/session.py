@@ -21,7 +21,7 @@ class Drawn(NamedTuple):
 
 @dataclass
 class Visit:
-    """What is known of one visitor's stay on one page.
+    """One visitor's stay on one page.
 
     Args:
         page: its address.

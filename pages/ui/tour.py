@@ -78,7 +78,7 @@ def _way(number: int, word: str, icon: str) -> None:
 
 
 def _text() -> str:
-    """What is in the box of this page's text, or will be; the tour's own where the page has none."""
+    """The text in the box of this page, or to be put there; the tour's own where the page has none."""
     said = st.session_state.get("text")
     if not isinstance(said, str) or links.address_decides("text"):
         said = links.text_from_address("text", LONGEST)

@@ -30,7 +30,7 @@ def choose_neuron(event: Event) -> None:
 
 
 def show() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         with p.controls:
             name = models.choose("decoder", default=MODEL, why_not=neurons_of_a_text.unfit)

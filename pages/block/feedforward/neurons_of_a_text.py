@@ -27,7 +27,7 @@ def unfit(config: ModelConfig, tokenizer: Any) -> str | None:
 
 
 def show(p: Panel, name: str) -> None:
-    """The section, for a model without a scan."""
+    """Show the section for a model without a scan."""
     p.examples(
         {
             "a capital": {"text": TEXT},

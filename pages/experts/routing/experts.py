@@ -22,7 +22,7 @@ QUESTION = (
 
 
 def show() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         with p.controls:
             now = reading.read()

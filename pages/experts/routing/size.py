@@ -20,7 +20,7 @@ QUESTION = (
 
 
 def show() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         with p.controls:
             base = controls.select("Model", "base", list(views.BASES), "mixtral_8x7b", views.BASES)
@@ -78,7 +78,7 @@ def show_numbers(now: ExpertSizes, plain: ExpertSizes) -> None:
 
 
 def what_shared_means(now: ExpertSizes) -> None:
-    """What a shared expert is for."""
+    """Explain what a shared expert is for."""
     st.markdown(
         "**Shared experts** are not routed: every token goes through all of them, with weight 1, and the routed ones "
         "are added (arXiv:2401.06066, equations 9 to 11). What all tokens need then has to be learned once, not again "

@@ -36,7 +36,7 @@ QUESTION = (
 
 
 def show() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         with p.controls:
             now = reading.read()

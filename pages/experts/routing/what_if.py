@@ -56,7 +56,7 @@ def choose(now: reading.Chosen) -> tuple[RouterChange, int, int]:
 
 
 def show() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         with p.controls:
             now = reading.read()

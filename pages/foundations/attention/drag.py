@@ -22,7 +22,7 @@ VALUES: Points = ((-1.6, -1.2), (1.5, 1.4), (-1.4, 1.3), (1.6, -1.3))
 
 
 def points(queries: Points, keys: Points, values: Points = VALUES) -> dict[str, Any]:
-    """What a "try this" button sets."""
+    """The values that a "try this" button sets."""
     return {"points": written(queries + keys + values), "t": 1.0}
 
 

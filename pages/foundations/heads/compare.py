@@ -41,7 +41,7 @@ WITH = {"head": "another head", "text": "another text", "model": "another model"
 
 
 class Second(NamedTuple):
-    """What stands on the right.
+    """The picture on the right.
 
     Args:
         view: the picture.
@@ -57,7 +57,7 @@ class Second(NamedTuple):
 
 
 def side_by_side(p: Panel, name: str, reading: Reading, log: bool, more: Any) -> None:
-    """The section with two maps.
+    """Show two maps side by side.
 
     Args:
         name: of the model.

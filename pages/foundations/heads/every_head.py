@@ -42,7 +42,7 @@ RANKS = {
 
 
 def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
-    """The section with all heads of the chosen part of the model.
+    """Show all heads of the chosen part of the model.
 
     Args:
         log: colours by the logarithm of the weight.

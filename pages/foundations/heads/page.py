@@ -58,7 +58,7 @@ PARTS: dict[Part, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "
 
 
 def cuts(p: Panel, name: str, reading: Reading) -> None:
-    """The section about head sizes and sharing."""
+    """Show sizes of heads, and how heads share keys and values."""
     config = opened(name)[0].config
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")

@@ -32,7 +32,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def why(p: Panel, reading: Reading, more: Any) -> None:
-    """The section about one score.
+    """Show what one score is made of.
 
     Args:
         more: the container of More settings.

@@ -12,7 +12,7 @@ STEPS = 160
 
 
 def cheating() -> None:
-    """The section: a switch that begins the training, both curves, and what both models write."""
+    """Show a switch that begins the training, both curves, and what both models write."""
     st.subheader("Trained without a mask: the label leaks", anchor=False)
     st.markdown(
         "A model that attends to the token it is to predict need not learn anything else. Two small models, the same "

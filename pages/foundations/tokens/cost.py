@@ -1,4 +1,4 @@
-"""What a length costs, said the same way for every kind of sequence on the page on tokens."""
+"""The cost of a length, said the same way for every kind of sequence on the page on tokens."""
 
 import streamlit as st
 

@@ -26,7 +26,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def show(prompt: Prompt) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p, p.picture:
         p.examples(TRY)
         picture = st.container()

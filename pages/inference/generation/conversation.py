@@ -39,7 +39,7 @@ ICONS = {"user": ":material/person:", "assistant": ":material/smart_toy:"}
 
 
 def show(model: str) -> None:
-    """The section."""
+    """Show the section."""
     special = models.special(model)
     if not special.template:
         st.info(

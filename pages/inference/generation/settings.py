@@ -1,4 +1,4 @@
-"""What all sections of the page on generation share: the text, the model, and the sliders of the filters."""
+"""Settings that all sections of the page on generation share: the text, the model, and the sliders of the filters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Prompt:
 
 
 def text_of(model: str) -> str:
-    """What a model is given to continue at first: a story to one that knows stories alone."""
+    """The text that a model is given to continue at first: a story to one that knows stories alone."""
     return TEXT if model in shipped() else REAL_TEXT
 
 

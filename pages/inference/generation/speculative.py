@@ -36,7 +36,7 @@ def blocks(n: int) -> str:
 
 
 def examples(prompt: Prompt, found: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """What to try with the drafts of a model: half of its blocks, and all but one."""
+    """Examples to try with the drafts of a model: half of its blocks, and all but one."""
     n = prompt.network.config.n_layers
     exits = [name for name in (blocks(n // 2), blocks(n - 1)) if name in found]
     return {
@@ -54,7 +54,7 @@ def begin(found: dict[str, str]) -> str:
 
 
 def show(prompt: Prompt) -> None:
-    """The section."""
+    """Show the section."""
     found = kinds(prompt)
     if not found:
         st.info(

@@ -31,7 +31,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def show(prompt: Prompt) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p, p.picture:
         p.examples(TRY)
         left, right = st.columns([1, 3], gap="large")

@@ -23,7 +23,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def show(prompt: Prompt) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p, p.picture:
         p.examples({name: {"drawn": 0, **values} for name, values in TRY.items()})
         writing = st.container()

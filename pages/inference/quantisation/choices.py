@@ -45,7 +45,7 @@ def choose_format() -> Format:
 
 
 def choose_per(key: str, columns: int, default: Per) -> Per:
-    """What shares one scale, of what divides rows of so many weights."""
+    """Choose how many weights share one scale, among the sizes that divide rows of so many weights."""
     fitting = [per for per in PER if per in ("matrix", "row") or columns % int(per) == 0]
     return controls.stops("One scale per", key, fitting, default if default in fitting else "row", PER)
 
@@ -58,6 +58,6 @@ def choose_minimum(of: Format) -> bool:
 
 
 def losses_beside(name: str, part: Part, data_type: str) -> None:
-    """What rounding does to the loss of the whole model, where that was measured."""
+    """Say what rounding does to the loss of the whole model, where that was measured."""
     if name in MEASURED and (said := views.loss_of_all(name, part, data_type)):
         st.caption(str(said))

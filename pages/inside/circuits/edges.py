@@ -53,7 +53,7 @@ SEE = (
 
 
 def edges() -> None:
-    """The section."""
+    """Show the section."""
     box, second, beside = st.columns([5, 5, 3], vertical_alignment="bottom")
     with beside:
         model = models.choose("decoder", why_not=why_not, default=models.first())

@@ -35,7 +35,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def features() -> None:
-    """The section."""
+    """Show the section."""
     pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False)
     with panel(None) as p, p.picture:
         p.examples(TRY)

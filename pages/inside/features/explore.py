@@ -61,7 +61,7 @@ def click(dictionary: int, event: Event) -> None:
 
 
 def one(p: Panel, dictionary: int, feature: int) -> None:
-    """What is known of the chosen feature."""
+    """Show the chosen feature."""
     title = feature_title(transcoders.chosen_dictionary(MODEL, dictionary), feature)
     st.subheader(title.capitalize(), anchor=False)
     left, right = st.columns([3, 2], gap="large")
@@ -110,7 +110,7 @@ def off_or_on(p: Panel, reading: Reading, dictionary: int, feature: int) -> None
 
 
 def explore() -> None:
-    """The section."""
+    """Show the section."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     checked(MODEL, pasted, TOKENS)
     reading = Reading(MODEL, pasted)

@@ -29,7 +29,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def grow_one() -> None:
-    """The section: the training begins by itself."""
+    """Show the section; the training begins by itself."""
     with panel() as p:
         with p.controls:
             config = choose()

@@ -1,4 +1,4 @@
-"""What the sections of the page on in-context learning share: the controls of a prompt."""
+"""The controls of a prompt, which the sections of the page on in-context learning share."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ TEXTS = [f"{given}{task.between}{answer}" for task in TASKS.values() for given, 
 
 
 class Choice(NamedTuple):
-    """Of a prompt: the model that reads it, the task, the labels and number of its examples, and its own number."""
+    """A prompt: the model that reads it, the task, the labels and number of its examples, and its own number."""
 
     model: str
     task: str

@@ -23,7 +23,7 @@ TRY_OTHERS: dict[str, dict[str, Any]] = {
 
 
 def examples() -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         p.examples({**of_first(TRY), **TRY_OTHERS})
         prompt_and_curve(p)
@@ -63,7 +63,7 @@ def prompt_and_curve(p: Panel) -> None:
 
 
 def curve(p: Panel, chosen: Choice) -> None:
-    """What was measured, where it was."""
+    """Show the accuracy that was measured, where one was."""
     model, task, labels, count, _ = chosen
     if (model, task) in kept():
         p.show(views.by_examples(model, task, labels, count))

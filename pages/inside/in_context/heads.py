@@ -29,7 +29,7 @@ TRY_OTHERS: dict[str, dict[str, Any]] = {
 
 
 def heads() -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         p.examples({**of_first(TRY), **TRY_OTHERS})
         every_head(p, choose())

@@ -26,7 +26,7 @@ TRY = {"problem 7, at once": {"problem": 7, "way": "direct"}, "problem 7, after 
 
 
 def steps() -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         p.examples(TRY)
         with p.controls:
@@ -88,7 +88,7 @@ def _start(model: str, number: int, way: Way, key: tuple[str, str, int, Way]) ->
 
 
 def draw(model: str, number: int, way: Way, key: tuple[str, str, int, Way], job: jobs.Job) -> None:
-    """What is written until now."""
+    """Draw the tokens that are written so far."""
     tokenizer = opened(model)[1]
     ids = [int(token) for token in job.items]
     if ids:

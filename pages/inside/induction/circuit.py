@@ -28,7 +28,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {"a real model (smollm2)": {"model": REAL,
 
 
 def circuit() -> None:
-    """The section."""
+    """Show the section."""
     with panel() as p:
         p.examples((TRY_REAL if REAL in models.fitting("decoder", why_not=models.silent) else {}) | TRY)
         with p.controls:

@@ -48,7 +48,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def choose(name: str, kind: Kind, more: Any) -> CopyTask:
-    """What is read: random tokens, or the first tokens of a text."""
+    """Choose what is read: random tokens, or the first tokens of a text."""
     config = opened(name)[0].config
     most = min(TOKENS, config.max_seq_len)
     if kind == "random":
@@ -84,7 +84,7 @@ def choose_off(name: str, found: HeadKinds) -> tuple[Place, ...]:
 
 
 def find() -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         p.examples(TRY)
         which, reads = st.columns([1, 3], gap="medium")

@@ -21,7 +21,7 @@ TRY = {
 
 
 def grow_one() -> None:
-    """The section: the training begins by itself and grows under the eye."""
+    """Show the section; the training begins by itself, and its curves grow."""
     with panel() as p:
         p.examples(TRY)
         with p.controls:

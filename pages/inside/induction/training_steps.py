@@ -25,7 +25,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def film() -> None:
-    """The section."""
+    """Show the section."""
     steps = film_steps()
     st.markdown(
         f"Checkpoints of `induction`, two layers of attention, from {len(steps)} steps of its training. "

@@ -19,7 +19,7 @@ class Defaults(NamedTuple):
     by_names: bool
 
     def by(self, rival: int | None) -> Kind:
-        """What effects are measured on; `rival` is the other name in a text that predicts a name."""
+        """The quantity by which effects are measured; `rival` is the other name in a text that predicts a name."""
         return "prediction" if rival is None or not self.by_names else "difference"
 
 
@@ -32,6 +32,6 @@ def defaults() -> Defaults:
 
 
 def said_always() -> dict[str, str] | None:
-    """What a copied link says of controls that are at the defaults of the first version."""
+    """Values that a copied link states for controls that are at the defaults of the first version."""
     first = {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5", "by": KINDS["prediction"], "row": "3"}
     return first if links.is_old() else None

@@ -28,7 +28,7 @@ OCCLUSIONS: dict[Occlusion, str] = {"replaced": "by the baseline", "left out": "
 
 
 def inputs(reading: ReadText, more: Any) -> None:
-    """The section; what is measured is chosen below the figures, which begin higher for it."""
+    """Show the section; what is measured is chosen below the figures, which begin higher for it."""
     offered = metric.candidates(reading, LONGEST)
     with panel(None) as p, p.picture:
         drawn = st.container()

@@ -37,7 +37,7 @@ DIFFERENT = 4
 
 
 def patch(reading: ReadText, more: Any) -> None:
-    """The section; what is measured is chosen below the map, which begins higher for it."""
+    """Show the section; what is measured is chosen below the map, which begins higher for it."""
     with panel(None) as p, p.picture:
         drawn = st.container()
         row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
@@ -74,7 +74,7 @@ def patch(reading: ReadText, more: Any) -> None:
 
 
 def choose_answers(reading: ReadText, more: Any) -> Answers:
-    """What is measured: at first what tells both texts apart."""
+    """Choose what is measured: at first what tells both texts apart."""
     kind = metric.choose_kind(ANSWERS, FOUND, "patch")
     if kind == FOUND:
         return None

@@ -40,7 +40,7 @@ BOARDS = {"ablation": "each part, ablated", "patching": "each layer, patched"}
 
 
 def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
-    """The section; `above` is where the prompts are chosen."""
+    """Show the section; `above` is where the prompts are chosen."""
     with above:
         chosen = choose_set(model, bos)
     with panel(None) as p, p.picture:

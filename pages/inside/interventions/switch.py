@@ -30,7 +30,7 @@ ONE = "one token"
 
 
 def switch(reading: ReadText, more: Any) -> None:
-    """The section; what is measured is chosen below the board, which begins higher for it."""
+    """Show the section; what is measured is chosen below the board, which begins higher for it."""
     offered = metric.candidates(reading, TOKENS)
     with panel(None) as p, p.picture:
         left, right = st.columns([5, 6], gap="large")

@@ -36,7 +36,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 
 
 def classes() -> None:
-    """The section."""
+    """Show the section."""
     left, right, beside = st.columns([5, 5, 3], vertical_alignment="top")
     one, two = class_boxes(76, (left, right))
     with beside:

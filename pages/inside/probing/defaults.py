@@ -1,4 +1,4 @@
-"""What the sections of the page on probing share: two classes to begin with, examples, and the choice of a layer."""
+"""Shared by the sections of the page on probing: two classes to begin with, examples, and the choice of a layer."""
 
 from typing import Any
 

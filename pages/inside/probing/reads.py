@@ -30,7 +30,7 @@ TRY_MINILM = {"capitals without capitals (minilm)": {"model": "minilm", "target"
 
 
 def reads() -> None:
-    """The section."""
+    """Show the section."""
     there = [name for name in shipped.MODELS if name in models.fitting(why_not=by_layer.why_no_probe)]
     with panel(None) as p:
         p.examples({**TRY, **(TRY_MINILM if "minilm" in there else {})})

@@ -25,7 +25,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def sentences() -> None:
-    """The section."""
+    """Show the section."""
     left, right, beside = st.columns([5, 5, 3], vertical_alignment="bottom")
     with left:
         one = controls.text_area("First sentence", "left", GUITAR, CHARACTERS, height=68)

@@ -49,7 +49,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 
 
 def steer() -> None:
-    """The section."""
+    """Show the section."""
     box, beside = st.columns([4, 1], vertical_alignment="bottom")
     with beside:
         model = choose_model()

@@ -20,7 +20,7 @@ TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is explained: the model's prediction after one position of a text, for one token.
+    """The prediction that is explained: the model's prediction after one position of a text, for one token.
 
     Args:
         quantity: the token, or two; `piece` is the text of the first.

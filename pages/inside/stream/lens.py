@@ -41,7 +41,7 @@ def choose_row(event: Event) -> None:
 
 
 def logit_lens(reading: ReadText, tuned: str | None, more: Any) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         picture = st.container()
         choice = choose(reading, more)
@@ -77,7 +77,7 @@ def followed(choice: Choice) -> tuple[int, ...]:
 
 
 def about_lens(reading: ReadText, tuned: str | None) -> str:
-    """What the first column is by the logit lens, and why; what the tuned lens does first."""
+    """Explain the first column of the logit lens, or what the tuned lens does first."""
     if tuned is not None:
         return (
             "The **tuned lens** first sends each state through an affine map of its stage, trained on stories to make "

@@ -27,7 +27,7 @@ FORWARD = "feed-forward"
 
 
 def who_wrote(reading: ReadText, more: Any) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         left, right = st.columns([5, 6], gap="large")
         choice = choose(reading, more, has_reference=True)

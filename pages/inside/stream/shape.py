@@ -15,7 +15,7 @@ MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 
 
 def shape(reading: ReadText, more: Any) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         pictures = st.columns(2, gap="medium")
         position = choose(reading, more).position

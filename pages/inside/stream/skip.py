@@ -22,7 +22,7 @@ from tfcore.views.sources import opened
 
 
 def skip(reading: ReadText, more: Any) -> None:
-    """The section."""
+    """Show the section."""
     with panel(None) as p:
         picture = st.container()
         titles = skip_titles(opened(reading.model)[0].config)

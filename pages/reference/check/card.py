@@ -21,7 +21,7 @@ HOW_TO_TYPE = (
 
 
 def answers(slots: tuple[Slot, ...]) -> list[Answer]:
-    """What was answered in this round so far, from the address or the session; damaged codes are left out."""
+    """Answers given in this round so far, from the address or the session; damaged codes are left out."""
     code, from_link = links.wanted(CODE, "", links.asked)
     found = unpacked(slots, str(code)) if code else None
     if code and found is None and from_link:
@@ -48,7 +48,7 @@ def ready(slot: Slot) -> tuple[Asked, live.Read | None]:
 
 
 def states(slots: tuple[Slot, ...], given: list[Answer]) -> list[bool | None]:
-    """Of each question whether it was answered right; None where it is open."""
+    """For each question whether it was answered right; None where it is open."""
     found: list[bool | None] = []
     for slot, answer in zip(slots, given, strict=True):
         found.append(None if answer is None else verdict(slot.question, ready(slot)[0], answer).right)

@@ -37,7 +37,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """What all kinds have.
+    """Fields that all kinds of questions have.
 
     Args:
         name: of this question in links; unique.

@@ -1,4 +1,4 @@
-"""What a finished round says: the score by chapter, what was missed with its experiment, and what to read next."""
+"""The result of a finished round: the score by chapter, what was missed with its experiment, and what to read next."""
 
 import streamlit as st
 

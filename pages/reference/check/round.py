@@ -146,7 +146,7 @@ def derived(answer: float) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of an answer: right or not, one sentence (empty if right), and the experiment that settles it."""
+    """The verdict on an answer: right or not, one sentence (empty if right), and the experiment that settles it."""
 
     right: bool
     words: str

@@ -34,7 +34,7 @@ _QUOTIENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) ?(/|\^|\*\*) ?\(?(-?\d{1,6})\)?
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What was typed.
+    """A number as it was typed.
 
     Args:
         value: the number in base units; None where it is none.
@@ -105,7 +105,7 @@ def _with_unit(match: re.Match[str], unit: str) -> Typed:
 
 
 def _factor(said: str, unit: str) -> float | None:
-    """What a unit multiplies with; None if it is unknown."""
+    """The factor of a unit; None if it is unknown."""
     asked = unit.lower()
     if asked in BYTES:
         return BYTES.get(said or asked)

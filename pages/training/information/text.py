@@ -149,7 +149,7 @@ def token_by_token(p: Panel, model_name: str, pasted: str, found: TextBits) -> N
 
 
 def one_token(p: Panel, model_name: str, pasted: str, found: TextBits, at: int) -> None:
-    """What was expected in the place of one token."""
+    """Show what was expected in the place of one token."""
     if at == 0 and not found.start:
         st.info(
             f"“{text.escape(text.visible(found.tokens[at]))}” is the first token, and this model reads nothing before "

@@ -281,7 +281,7 @@ def table(found: list[Seen]) -> pd.DataFrame:
 
 
 def asked(spec: LabSpec) -> dict[str, Any]:
-    """What a button to try sets: every control, and that the training begins."""
+    """The values that an example sets: every control, and that the training begins."""
     return {**values(spec), "show": "train", run.BEGIN: True}
 
 

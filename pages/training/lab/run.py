@@ -246,7 +246,7 @@ def keep(seen: Seen) -> None:
 
 
 def _files(run: str, step: int) -> Callable[[], bytes]:
-    """What the button gives, made when it is pressed."""
+    """The files that the button gives, made when it is pressed."""
 
     def make() -> bytes:
         kept, seen = runs.RUNS.weights(run, step), runs.RUNS.look(run)

@@ -86,7 +86,7 @@ def planned(p: Panel) -> None:
 
 
 def choose_plan() -> Plan:
-    """What is trained, on what."""
+    """Choose a training: the model, its tokens and the hardware."""
     run = controls.select("Train", "run", list(RUN_NAMES), "Llama 3.1 405B", RUN_NAMES)
     if run == OWN:
         n = ten_to("Parameters N", "n", 6.0, 13.0, 10.0)

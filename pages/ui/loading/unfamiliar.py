@@ -19,7 +19,7 @@ STORIES = {  # what it does know
 
 @cache.data(max_entries=64)
 def familiarity(model: str, pasted: str) -> Familiarity | None:
-    """What a model that ships needs for a text."""
+    """Bits that a shipped model needs for a text."""
     network, tokenizer = cache.model(model)
     return measured(network, tokenizer, model, first_tokens(model, pasted, TOKENS).ids)
 

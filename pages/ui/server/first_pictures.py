@@ -63,7 +63,7 @@ def digest() -> str:
 
 
 def html(url: str, figure: str = "") -> str:
-    """What a page's HTML begins with; nothing where there is neither picture nor figure of what it begins with here.
+    """The beginning of a page's HTML; nothing where there is neither picture nor figure of what it begins with here.
 
     Args:
         figure: address of the live figure, where it is known (see first_figures.py).

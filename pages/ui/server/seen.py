@@ -40,7 +40,7 @@ def note(view: View) -> None:
 
 
 def said(url: str, items: Iterable[tuple[str, str]]) -> str:
-    """What was said at this address, empty where nothing was.
+    """The sentences shown at this address; empty where there were none.
 
     Args:
         url: of the page, "" for the front page.

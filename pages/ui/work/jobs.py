@@ -35,7 +35,7 @@ LAST_STEP = 10.0  # seconds that a process which ends waits for
 
 @dataclass(frozen=True, slots=True)
 class Job(Snapshot):
-    """What a job is at this moment.
+    """The state of a job at this moment.
 
     Args:
         items: what it has yielded until now.

@@ -56,7 +56,7 @@ class _Stopped(BaseException):
 
 
 def steps(work: Callable[[Say], Any]) -> Iterator[Any]:
-    """What the work says, and at the end what it returns; None in between, where it has nothing new to say.
+    """Messages of the work, and at the end its result; None in between, where it has nothing new to say.
 
     Args:
         work: called with a function to say how far it is: an object with stage, done and total.

@@ -18,7 +18,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a page is told of some work at this moment.
+    """The state of some work at this moment, for a page.
 
     Args:
         state: refused: too many are waiting, nothing was started.
@@ -51,7 +51,7 @@ class Snapshot:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Record:
-    """Some work, as the server keeps it.
+    """The server's record of a piece of work.
 
     Args:
         looked: when somebody last looked.
@@ -118,12 +118,12 @@ class Registry(Generic[R]):
 
     @property
     def active(self) -> list[R]:
-        """Those that run or wait to."""
+        """Records of work that runs or waits to."""
         return [record for record in self.records.values() if record.state in ACTIVE]
 
     @property
     def running(self) -> list[R]:
-        """Those that have a place."""
+        """Records of work that has a place."""
         return [record for record in self.records.values() if record.state == "running"]
 
     @property

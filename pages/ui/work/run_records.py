@@ -15,7 +15,7 @@ NOBODY = ""  # whose run it is that everybody is shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What runs may take; times in seconds.
+    """Limits on what runs may take; times in seconds.
 
     Args:
         slice: of training, between two looks at a run.
@@ -113,7 +113,7 @@ class Run(Record):
 
     @property
     def yields(self) -> bool:
-        """What somebody asked for goes before what everybody is shown."""
+        """Whether the run makes way for those that somebody asked for."""
         return self.visitor == NOBODY
 
     @property
@@ -139,7 +139,7 @@ class Run(Record):
         )
 
     def took(self, got: Slice) -> None:
-        """What a slice left."""
+        """Keep the result of a slice."""
         self.step, self.kept, self.look, self.lost = got.step, got.state or None, got.look, 0
         self.curves = got.curves if self.curves is None else self.curves.then(got.curves)
         self.seconds, self.turn = self.seconds + got.seconds, self.turn + got.seconds

@@ -112,7 +112,7 @@ class Runs:
             return run.freeze() if run is not None else None
 
     def weights(self, name: str, step: int) -> Frozen | None:
-        """What was frozen at this step."""
+        """The weights frozen at this step; None where there are none."""
         with self._lock:
             run = self.book.look(name)
             return run.frozen.get(step) if run is not None else None

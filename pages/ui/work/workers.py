@@ -17,7 +17,7 @@ PATIENCE = 10.0  # seconds until a cluster must have answered
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What slices are trained on.
+    """The workers that train slices.
 
     Args:
         executor: takes them.
