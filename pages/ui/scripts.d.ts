@@ -50,9 +50,9 @@ interface BarsData {
   fixed: boolean
 }
 
-// ---- attention_stage.js ----
+// ---- the scene stage.js ----
 
-interface AttentionStageData {
+interface StageData {
   steps: string[]
   labels: string[]
   at: number // the step that is shown
@@ -66,7 +66,6 @@ interface AttentionStageData {
   allowed: number[]
   weights: number[]
   stories: string[] // of each token
-  linked: boolean // whether a click on a cell of the scores is told of
   label: string
   height: number
 }

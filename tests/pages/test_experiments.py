@@ -19,7 +19,7 @@ from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
 from tests.nightly import nightly
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
-from tests.pages.figures import array, figures
+from tests.pages.figures import array, figures, scenes
 from tests.pages.on_device import apart, ran
 from tests.pages.sights import ask_for_tables
 from tests.pages.visits import address, opened, press, said
@@ -29,7 +29,7 @@ from tfcore.views import programs
 from tfcore.views.foundations import tokens
 from tfcore.views.model.your_model import measure as your_model
 from tfcore.views.sources import File
-from tfcore.views.view import View
+from tfcore.views.view import Scene, View
 
 SLOW = {
     *("folklore", "data types timed", "grow", "growing dictionary", "weight decay", "pitfalls", "speculative"),
@@ -115,7 +115,9 @@ def shared(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 
 def spec(fig: Any) -> list[np.ndarray]:
-    """The numbers of a figure as they would travel."""
+    """The numbers of a figure or a scene as they would travel."""
+    if isinstance(fig, Scene):
+        return numbers(json.loads(json.dumps(fig.data)))
     return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
 
 
@@ -140,7 +142,8 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_p
         made_again = programs.program(view)
         result = execute(made_again, tmp_path, monkeypatch)["shown"]
         alike = shared if made_again.name in NOT_REPEATABLE else same
-        assert any(alike(spec(result.chart), one) for one in shown), made_again.name
+        drawn = map(numbers, scenes(test, view.chart.module)) if isinstance(view.chart, Scene) else shown
+        assert any(alike(spec(result.chart), one) for one in drawn), made_again.name
         assert capsys.readouterr().out.endswith(f"{result}\n")
         if made_again.name not in NOT_REPEATABLE:  # the page says what the program prints
             assert str(result) == str(view)

@@ -1,14 +1,14 @@
 """One text through one real model, stage by stage: what goes in, what each step makes of it, what comes out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
-from pages.start.walkthrough import attention, stage
+from pages.start.walkthrough import stage
 from pages.start.walkthrough.facts import FACTS
 from pages.start.walkthrough.stage import Here
-from pages.ui import cache, controls, fragments, head_links, links, notices, page, text
+from pages.ui import cache, controls, fragments, links, notices, page, text
 from pages.ui.components.player import player
 from pages.ui.components.scene import Told, scene
 from pages.ui.frame import Panel, panel, show
@@ -19,6 +19,7 @@ from tfcore import shipped
 from tfcore.config import ModelConfig
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough import TOKENS
+from tfcore.views.start.walkthrough.measure.heads import STEPS
 from tfcore.views.start.walkthrough.measure.tensors import OF_A_HEAD
 from tfcore.views.start.walkthrough.measure.walk import WalkStage, walk_stages
 from tfcore.views.start.walkthrough.say.words import PARTS, SAID, words
@@ -103,7 +104,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with beside:
         page.what_to_see(here.words.see)
     with panel(None) as p, p.picture:
-        show_stage(p, here, {one.name: words(config, one.name, layer, answer).label for one in path})
+        show_stage(p, here)
         p.question(
             "At which stages can one token get any information about another?",
             "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with "
@@ -112,22 +113,15 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         )
 
 
-def show_stage(p: Panel, here: Here, labels: Mapping[str, str]) -> None:
-    """The stage, what it cost, and the prediction.
-
-    Args:
-        labels: of all stages, as the map calls them.
-    """
+def show_stage(p: Panel, here: Here) -> None:
+    """The stage, what it cost, and the prediction."""
     of_text = here.name in stage.OF_TEXT or here.name == "top-5"
     if here.name == "top-5":
         stage.last_stage(p, here)
     elif of_text:
         stage.text_stage(p, here)
-    elif here.name in attention.STEPS:
-        there = head_links.of_ids(here.model, here.walked.walk.ids, here.layer, here.head, here.text)
-        attention.show(here.walked, here.name, here.head, labels, there)
-        stage.note(here.happened())
-        stage.as_numbers(p, here)
+    elif here.name in STEPS:
+        stage.head_stage(p, here)
     else:
         stage.number_stage(p, here)
     facts, outcome = st.columns([3, 2], gap="large")
@@ -136,8 +130,8 @@ def show_stage(p: Panel, here: Here, labels: Mapping[str, str]) -> None:
     with outcome:
         if here.walked.candidates and here.name not in ("characters", "top-5"):
             (p.show if of_text else show)(here.prediction(190))
-    if not p.views:  # its picture is folded away, or it has none: the drawer has its program all the same
-        folded = here.prediction(400) if of_text else here.numbers("after")
+    if not p.views:  # it has no picture: the drawer has its program all the same
+        folded = here.prediction(400)
         p.views[folded.key] = folded
 
 

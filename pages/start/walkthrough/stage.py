@@ -4,12 +4,14 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from pages.ui import fragments, keys, page, text
+from pages.ui import controls, fragments, head_links, keys, page, text
+from pages.ui.components.scene import Told
 from pages.ui.frame import Panel, show
 from pages.ui.streamlit_internals import WRAPPER
 from tfcore.views.finding import Finding
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough.draw import stage_height
+from tfcore.views.start.walkthrough.measure.heads import HeadSteps
 from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
 from tfcore.views.start.walkthrough.measure.walk import WalkedText, with_next_token
 from tfcore.views.start.walkthrough.say.costs import cost_metrics
@@ -23,6 +25,7 @@ STACKED = f"""<style>@media (max-width: 640px) {{
   [class*=st-key-walk-], {WRAPPER}:has(> [class*=st-key-walk-]) {{
     height: auto !important; flex: 0 0 auto !important; }}
 }}</style>"""
+CLICK = "Click a score or a weight, or press Enter, to see why the head looks there."
 OF_TEXT = ("characters", "tokens", "ids")
 
 
@@ -123,6 +126,29 @@ def number_stage(p: Panel, here: Here) -> None:
     with right:
         p.show(here.numbers("after"))
     note(here.happened())
+
+
+def head_stage(p: Panel, here: Here) -> None:
+    """A stage of attention: one head at work on all tokens. A click on a cell leads to why the head looks there."""
+    view = views.head(here.model, here.text, here.name, here.layer, here.head, here.hidden)
+    found: HeadSteps = view.result
+    there = head_links.of_ids(here.model, here.walked.walk.ids, here.layer, here.head, here.text)
+    n = len(here.walked.tokens)
+
+    def heard(told: Told) -> None:
+        match told:
+            case ("to", int(step)) if 0 <= step < len(found.steps):
+                controls.set_values(stage=found.steps[step])
+            case ("cell", {"query": int(query), "key": int(key)}) if 0 <= query < n and 0 <= key < n:
+                if found.weights[query, key] > 0:
+                    there.open(query, key)
+
+    folded = here.numbers("after")
+    p.views[folded.key] = folded  # first: the drawer is that of other stages, and stays open from stage to stage
+    p.show(view, hint=CLICK, on_told=heard)
+    there.link_strongest(found.weights, here.walked.tokens, here.walked.tokens)
+    note(here.happened())
+    as_numbers(p, here)
 
 
 @fragments.fragment

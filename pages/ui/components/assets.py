@@ -17,7 +17,7 @@ from tfcore.charts import scenes
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-OURS = ("styles.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js", "attention_stage.js")
+OURS = ("styles.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js")
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 

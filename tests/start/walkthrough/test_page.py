@@ -1,7 +1,6 @@
 """The walk: every stop of every shipped model, true numbers, any text, and addresses that lead to the same view."""
 
 import inspect
-import json
 import re
 from functools import partial
 
@@ -9,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from pages.start.walkthrough import attention
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, head_links, page
 from pages.ui import text as text_of_pages
 from pages.ui.components import scene
 from tests import small
 from tests.nightly import often
 from tests.pages import visits
-from tests.pages.figures import array, figures
+from tests.pages.figures import array, figures, scenes
 from tests.pages.visits import run
 from tfcore import available, shipped
 from tfcore.part_configs import ExpertsConfig
@@ -75,15 +73,9 @@ def listening(monkeypatch, module, **address):
     return tell
 
 
-def stage_data(test):
-    """What the stage of attention is given."""
-    [element] = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_attention_stage"]
-    return json.loads(element.proto.json)
-
-
 def test_the_stage_of_attention_shows_the_head_that_is_chosen():
     test = opened(model="stories", stage="softmax", layer="2", head="5")
-    said, model = stage_data(test), cache.model("stories")[0]
+    said, model = scenes(test, "stage")[0], cache.model("stories")[0]
     ids = cache.model("stories")[1].encode(TEXT)
     kept = model(torch.tensor([ids]), capture=["blocks.2.attn.pattern", "blocks.2.attn.rot_q", "blocks.2.attn.z"])
     weights, q, z = (kept.activations[f"blocks.2.attn.{name}"][0, 5].numpy() for name in ("pattern", "rot_q", "z"))
@@ -102,31 +94,28 @@ def test_the_stage_of_attention_shows_the_head_that_is_chosen():
 
 @pytest.mark.parametrize(("to", "stage"), [(0, "heads"), (6, "weighted sum of values"), (7, None), ("x", None)])
 def test_the_stage_of_attention_is_scrubbed_by_the_browser(to, stage, monkeypatch):
-    handlers, sent = {}, []
-    monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))
-    opened(model="stories", stage="softmax")
-    monkeypatch.setattr(attention.controls, "set_values", lambda **values: sent.append(values))
-    monkeypatch.setattr(attention.st, "session_state", {"attention stage:attention_stage": {"to": to}})
-    handlers["on_to_change"]()
+    tell, sent = listening(monkeypatch, "stage", stage="softmax"), []
+    monkeypatch.setattr(controls, "set_values", lambda **values: sent.append(values))
+    tell("to", to)
     assert [SAID.get(one["stage"], one["stage"]) for one in sent] == ([stage] if stage else [])
 
 
 def test_a_score_that_is_clicked_leads_to_why_the_head_looks_there(monkeypatch):
-    handlers, led, text = {}, [], "Once upon a time"
-    monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))
-    opened(model="stories", stage="softmax", text=text)
-    monkeypatch.setattr(attention.HeadOfText, "open", lambda _, *place: led.append(place))
+    text, led = "Once upon a time", []
+    tell = listening(monkeypatch, "stage", stage="softmax", text=text)
+    monkeypatch.setattr(head_links.HeadOfText, "open", lambda _, *place: led.append(place))
     n = len(cache.model("stories")[1].encode(text))
-    for cell in ([0, 0], [n - 1, 0], [1, 1], [n, 0], [1, n], [-1, 0], [1, -1], [0, 1], [1], "x", None):
-        monkeypatch.setattr(attention.st, "session_state", {"attention stage:attention_stage": {"cell": cell}})
-        handlers["on_cell_change"]()
+    for query, key in ([0, 0], [n - 1, 0], [1, 1], [n, 0], [1, n], [-1, 0], [1, -1], [0, 1], ["1", 0], [1, None]):
+        tell("cell", {"query": query, "key": key})
+    for cell in ({"query": 1}, [1, 0], 1, "x", None):
+        tell("cell", cell)
     assert led == [(0, 0), (n - 1, 0), (1, 1)]
 
 
 def test_of_a_long_text_the_last_tokens_are_walked():
     test = opened(model="stories", stage="mask", text=f"{'a dog ' * 40}{TEXT}")
-    assert stage_data(test)["tokens"][-3:] == [".", "·The", "·little"]
-    assert len(stage_data(test)["tokens"]) == 32
+    assert scenes(test, "stage")[0]["tokens"][-3:] == [".", "·The", "·little"]
+    assert len(scenes(test, "stage")[0]["tokens"]) == 32
     assert "the last 32 are used here" in visits.said(test, "caption")
 
 

@@ -13,7 +13,7 @@ from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.start.walkthrough import draw
 from tfcore.views.start.walkthrough.code import functions
-from tfcore.views.start.walkthrough.measure import tensors, walk
+from tfcore.views.start.walkthrough.measure import heads, tensors, walk
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
 from tfcore.views.start.walkthrough.measure.walk import WalkStage
 from tfcore.views.start.walkthrough.say import prediction, stages
@@ -163,6 +163,51 @@ def _numbers(pieces: Sequence[ShownTensor], tokens: Sequence[str], candidates: S
             name = candidates[i] if piece.columns == "candidate" else piece.first + i
             columns[f"{piece.title} {i if piece.columns == 'candidate' else ''}{name}"] = piece.values[:, i]
     return pd.DataFrame(columns)
+
+
+@view
+def head(model: Source, text: str, name: str, layer: int, head: int, hidden: int | None = None) -> View:
+    """One head at work on a text: its queries, keys and values, scores, mask, weights and output, step by step.
+
+    Args:
+        model, text, layer, head, hidden: see stage.
+        name: of the step that is shown, one of heads.STEPS that the model has.
+    """
+    walked = walked_of(model, text, TOKENS, layer, hidden)
+    config, tokens = walked.walk.config, list(map(visible, walked.tokens))
+    found = heads.head_steps(walked.walk, head)
+    at = found.steps.index(name)
+    labels = [words(config, step, layer).label for step in found.steps]
+    stories = stages.strongest_keys(walked.tokens, found)
+    shown = state("head", "Attention of head {head} in layer {layer}, {step}", head=head, layer=layer, step=labels[at])
+    explained = words(config, name, layer)
+    return View(
+        key="head",
+        title=f"One head: {explained.title}",
+        result=found,
+        chart=draw.head_stage(found, at, tokens, labels, list(map(str, stories)), str(shown)),
+        described=state("head and token", "{shown}. {strongest}", shown=shown, strongest=stories[-1]),
+        table=lambda: _pairs(found, walked.tokens),
+        formula=explained.equation,
+        papers=PAPERS,
+        terms=TERMS,
+        code=functions(walked.walk, name, opened(model)[1]),
+    )
+
+
+def _pairs(found: heads.HeadSteps, tokens: Sequence[str]) -> pd.DataFrame:
+    """The score and the weight of each query for each key that the mask allows."""
+    query, key = (at.tolist() for at in found.allowed.nonzero())
+    return pd.DataFrame(
+        {
+            "query": query,
+            "query token": [tokens[at] for at in query],
+            "key": key,
+            "key token": [tokens[at] for at in key],
+            "score": found.scores[-1][query, key],
+            "weight": found.weights[query, key],
+        }
+    )
 
 
 @view

@@ -1,4 +1,4 @@
-"""Pictures of a walk through a model: its stages as the stops of a map; tensors as strips, a row for each token."""
+"""Pictures of a walk through a model: its stages as the stops of a map, one head on a stage, tensors as strips."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from tfcore.charts import kit, theme
 from tfcore.charts.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
+from tfcore.views.start.walkthrough.measure.heads import HeadSteps
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
 from tfcore.views.view import Scene
 
@@ -20,6 +21,10 @@ MOST_CELLS = (
 PIECE_GAP = 0.035  # between pieces, of the width
 TITLE_HEIGHT = 30  # pixels above the rows, for the titles
 MAP_HEIGHT = 176  # pixels
+FULL = 99  # the number that stands for the strongest colour of a vector's component, as in stage.js
+USUAL = 99.0  # percentile of the components that has it
+# Pixels of the stage of a head: of what stands around the scores, of a row of them, of all rows at most, below these.
+AROUND, CELL, HIGHEST, FOOT = 246, 27, 350, 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,51 @@ def stage_map(stops: Sequence[Stop], areas: Sequence[Area], at: int) -> Scene:
         "label": "The stages of a text through the model.",
     }
     return Scene(module="line_map", data=data, height=MAP_HEIGHT)
+
+
+def head_stage(
+    found: HeadSteps, at: int, tokens: Sequence[str], labels: Sequence[str], stories: Sequence[str], label: str
+) -> Scene:
+    """One head on one stage: queries, keys and values, scores, mask, weights, output, each in its place.
+
+    Args:
+        at: index of the step that is shown.
+        tokens: of the text, with nothing hidden.
+        labels: of the steps.
+        stories: what is said of each token.
+        label: what is shown, for screen readers.
+    """
+    vectors, values = _full_colour(*found.queries, *found.keys), _full_colour(found.values, found.output)
+    height = AROUND + min(CELL * len(tokens), HIGHEST)
+    data = {
+        "steps": list(found.steps),
+        "labels": list(labels),
+        "at": at,
+        "tokens": list(tokens),
+        "width": found.values.shape[1],
+        "queries": [_whole(one, vectors) for one in found.queries],
+        "keys": [_whole(one, vectors) for one in found.keys],
+        "values": _whole(found.values, values),
+        "output": _whole(found.output, values),
+        "scores": [one.round(2).ravel().tolist() for one in found.scores],
+        "allowed": found.allowed.astype(int).ravel().tolist(),
+        "weights": found.weights.round(3).ravel().tolist(),
+        "stories": list(stories),
+        "label": label,
+        "height": height,
+    }
+    return Scene(module="stage", data=data, height=height + FOOT)
+
+
+def _full_colour(*vectors: ndarray) -> float:
+    """The size that has the strongest colour; the few columns that are far larger have it, too."""
+    return max(float(np.percentile(np.abs(one), USUAL)) for one in vectors) or 1.0
+
+
+def _whole(vectors: ndarray, limit: float) -> list[int]:
+    """Whole numbers from -FULL to FULL: colours need no more."""
+    found: list[int] = (vectors / limit * FULL).round().clip(-FULL, FULL).astype(int).ravel().tolist()
+    return found
 
 
 def stage_height(n: int) -> int:

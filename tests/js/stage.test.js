@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { mock, test } from "node:test"
 import { clock, load, pixel, place, press, window } from "./browser.js"
 
-const { places, render } = await load("attention_stage.js")
+const { draw, places } = await load("stage.js")
 const DATA = {
   steps: ["heads", "scores", "scaled", "mask", "softmax", "values"],
   labels: ["heads", "scores", "÷ √d", "mask", "softmax", "A V"],
@@ -18,7 +18,6 @@ const DATA = {
   allowed: [1, 0, 0, 1, 1, 0, 1, 1, 1],
   weights: [1, 0, 0, 0.5, 0.5, 0, 0.1, 0.3, 0.6],
   stories: ["a alone", "b to a", "c to c"],
-  linked: false,
   label: "Attention of head 0 in layer 1, scores",
   height: 500,
 }
@@ -38,7 +37,7 @@ globalThis.cancelAnimationFrame = () => frames.splice(0)
 
 function shown(more = {}) {
   const pass = clock(), page = place()
-  const show = now => render({ ...page, data: { ...DATA, ...more, ...now } })
+  const show = now => draw(page.parentElement, { ...DATA, ...more, ...now }, page.setTriggerValue)
   const end = show()
   const go = ms => {
     pass(ms)
@@ -100,7 +99,7 @@ test("what is followed is told, by pointer and by key", () => {
 })
 
 test("a click or Enter asks why the query looks there; a first touch only points, and nothing is asked of what is masked", () => {
-  const { find, go, sent, show } = shown({ at: 4, linked: true })
+  const { find, go, sent } = shown({ at: 4 })
   go(700)
   const canvas = find("canvas")[0]
   const click = (row, column, pointerType = "mouse") => {
@@ -112,18 +111,15 @@ test("a click or Enter asks why the query looks there; a first touch only points
     }
   }
   click(2, 1)
-  assert.deepEqual(sent(), [["cell", [2, 1]]])
+  assert.deepEqual(sent(), [["cell", { query: 2, key: 1 }]])
   click(0, 2)
   assert.equal(sent().length, 1)
   click(1, 0, "touch")
   assert.equal(sent().length, 1)
   click(1, 0, "touch")
-  assert.deepEqual(sent()[1], ["cell", [1, 0]])
+  assert.deepEqual(sent()[1], ["cell", { query: 1, key: 0 }])
   press(canvas, "Enter")
-  assert.deepEqual(sent()[2], ["cell", [1, 0]])
-  show({ at: 4, linked: false })
-  click(2, 1)
-  assert.equal(sent().length, 3)
+  assert.deepEqual(sent()[2], ["cell", { query: 1, key: 0 }])
 })
 
 test("the slider scrubs, and where it is let go is sent", () => {
@@ -169,4 +165,20 @@ test("nothing moves for those who want none of it", () => {
   media.mock.restore()
   end()
   assert.equal(find("canvas").length, 0)
+})
+
+test("where nobody is told of it, it can be followed and scrubbed, and nothing else", () => {
+  const { parentElement, find } = place()
+  const end = draw(parentElement, DATA)
+  const [canvas] = find("canvas"), [scrub] = find("input")
+  press(canvas, "ArrowUp")
+  assert.equal(find("p")[0].textContent, "b to a")
+  press(canvas, "Enter")
+  scrub.value = "4.5"
+  scrub.oninput()
+  scrub.onchange()
+  assert.ok(words().includes("softmax"))
+  assert.equal(canvas.style.cursor, "")
+  end()
+  assert.equal(parentElement.children.length, 0)
 })

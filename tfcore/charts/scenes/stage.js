@@ -1,5 +1,6 @@
 // One head at work on one stage: Q at the left, its keys above the scores, the values above what comes out. Whole numbers
-// of `now` are states between steps, and what lies between them is on its way: cells slide, sweep, pour and flow.
+// of `now` are states between steps, and what lies between them is on its way: cells slide, sweep, pour and flow. Where
+// somebody is told of it, a click on a cell asks why the query looks there, and the slider leads to a step.
 import { legible, palette, shades } from "./colours.js"
 import { html } from "./dom.js"
 
@@ -8,14 +9,14 @@ const LONGER = ["scores", "softmax", "values"]
 const NARROW = 560 // pixels below which names and vectors get less room
 const TOP = 50, BAND = 84, GAP = 14, BARS = 62, UNDER = 16 // pixels, from top to bottom
 const LARGEST = 30, ROOMY = 25 // pixels of a cell, and those from which it has room for its number
-const FULL = 99 // see attention.py
+const FULL = 99 // a component of a vector that has the strongest colour
 
 /** @typedef {{ x: number, y: number, w: number, h: number }} Box */
 /** @typedef {{ cell: number, q: Box, k: Box, v: Box, s: Box, z: Box, bars: Box, names: number }} Places */
 /**
  * @typedef {{
  *   root: HTMLElement, canvas: HTMLCanvasElement, scrub: HTMLInputElement, told: HTMLElement, observer: ResizeObserver,
- *   data: AttentionStageData, send: (name: string, value: unknown) => void, now: number, from: number, to: number,
+ *   data: StageData, tell?: Send, now: number, from: number, to: number,
  *   began: number, frame: number, row: number, column: number, ready: boolean, places: Places, colours: Palette,
  *   signed: string[], weighed: string[], limit: number, stamp: string
  * }} View
@@ -23,13 +24,13 @@ const FULL = 99 // see attention.py
 /** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
 
-/** @param {Component<AttentionStageData>} component */
-export function render({ data, parentElement, setTriggerValue }) {
-  const view = views.get(parentElement) || create(parentElement, data)
+/** @param {HTMLElement} element @param {StageData} data @param {Send} [tell] */
+export function draw(element, data, tell) {
+  const view = views.get(element) || create(element, data)
   const other = data.tokens.join() !== view.data.tokens.join()
   view.data = data
   view.limit = Math.max(...data.scores.map(one => Math.max(...one.map(Math.abs)))) || 1
-  view.send = setTriggerValue
+  view.tell = tell
   if (other || view.row < 0 || view.row >= data.tokens.length) focus(view, data.tokens.length - 1)
   else focus(view, view.row)
   view.scrub.max = String(data.steps.length)
@@ -39,7 +40,7 @@ export function render({ data, parentElement, setTriggerValue }) {
   if (Math.abs(view.to - view.from) > 1.01) view.from = view.to - 1 // from afar, the step itself is shown
   view.began = performance.now()
   arrange(view)
-  return () => remove(parentElement, view)
+  return () => remove(element, view)
 }
 
 /** @param {HTMLElement} parent @param {View} view */
@@ -50,22 +51,18 @@ function remove(parent, view) {
   view.root.remove()
 }
 
-/** @param {HTMLElement} parent @param {AttentionStageData} data */
+/** @param {HTMLElement} parent @param {StageData} data */
 function create(parent, data) {
   const root = html("div", "tf-attention-stage", parent)
   const canvas = /** @type {HTMLCanvasElement} */ (html("canvas", "", root))
   canvas.setAttribute("role", "img")
   canvas.tabIndex = 0
-  Object.assign(canvas.style, { display: "block", width: "100%", touchAction: "pan-y" })
   const foot = html("div", "", root)
-  Object.assign(foot.style, { display: "flex", gap: "12px", alignItems: "center", font: "0.875rem var(--st-font)" })
   const told = html("p", "", foot)
   told.setAttribute("aria-live", "polite")
-  Object.assign(told.style, { flex: "1", margin: "0", minHeight: "2.6em" })
   const scrub = /** @type {HTMLInputElement} */ (html("input", "", foot))
   Object.assign(scrub, { type: "range", min: "0", step: "0.01", title: "Drag to move through attention" })
   scrub.setAttribute("aria-label", "Progress through attention")
-  Object.assign(scrub.style, { width: "30%", accentColor: "var(--st-primary-color)" })
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     root, canvas, scrub, told, data, now: data.at, from: data.at, to: data.at, began: 0, frame: 0, row: -1, column: 0, ready: false, stamp: "",
   }))
@@ -76,7 +73,7 @@ function create(parent, data) {
   }
   scrub.onchange = () => {
     const at = Math.min(Math.max(Math.ceil(view.now) - 1, 0), view.data.steps.length - 1)
-    if (at !== view.data.at) view.send("to", at)
+    if (at !== view.data.at) view.tell?.("to", at)
   }
   canvas.onpointermove = event => point(view, event)
   canvas.onpointerdown = event => {
@@ -127,14 +124,14 @@ function inScores(view, { offsetX: x, offsetY: y }) {
 
 // Why the query looks at the key of the cell that is followed, on another page.
 /** @param {View} view */
-function ask({ data, row, column, send }) {
-  if (data.linked && data.allowed[row * data.tokens.length + column]) send("cell", [row, column])
+function ask({ data, row, column, tell }) {
+  if (data.allowed[row * data.tokens.length + column]) tell?.("cell", { query: row, key: column })
 }
 
 /** @param {View} view @param {PointerEvent} event */
 function point(view, event) {
   if (!view.places) return
-  view.canvas.style.cursor = view.data.linked && inScores(view, event) ? "pointer" : ""
+  view.canvas.style.cursor = view.tell && inScores(view, event) ? "pointer" : ""
   const x = event.offsetX, y = event.offsetY, n = view.data.tokens.length, { s, k, v, cell } = view.places
   const inside = y >= s.y && y < s.y + s.h
   const row = inside ? Math.floor((y - s.y) / cell) : view.row
