@@ -61,13 +61,13 @@ def attention_weights_(scores: Float[Tensor, "*batch query key"], additive_mask:
 def weighted_values(
     pattern: Float[Tensor, "*batch query key"], v: Float[Tensor, "*batch key d_head"]
 ) -> Float[Tensor, "*batch query d_head"]:
-    """What each query receives: the values, averaged with its attention weights (arXiv:1706.03762, eq. 1)."""
+    """The values averaged with each query's attention weights (arXiv:1706.03762, eq. 1)."""
     return pattern @ v
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionMask:
-    """What all layers share in one forward pass: which query may see which key, and the tokens' positions.
+    """Shared by all layers in one forward pass: which query may see which key, and the tokens' positions.
 
     Args:
         mask: True where a query may see a key, broadcastable to (batch, head, query, key); None when is_causal
@@ -138,7 +138,7 @@ class Attention(nn.Module):
         layer: int = 0,
         memory: Float[Tensor, "batch key d_model"] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """What each token receives from the others: the heads' weighted values, times W_O.
+        """The update of each token: the heads' weighted values, times W_O.
 
         Args:
             recorder: its names under this layer's attn. or cross_attn.
@@ -224,7 +224,7 @@ class Attention(nn.Module):
         return weighted_values(recorder("pattern", pattern), v)
 
     def results(self, z: Float[Tensor, "batch head query d_head"]) -> Float[Tensor, "batch query head d_model"]:
-        """What each head alone writes to the residual stream: z W_O, head by head."""
+        """The output of each head alone to the residual stream: z W_O, head by head."""
         w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_head))  # (d_model, head, d_head)
         return torch.einsum("bhqe,dhe->bqhd", z, w_out)
 

@@ -103,7 +103,7 @@ class Experts(nn.Module):
         recorder: ActivationRecorder,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """What the layer adds to the stream.
+        """The update that the layer adds to the stream.
 
         Args:
             padding_mask: False at padding: it goes to no routed expert, takes no room, and counts in no loss.

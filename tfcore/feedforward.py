@@ -40,7 +40,7 @@ class FeedForward(nn.Module):
         recorder: ActivationRecorder,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,  # noqa: ARG002 - as a mixture of experts takes it
     ) -> Float[Tensor, "batch seq d_model"]:
-        """What the layer adds to the residual stream."""
+        """The update that the layer adds to the residual stream."""
         h = self.up(x)
         if self.gated:
             gate, linear = h.chunk(2, dim=-1)  # each (batch, seq, d_ff)

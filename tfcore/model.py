@@ -23,7 +23,7 @@ NO_LOGITS = 0  # to keep, where the hidden states or activations are what is ask
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a forward pass returns.
+    """The result of a forward pass.
 
     Args:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
@@ -140,8 +140,8 @@ class Transformer(nn.Module):
         mask: Bool[Tensor, "query key"] | None = None,
         edits: Iterable[Edit] = (),
     ) -> dict[str, Tensor]:
-        """Some activations of a model of one stack and nothing else: no block above the last of them runs, and no
-        logits are computed. Names, masks and edits as in `forward`.
+        """Compute some activations of a model of one stack and nothing else: no block above the last of them runs, and
+        no logits are computed. Names, masks and edits as in `forward`.
 
         Raises:
             ValueError: ids outside the vocabulary or too long, no such activations, or a model of two stacks.
@@ -277,7 +277,7 @@ class Transformer(nn.Module):
 
 
 class MaskedHead(nn.Module):
-    """What BERT puts before the logits: a dense layer, its activation, a norm; and a bias for each token id.
+    """BERT's layers before the logits: a dense layer, its activation, a norm; and a bias for each token id.
 
     Source: arXiv:1810.04805, section 3.1, and its published code ("transform").
     """

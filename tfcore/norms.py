@@ -31,7 +31,7 @@ def rms_norm(
 
 
 def norm_scale(x: Float[Tensor, "*batch d_model"], kind: str, eps: float) -> Float[Tensor, "*batch 1"]:
-    """What a normalisation divides by: sqrt(variance + eps) for "layernorm", sqrt(mean(x^2) + eps) for "rmsnorm"."""
+    """The divisor of a normalisation: sqrt(variance + eps) for "layernorm", sqrt(mean(x^2) + eps) for "rmsnorm"."""
     if kind == "layernorm":
         x = x - x.mean(-1, keepdim=True)
     return (x.pow(2).mean(-1, keepdim=True) + eps).sqrt()
@@ -72,7 +72,7 @@ class Norm(nn.Module):
 
 
 class NoNorm(nn.Identity):
-    """What stands where a block has no norm: the vectors as they are."""
+    """The identity, where a block has no norm."""
 
     def forward(self, input: Tensor, recorder: ActivationRecorder | None = None, name: str = "") -> Tensor:  # noqa: A002, ARG002
         return input

@@ -100,7 +100,7 @@ class RopeScaling:
 
     @property
     def of_scores(self) -> float:
-        """What the scores of attention are multiplied with."""
+        """The factor of the scores of attention."""
         if self.kind != "yarn":
             return 1.0
         return (0.1 * math.log(self.factor) + 1 if self.sharpness is None else self.sharpness) ** 2

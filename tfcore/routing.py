@@ -49,7 +49,7 @@ def expert_weights(
     *,
     sum_to_one: bool,
 ) -> Float[Tensor, "batch seq choice"]:
-    """What the experts' outputs are multiplied with: their probs (Switch, arXiv:2101.03961, eq. 2), which sum to less
+    """Factors of the experts' outputs: their probs (Switch, arXiv:2101.03961, eq. 2), which sum to less
     than 1; or sum_to_one, probs_i / sum of the chosen probs (Mixtral, arXiv:2401.04088, section 2.1).
 
     Those are also the softmax of the chosen scores alone: exp(s_i) / sum exp(s_j), as the probs of all share a

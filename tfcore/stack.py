@@ -81,7 +81,7 @@ class Stack(nn.Module):
         return x if until is not None else self.ln_final(x, recorder, "ln_final")
 
     def attention_mask(self, n: int, layer: int) -> AttentionMask:
-        """What the queries of a text of n tokens see in a layer, and their positions: for attention computed apart."""
+        """The mask of a layer for a text of n tokens, and the positions: for attention computed apart."""
         device = next(self.parameters()).device
         return self._self_mask(n, 0, device, self.config.window_of(layer), None, None, None)
 
@@ -144,7 +144,7 @@ class Stack(nn.Module):
         return AttentionMask(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
     def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, tuple[Tensor, Tensor] | None]:
-        """What positions add to the scores, (head, query, key), and the rotation of queries and keys."""
+        """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
         config = self.config
         if config.positions == "alibi":
             return alibi_bias(alibi_slopes(config.n_heads).to(query.device), query, key), None

@@ -20,7 +20,7 @@ LOW = 30  # pixels: in lower rows there is no room above a number for a mark, so
 
 
 def board_height(n_layers: int, row: int = ROW) -> int:
-    """Of a board, in pixels: with more layers its rows are lower."""
+    """The height of a board, in pixels: with more layers its rows are lower."""
     return AROUND + min(row * n_layers, max(HIGHEST, 14 * n_layers))
 
 

@@ -79,7 +79,7 @@ class Step:
 
     @property
     def probability(self) -> float:
-        """Of the token, in the distribution it was drawn from."""
+        """Its probability in the distribution it was drawn from."""
         return float(self.filters[-1].probabilities[self.token])
 
 
@@ -149,7 +149,7 @@ def _continue(
 
 @runtime_checkable
 class DraftModel(Protocol):
-    """What a Reader needs of a model: every Transformer is one, and so is a table of next-token logits."""
+    """The model that a Reader needs: every Transformer is one, and so is a table of next-token logits."""
 
     config: ModelConfig
 

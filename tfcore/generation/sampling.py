@@ -144,7 +144,7 @@ class Sampling:
     def distribution(
         self, logits: Float[Tensor, "*batch vocab"], previous: Int[Tensor, "*batch seq"] | None = None
     ) -> Float[Tensor, "*batch vocab"]:
-        """What the filters leave, as probabilities."""
+        """The distribution that the filters leave."""
         _check_finite(logits)
         for _, keep in self.filters(previous):
             logits = keep(logits)

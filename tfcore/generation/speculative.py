@@ -173,7 +173,7 @@ def accept(
 
 
 def residual(p: Float[Tensor, "*batch vocab"], q: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch vocab"]:
-    """What q falls short of p, as a distribution: max(0, p - q) normalised (arXiv:2211.17192, section 2.3).
+    """The residual distribution, by which q falls short of p: max(0, p - q) normalised (arXiv:2211.17192, section 2.3).
 
     Where p = q there is nothing to fall short of, and no guess is refused: p itself, for what rounding does.
     """
@@ -210,7 +210,7 @@ def _guess(
 
 
 def _distributions(reader: Reader, text: list[int], last: int, sampling: Sampling) -> Float[Tensor, "last vocab"]:
-    """Of the token after each of the last tokens of the text, of which those not yet in the cache are read."""
+    """Distributions after each of the last tokens of the text, of which those not yet in the cache are read."""
     new = torch.tensor([text[reader.cache.length :]])
     logits = reader.read(new)[0, -last:]  # (last, vocab)
     if sampling.repetition_penalty == 1:

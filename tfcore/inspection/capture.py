@@ -137,7 +137,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=256)
 def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
-    """What stands before a model's names in a pass: nothing, unless a pattern calls its one stack by name.
+    """The prefix of a model's names in a pass: empty, unless a pattern calls its one stack by name.
 
     Raises:
         ValueError: a pattern that no activation matches, with some names that exist.

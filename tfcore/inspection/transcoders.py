@@ -48,12 +48,12 @@ class TranscoderConfig:
 
     @classmethod
     def of_mlp(cls, layer: int, **shape: int) -> "TranscoderConfig":
-        """Of a transcoder: from what the feed-forward layer of a block reads, after its norm, to what it writes."""
+        """A transcoder: from what the feed-forward layer of a block reads, after its norm, to what it writes."""
         return cls(reads=f"blocks.{layer}.ln2.normalized", writes=f"blocks.{layer}.mlp_out", **shape)
 
     @classmethod
     def of_stream(cls, layer: int, **shape: int) -> "TranscoderConfig":
-        """Of a sparse autoencoder of the residual stream after a block."""
+        """A sparse autoencoder of the residual stream after a block."""
         return cls(reads=f"blocks.{layer}.resid_post", writes=f"blocks.{layer}.resid_post", **shape)
 
     @property
@@ -111,7 +111,7 @@ class Transcoder(nn.Module):
         return values.new_zeros(*x.shape[:-1], self.config.n_features).scatter(-1, indices, values)
 
     def decode(self, features: Float[Tensor, "*batch feature"]) -> Float[Tensor, "*batch d_model"]:
-        """What the features write, together: their rows of W_dec, each times its activation, and b_dec."""
+        """The sum of what the features write: their rows of W_dec, each times its activation, and b_dec."""
         return features @ self.W_dec + self.b_dec
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:

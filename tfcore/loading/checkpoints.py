@@ -121,7 +121,7 @@ def _available(name: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a model would take, worked out before any of its weights is read.
+    """Memory and size of a model, worked out before any of its weights is read.
 
     Args:
         config: of the model.

@@ -211,7 +211,7 @@ class GgufWeights:
         return f"{self._kind.names[pattern].replace('*', number[1] if number else '')}.{ending}"
 
     def _settings(self) -> dict[str, Any]:
-        """What config.json would say."""
+        """The settings as config.json would have them."""
         architecture = str(self.file.settings["general.architecture"])
         table = self.file.tensors.get("token_embd.weight")
         if table is None or len(table.shape) != 2:

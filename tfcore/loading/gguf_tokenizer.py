@@ -92,7 +92,7 @@ def _pieces(value: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | list
 
 
 class _Described:
-    """What the settings say of the tokenizer, checked."""
+    """The tokenizer as the settings describe it, checked."""
 
     def __init__(self, settings: Settings, path: Path) -> None:
         self._settings, self._path = settings, path

@@ -98,7 +98,7 @@ class Remote:
 
 
 def look(name: str, revision: str | None = None, token: bool | None = None) -> Remote:
-    """What the hub has under a name. Of its files only config.json, tokenizer.json and the index are downloaded, and
+    """Look up a name on the hub. Of its files only config.json, tokenizer.json and the index are downloaded, and
     these only if they are no larger than such files are; nothing is where the name is that of a GGUF file.
 
     Args:
@@ -231,7 +231,7 @@ def _repository(folder: Path) -> Path:
 
 
 def _told(file: str, expected: int, before: int, total: int, tell: Tell | None) -> Callable[[int], None]:
-    """What to call with the bytes of a file that have arrived. It refuses more than the hub said there are."""
+    """The function to call with the bytes of a file that have arrived. It refuses more than the hub said there are."""
 
     def more(arrived: int) -> None:
         if arrived > expected:

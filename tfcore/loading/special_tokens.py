@@ -22,7 +22,7 @@ ENDS = (SEPARATOR, "<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>
 
 @dataclass(frozen=True, slots=True)
 class SpecialTokens:
-    """What a model was trained to see around its texts.
+    """Tokens that a model was trained to see around its texts.
 
     Args:
         names: what a template may call tokens, "bos_token", "eos_token" and so on, and the text of each.
@@ -36,7 +36,7 @@ class SpecialTokens:
 
 
 def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> SpecialTokens:
-    """Those of a model.
+    """The special tokens of a model.
 
     Args:
         name_or_path: as tfcore.load takes it; one of the hub must have been loaded before.

@@ -222,7 +222,7 @@ def _check_header(path: Path) -> None:
 
 
 def _pickles(folder: Path) -> str:
-    """What to add where weights are there, but as pickles."""
+    """The end of the message where weights are there, but as pickles; else empty."""
     found = sorted([*folder.glob("pytorch_model*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")])
     if not found:
         return ""
@@ -258,7 +258,7 @@ def free_memory(device: torch.device) -> int | None:
 
 
 def machine_memory(path: Path = Path("/proc/meminfo")) -> int | None:
-    """What the machine has left; all it has, where it does not say."""
+    """Bytes that the machine has left; all it has, where it does not say."""
     try:
         for line in path.read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -272,7 +272,7 @@ def machine_memory(path: Path = Path("/proc/meminfo")) -> int | None:
 
 
 def container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What a container's limit leaves; files that are only cached count as free."""
+    """Bytes that a container's limit leaves; files that are only cached count as free."""
     try:
         limit, used = (int((folder / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
         cached = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())

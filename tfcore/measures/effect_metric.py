@@ -23,7 +23,7 @@ AT_ONCE = 512  # tokens whose logits are in memory together: 100 MB of them wher
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What falls when a part of a model is ablated.
+    """A quantity that falls when a part of a model is ablated.
 
     Args:
         kind: "prediction": the log-probability of `token` after the last token of a text, in nats. "difference": the
@@ -38,7 +38,7 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """The unit of its values."""
         return "logits" if self.kind == "difference" else "nats"
 
 
@@ -90,7 +90,7 @@ def rival_of_text(
 
 
 def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:
-    """What is measured, in words."""
+    """The name of a quantity, in words."""
     if quantity.kind == "text":
         return "mean log-probability of the text's own tokens"
     token, against = (f"'{visible(one)}'" for one in tokenizer.tokens([quantity.token, quantity.against]))

@@ -123,7 +123,7 @@ def _remember(
 
 
 def _excerpts(rows: Sequence[ndarray], best: ndarray, where: ndarray, kept: int) -> tuple[ndarray, ndarray, ndarray]:
-    """Of each expert the tokens it was surest of, with what stands around them."""
+    """For each expert the tokens it was surest of, with what stands around them."""
     layers, vocab, n = best.shape
     kept = min(kept, vocab)
     excerpts = np.full((layers, n, kept, BEFORE + 1 + AFTER), PADDING, np.int64)

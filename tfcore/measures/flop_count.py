@@ -107,7 +107,7 @@ class LengthCost:
 
     @property
     def share(self) -> Float[ndarray, " length"]:
-        """Of all FLOPs, those that grow with n squared; 0 for an empty sequence."""
+        """The share of FLOPs that grow with n squared; 0 for an empty sequence."""
         return self.squared / np.maximum(self.total, 1)
 
 
@@ -173,7 +173,7 @@ def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:
 
 
 def sequence_cost(lengths: Sequence[int]) -> LengthCost:
-    """What sequences of any kind cost a Transformer of 12 layers, width 768 and 12 heads, the size of GPT-2 small,
+    """The cost of sequences of any kind in a Transformer of 12 layers, width 768 and 12 heads, the size of GPT-2 small,
     BERT base and ViT-Base, without embeddings: 24 n d^2 + 4 n^2 d floating-point operations a layer.
 
     24 n d^2: queries, keys, values and output (4 d^2 weights) and a feed-forward layer of 4 d (8 d^2), two operations

@@ -49,7 +49,7 @@ class TextVectors:
     v: Float[Tensor, "layer kv_head seq d_head"]
 
     def head(self, layer: int, head: int) -> HeadVectors:
-        """Those of a query head, with the key/value head that its group shares."""
+        """The vectors of a query head, with the key/value head that its group shares."""
         shared = head * self.k.shape[1] // self.q.shape[1]
         return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared])
 

@@ -185,7 +185,7 @@ def edits_for(
 
 
 def ablated(value: Float[Tensor, "*batch seq d"], action: Action) -> Float[Tensor, "*batch #seq d"]:
-    """What stands in the place of an activation that is ablated: zero, or its mean over the tokens."""
+    """The value in the place of an activation that is ablated: zero, or its mean over the tokens."""
     return value.mean(-2, keepdim=True) if action == "mean" else torch.zeros_like(value[..., :1, :])
 
 

@@ -13,7 +13,7 @@ GROUPED = 8  # KV heads that most grouped models have, from Llama 2 70B on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheShape:
-    """What of a model decides how large its cache is.
+    """The settings of a model that decide how large its cache is.
 
     Args:
         layers: that attend to the tokens before.
@@ -35,7 +35,7 @@ class CacheShape:
 
     @property
     def numbers(self) -> int:
-        """What one token leaves in one layer: a key and a value for each of their heads, or the latent vector."""
+        """Numbers of one token in one layer: a key and a value for each of their heads, or the latent vector."""
         return self.latent or 2 * self.kv_heads * self.d_head
 
     @property

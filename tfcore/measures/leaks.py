@@ -38,7 +38,7 @@ class Leak:
 
     @property
     def verdict(self) -> str:
-        """What the differences before the changed token come to."""
+        """The result of the test in words: how many positions before the changed token differ."""
         if self.equal:
             return "equal to the last bit"
         return f"{self.reached} of {self.position} earlier positions changed"

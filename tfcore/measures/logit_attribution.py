@@ -145,7 +145,7 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
 
 
 def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """What the heads, (head, d_model), the feed-forward layer and the biases of one block write.
+    """Outputs of the heads, (head, d_model), of the feed-forward layer and of the biases of one block.
 
     A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
     """

@@ -21,7 +21,7 @@ class MaskCost:
 
     @property
     def share(self) -> float:
-        """Of all n * n pairs."""
+        """The share of all n * n pairs."""
         return self.pairs / self.n**2
 
 

@@ -194,7 +194,7 @@ def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel
 
 
 def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel: Kernel) -> int:
-    """What positions add to the scores, the same for all sequences: the fused kernel keeps it.
+    """Bytes of the bias that positions add to the scores, the same for all sequences: the fused kernel keeps it.
 
     A decoder's layers each write it anew, with -inf where the mask is; an encoder's share one.
     """

@@ -29,7 +29,7 @@ class ParameterCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What one block is made of.
+    """The parts of one block.
 
     Args:
         name: as its activations are named: "blocks.3", "encoder.blocks.3".
@@ -160,7 +160,7 @@ def _block_norms(config: ModelConfig, layer: Layer) -> int:
 
 
 def _ends(config: ModelConfig) -> dict[str, int]:
-    """What comes before and after the blocks."""
+    """Parameters before and after the blocks."""
     stacks = 2 if config.architecture == "encoder-decoder" else 1
     d, norms = config.d_model, (config.norm_placement != "post") + config.embed_norm
     tables = {"learned": config.max_seq_len * d, "relative": config.relative_buckets * config.n_heads}

@@ -33,7 +33,7 @@ def both(value: float) -> str:
 
 
 def scale(largest: float, unit: Unit) -> tuple[float, str]:
-    """What to divide bytes by on an axis up to this value, and the unit's name."""
+    """The number by which to divide bytes on an axis up to this value, and the unit's name."""
     power, names = 0, PREFIXES[unit]
     while largest >= 1.5 * STEPS[unit] ** (power + 1) and power + 1 < len(names):
         power += 1

@@ -30,22 +30,22 @@ class Law:
     beta: float
 
     def loss(self, n: Number, d: Number) -> Number:
-        """Of a model with n parameters after d tokens, or of many such."""
+        """The loss of a model with n parameters after d tokens, or of many such."""
         return self.floor + self.a / n**self.alpha + self.b / d**self.beta
 
     @property
     def size_exponent(self) -> float:
-        """Of the compute-optimal parameters in the budget (arXiv:2203.15556, equation 4)."""
+        """The exponent of the compute-optimal parameters in the budget (arXiv:2203.15556, equation 4)."""
         return self.beta / (self.alpha + self.beta)
 
     @property
     def data_exponent(self) -> float:
-        """Of the compute-optimal tokens in the budget."""
+        """The exponent of the compute-optimal tokens in the budget."""
         return self.alpha / (self.alpha + self.beta)
 
     @property
     def frontier_exponent(self) -> float:
-        """Of the least loss above the floor in the budget, its sign turned."""
+        """The exponent of the least loss above the floor in the budget, its sign turned."""
         return self.alpha * self.beta / (self.alpha + self.beta)
 
     @property
@@ -150,7 +150,7 @@ class KaplanLaw:
     alpha_d: float
 
     def loss(self, n: Number, d: Number) -> Number:
-        """Of a model with n parameters on a data set of d tokens, or of many such."""
+        """The loss of a model with n parameters on a data set of d tokens, or of many such."""
         return ((self.n_c / n) ** (self.alpha_n / self.alpha_d) + self.d_c / d) ** self.alpha_d
 
 

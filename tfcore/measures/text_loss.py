@@ -169,7 +169,7 @@ def framed(tokenizer: Tokenizer, text: str) -> Framed:
 
 @dataclass(frozen=True, slots=True)
 class TextBits:
-    """What each token of a text costs a model.
+    """Bits that each token of a text costs a model.
 
     Args:
         ids: of the text.

@@ -6,7 +6,7 @@ from tfcore.measures.quantities import counted
 
 
 def on_cpu() -> str:
-    """What is measured on the CPU, whatever else there is, runs on, in words."""
+    """The conditions of a measurement on the CPU, in words: threads, version of torch and data type."""
     threads = torch.get_num_threads()
     return f"{counted(threads, 'CPU thread')}, torch {torch.__version__}, float32"
 

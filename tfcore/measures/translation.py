@@ -26,7 +26,7 @@ LONGEST = 64  # ids of a translation
 
 
 def translate(model: Transformer, tokenizer: BPETokenizer, sentence: str, beams: int = 1) -> str:
-    """What an encoder-decoder writes when it has read a sentence: greedily, or by beam search.
+    """Translate a sentence with an encoder-decoder: greedily, or by beam search.
 
     Raises:
         ValueError: the sentence has more tokens than the model can read.
@@ -40,7 +40,7 @@ def ends_with_separator(tokenizer: Tokenizer) -> bool:
 
 
 def source_ids(tokenizer: Tokenizer, sentence: str) -> list[int]:
-    """What the encoder reads: the sentence and what ends it."""
+    """Ids that the encoder reads: the sentence and what ends it."""
     ids = tokenizer.encode(sentence)
     return [*ids, end_id(tokenizer)] if ends_with_separator(tokenizer) else ids
 

@@ -245,7 +245,7 @@ class _Worker:
         self._process = self._started()
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """What a method of the tokenizer returns.
+        """Call a method of the tokenizer.
 
         Raises:
             ValueError: it failed, or took too much memory or time.

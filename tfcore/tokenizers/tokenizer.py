@@ -22,7 +22,7 @@ _SURROGATES = re.compile("([\ud800-\udfff]+)")
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """What every tokenizer offers."""
+    """The interface of every tokenizer."""
 
     @property
     def vocab_size(self) -> int:
@@ -188,8 +188,8 @@ class ByteLevelBPE:
         return [(bytes(to_byte[c] for c in left), bytes(to_byte[c] for c in right)) for left, right in pairs]
 
     def words(self, text: str) -> list[bytes]:
-        """What a text is cut into before any merge (words with the space before them, numbers, signs): no token
-        reaches across."""
+        """The pieces into which a text is cut before any merge (words with the space before them, numbers, signs): no
+        token reaches across."""
         to_byte = byte_level_alphabet()
         found: list[bytes] = []
         for i, part in enumerate(_SURROGATES.split(text)):

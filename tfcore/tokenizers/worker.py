@@ -61,7 +61,7 @@ def serve(load_bytes: int, load_seconds: int, call_bytes: int, call_seconds: int
 
 
 def described(tokenizer: Tokenizer) -> tuple[dict[str, Any], bytes, bytes, bytes, bytes]:
-    """What the parent keeps: facts; the bytes of every token one after the other, and how many each has (uint32); and
+    """Facts that the parent keeps; the bytes of every token one after the other, and how many each has (uint32); and
     the like of the readable names, where they are not those bytes.
 
     Raises:

@@ -134,7 +134,7 @@ def fine_tune_to_the_end(config: FineTuneConfig) -> FineTuned:
 
 @torch.no_grad()
 def continuation(model: Transformer, tokenizer: BPETokenizer) -> str:
-    """What the model writes after the prompt, at temperature 0.7; the prompt included."""
+    """The prompt and what the model writes after it, at temperature 0.7."""
     ids = tokenizer.encode(PROMPT)
     new = generate(model, ids, max_new_tokens=WRITTEN, temperature=0.7, top_k=40, seed=1)
     return tokenizer.decode([*ids, *new])

@@ -71,7 +71,7 @@ class GrowDictionaryConfig:
 
     @property
     def shape(self) -> TranscoderConfig:
-        """Of the dictionary that is trained."""
+        """The shape of the dictionary that is trained."""
         like = self.shipped.config
         return TranscoderConfig(
             d_model=like.d_model, n_features=self.n_features, top_k=self.top_k, reads=like.reads, writes=like.writes
@@ -150,14 +150,14 @@ def grow_dictionary(config: GrowDictionaryConfig) -> Iterator[Grown | None]:
 
 
 class Activations:
-    """What a dictionary reads and writes on each batch: computed when it is first asked for, kept in half precision."""
+    """Inputs and targets of a dictionary on each batch: computed when it is first asked for, kept in half precision."""
 
     def __init__(self, model: Transformer, shape: TranscoderConfig, windows: Int[Tensor, "window seq"]) -> None:
         self.model, self.shape, self.batches = model, shape, windows.to(model.device).split(ROWS)
         self.kept: dict[int, tuple[Tensor, Tensor]] = {}
 
     def of_batch(self, index: int) -> tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]:
-        """Of one of the batches."""
+        """Inputs and targets of one batch."""
         if index not in self.kept:
             x, y = read_and_written(self.model, [self.shape], self.batches[index])[0]
             x = x.half()

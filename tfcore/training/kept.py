@@ -1,4 +1,4 @@
-"""What a training needs to go on where it was: weights and the optimiser's memory, as named tensors."""
+"""The state from which a training goes on where it was: weights and the optimiser's memory, as named tensors."""
 
 from collections.abc import Iterable
 

@@ -110,7 +110,7 @@ def climb(
 
 
 def row(rung: Rung, seq: int) -> dict[str, Any]:
-    """What there is to know of a rung before it was trained."""
+    """The columns of a rung that are known before it is trained."""
     settings = rung.settings
     return {
         "name": rung.name,

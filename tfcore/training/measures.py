@@ -1,4 +1,4 @@
-"""What the cards of shipped models say, measured again: `python -m tfcore.training RECIPE --corpus PATH --measure`."""
+"""Numbers of cards of shipped models, measured again: `python -m tfcore.training RECIPE --corpus PATH --measure`."""
 
 import math
 from collections.abc import Mapping
@@ -53,8 +53,8 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
 
 
 def of_experts(name: str, corpus: Path) -> dict[str, float]:
-    """What of_stories says, and how evenly the experts are used on the held-out stories: the smallest and the largest
-    share of the choices in any layer, and of the tokens.
+    """The numbers of of_stories, and how evenly the experts are used on the held-out stories: the smallest and the
+    largest share of the choices in any layer, and of the tokens.
 
     Raises:
         CorpusError: when a text below `corpus` is missing.
@@ -100,12 +100,12 @@ def copying(model: Transformer) -> dict[str, Any]:
 
 
 def best(measures: Mapping[str, Any]) -> dict[str, float]:
-    """What `copying` says but for the single heads."""
+    """The numbers of `copying` but for the single heads."""
     return {name: value for name, value in measures.items() if isinstance(value, float)}
 
 
 def of_induction(name: str) -> dict[str, float]:
-    """What the last frame of a film does, and from which step on its heads were there."""
+    """Copying of the last frame of a film, and the step from which on its heads were there."""
     film = load_history(name)
     formed = {kind: film.first(f"{kind}_head", THRESHOLD) for kind in ("previous_token", "induction")}
     return {

@@ -58,7 +58,7 @@ def plain(text: str) -> str:
 
 
 def key(english: str) -> str:
-    """What makes two English sentences the same: their letters and digits, in lower case."""
+    """A key that is the same for English sentences that count as one: their letters and digits, in lower case."""
     return " ".join(re.findall(r"\w+", english.lower()))
 
 

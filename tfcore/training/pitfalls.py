@@ -357,7 +357,7 @@ def first_gradient(model: Transformer) -> float:
 
 @torch.no_grad()
 def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[str, str]:
-    """What each model generates: a continuation of "the ", or a row reversed."""
+    """A text that each model generates: a continuation of "the ", or a row reversed."""
     if config.kind == "positions":
         asked = batch.ids[:1]
         answers = (answer for twin in twins for answer in twin.model(asked).logits.argmax(2))

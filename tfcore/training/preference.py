@@ -46,7 +46,7 @@ class Samples:
     texts: tuple[str, ...]
 
     def rows(self, chosen: Int[Tensor, " some"]) -> "Samples":
-        """Some of them."""
+        """The chosen rows."""
         return Samples(self.ids[chosen], self.mask[chosen], tuple(self.texts[i] for i in chosen.tolist()))
 
 

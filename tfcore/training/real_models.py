@@ -1,4 +1,4 @@
-"""What the cards of the real models say, measured: `python -m tfcore.training.real_models --corpus PATH`."""
+"""Numbers of the cards of the real models, measured: `python -m tfcore.training.real_models --corpus PATH`."""
 
 import argparse
 import json

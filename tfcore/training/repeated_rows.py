@@ -28,7 +28,7 @@ class RepeatedRows:
 
 
 def repeated_rows(model: str) -> RepeatedRows | None:
-    """What the recipe of a shipped model says; None of any other model."""
+    """The repeated rows in the recipe of a shipped model; None of any other model."""
     recipe = RECIPES.get(model)
     if recipe is None:
         return None

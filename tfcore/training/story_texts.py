@@ -17,7 +17,7 @@ VOCAB_SIZE = 2048
 
 @dataclass(frozen=True, slots=True)
 class StoryTexts:
-    """What story models are trained and measured on.
+    """The texts on which story models are trained and measured.
 
     Args:
         tokenizer: trained on all sources.

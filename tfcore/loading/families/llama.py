@@ -14,7 +14,7 @@ _EXPERTS = f"{_LAYER}mlp.experts."
 
 
 def _config(s: Settings, tensors: Tensors, **more: Any) -> ModelConfig:
-    """What all of them share; `more` is what one of them has besides, or otherwise."""
+    """Settings that all of them share; `more` is what one of them has besides, or otherwise."""
     head, tied = s.head(tensors, "embed_tokens.weight", "lm_head.weight")
     base, scaling = s.rope()
     width, n_heads = s.whole("hidden_size"), s.whole("num_attention_heads")

@@ -31,7 +31,7 @@ LARGEST = 2**40  # of any whole number; what a model may have is for its own con
 
 
 class Tensors(Protocol):
-    """What a checkpoint holds."""
+    """The tensors of a checkpoint."""
 
     def __contains__(self, name: str) -> bool: ...
 

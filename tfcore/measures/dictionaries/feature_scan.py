@@ -27,7 +27,7 @@ TEXTS = 5  # strongest texts kept a feature
 
 @dataclass(frozen=True, slots=True)
 class FeatureScan:
-    """What held-out texts say of each feature; dictionaries in the order of `Transcoders.each`.
+    """A scan of each feature over held-out texts; dictionaries in the order of `Transcoders.each`.
 
     Args:
         windows: token ids of the windows named below, each read by itself; PADDING_ID after the end of a shorter one.

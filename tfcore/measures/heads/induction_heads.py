@@ -214,7 +214,7 @@ def evaluate_heads(model: Transformer, seed: int = 0, examples: int | None = Non
 def first_share(
     patterns: Float[ndarray, "layer head query key"], target: Bool[ndarray, "query key"]
 ) -> Float[ndarray, "layer head"]:
-    """Of the queries that have a target, the share whose largest weight is on one."""
+    """The share of queries with a target whose largest weight is on one."""
     queries = np.flatnonzero(target.any(1))
     largest = patterns.argmax(-1)[..., queries]  # (layer, head, query)
     return target[queries, largest].mean(-1)
@@ -288,7 +288,7 @@ class HeadKinds:
 
 
 def copying_of_random_rows(model: Transformer) -> Copying:
-    """What a model does on rows of repeated random tokens: always the same ones."""
+    """Copying of a model on rows of repeated random tokens: always the same ones."""
     length = tested_length(model.config)
     return copying(model, twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0)), length)
 

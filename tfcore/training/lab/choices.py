@@ -1,4 +1,4 @@
-"""What optimiser, schedule and weight decay change, measured on the model and task that are trained."""
+"""Effects of optimiser, schedule and weight decay, measured on the model and task that are trained."""
 
 import math
 from dataclasses import replace

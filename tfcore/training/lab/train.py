@@ -29,7 +29,7 @@ ALONE = threading.RLock()  # dropout draws from torch's global generator, which 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What a slice leaves.
+    """The result of a slice.
 
     Args:
         step: optimiser steps done since the beginning.

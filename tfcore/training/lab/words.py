@@ -49,7 +49,7 @@ def summary(spec: LabSpec) -> str:
 
 
 def difference(before: LabSpec, after: LabSpec) -> str:
-    """What changed from one spec to another: "layers 2 → 3, text"; empty where they are the same."""
+    """The settings that changed from one spec to another: "layers 2 → 3, text"; empty where they are the same."""
     found = []
     for field, (old, new) in before.differences(after).items():
         found.append("text" if field == "text" else f"{LABELS[field]} {setting_text(old)} → {setting_text(new)}")
@@ -71,7 +71,7 @@ def differing(specs: Sequence[LabSpec]) -> list[str]:
 
 
 def apart(specs: Sequence[LabSpec]) -> list[str]:
-    """What sets each of several specs apart, two settings at most: "seed 0", or the task where nothing does."""
+    """The settings that tell each of several specs apart, two at most: "seed 0", or the task where nothing does."""
     first = differing(specs)[:2]
     return [
         ", ".join(f"{LABELS[key]} {setting_text(getattr(spec, key))}" for key in first) or spec.task for spec in specs

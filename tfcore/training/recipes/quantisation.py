@@ -36,7 +36,7 @@ Edited = tuple[Transformer, list[Edit]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantisationRecipe:
-    """What is measured.
+    """The cases that are measured.
 
     Args:
         models: name, the text that it reads (a key of TEXTS), and how many stories or paragraphs of it.
@@ -133,7 +133,7 @@ def quantisation(
 
 
 def _row(model: Transformer, case: Case, texts: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """What a case comes to."""
+    """The row of a case in the table."""
     return {
         "part": case.part,
         "format": case.format,

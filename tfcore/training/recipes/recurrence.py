@@ -1,5 +1,5 @@
-"""What the page on recurrence keeps: trainings side by side and their repeats, alignments, times of a pass, and the
-gradient in a real model."""
+"""Results that the page on recurrence keeps: trainings side by side and their repeats, alignments, times of a pass, and
+the gradient in a real model."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ PASSES = PassConfig()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecurrenceRecipe:
-    """What is trained and measured.
+    """The trainings and measurements.
 
     Args:
         comparisons: with their first seed they are shown step by step.

@@ -107,7 +107,7 @@ def transcoders(
 
 
 def measured(model: Transformer, found: Transcoders, stories: list[list[int]]) -> dict[str, float]:
-    """What the card says: measures of each dictionary over every MEASURED-th story, at most a context of each."""
+    """The numbers of the card: measures of each dictionary over every MEASURED-th story, at most a context of each."""
     texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
     said: dict[str, float] = {}
     for one in found.each:

@@ -90,7 +90,7 @@ def _measured(name: str, lens: TunedLens, corpus: Path) -> dict[str, float]:
 
 
 def measured(model: Transformer, lens: TunedLens, stories: Sequence[Sequence[int]]) -> dict[str, float]:
-    """What the card says: the mean KL(model || lens) in nats of either lens at each stage but the last, over every
+    """The numbers of the card: the mean KL(model || lens) in nats of either lens at each stage but the last, over every
     MEASURED-th story, at most a context of each."""
     texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
     tokens, logit, tuned = mean_divergences(model, lens, texts)

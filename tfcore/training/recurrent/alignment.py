@@ -185,7 +185,7 @@ class AlignmentRepeats:
 
 
 def wanted(ids: Int[Tensor, "batch seq"], order: Order) -> Int[Tensor, "batch seq"]:
-    """What is to be written."""
+    """The ids to be written."""
     return ids if order == "copy" else ids.flip(1)
 
 
@@ -298,7 +298,7 @@ def to_json(look: AlignmentLook) -> dict[str, Any]:
 
 
 def from_json(kept: dict[str, Any]) -> AlignmentLook:
-    """What `to_json` wrote."""
+    """Read the text that `to_json` wrote."""
     sides = {
         name: Side(**{**kept[name], "by_length": tuple(kept[name]["by_length"])}) for name in ("plain", "attending")
     }
@@ -320,7 +320,7 @@ def kept_alignment(order: Order) -> AlignmentLook:
 
 @cache
 def kept_alignment_repeats(order: Order) -> AlignmentRepeats:
-    """What ships of the same training with other seeds; that of `kept_alignment` is the first of them."""
+    """The shipped repeats of the same training with other seeds; that of `kept_alignment` is the first of them."""
     kept = json.loads(REPEATED.read_text("utf-8"))[order]
     seeds = tuple(kept.pop("seeds"))
     return AlignmentRepeats(seeds, **{name: tuple(map(tuple, rows)) for name, rows in kept.items()})

@@ -60,7 +60,7 @@ class ComparisonConfig:
 
     @property
     def tokens(self) -> int:
-        """Of the whole training, of one network."""
+        """Tokens of the whole training, of one network."""
         return self.steps * self.rows * self.seq
 
 
@@ -152,7 +152,7 @@ def to_json(found: Comparison) -> dict[str, Any]:
 
 
 def from_json(kept: Mapping[str, Any]) -> Comparison:
-    """What `to_json` wrote."""
+    """Read the text that `to_json` wrote."""
     looks = tuple(Look(**_each(look, _tuples)) for look in kept["looks"])
     gradients = tuple(Arriving(**_each(one, np.array)) for one in kept["gradients"])
     return Comparison(ComparisonConfig(**kept["config"]), looks, tuple(kept["places"]), gradients, kept["machine"])
@@ -166,7 +166,7 @@ def kept_comparison(task: TaskName) -> Comparison:
 
 @cache
 def kept_repeats(task: TaskName) -> Repeats:
-    """What ships of the same training with other seeds; that of `kept_comparison` is among them."""
+    """The shipped repeats of the same training with other seeds; that of `kept_comparison` is among them."""
     kept = json.loads(REPEATED.read_text("utf-8"))[task]
     return Repeats(**{name: _tuples(value) for name, value in kept.items()})
 

@@ -17,7 +17,7 @@ ROWS = 8  # over which norms are averaged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradientConfig:
-    """What is measured at initialisation.
+    """A measurement of gradients at initialisation.
 
     Args:
         seq: tokens of a row; gradients are measured at distances 0 to seq - 1.
@@ -38,7 +38,7 @@ class GradientConfig:
 
     @property
     def networks(self) -> NetworkConfig:
-        """What is measured on."""
+        """The settings of the networks that are measured."""
         return NetworkConfig(vocab_size=VOCABULARY, gain=self.gain, forget_bias=self.forget_bias, seed=self.seed)
 
 

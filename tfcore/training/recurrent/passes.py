@@ -22,7 +22,7 @@ KEPT = Path(__file__).with_name("passes.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassConfig:
-    """What is timed.
+    """The passes that are timed.
 
     Args:
         d_model: width of the Transformer of 2 layers; the others have as many parameters.

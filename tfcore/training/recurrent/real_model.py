@@ -21,7 +21,7 @@ KEPT = Path(__file__).with_name("real_model.json")
 
 @dataclass(frozen=True, slots=True)
 class RealGradient:
-    """What arrives in a real model, for a gradient of norm 1 at the logits.
+    """The gradient that arrives in a real model, for a gradient of norm 1 at the logits.
 
     Args:
         name: of the model.

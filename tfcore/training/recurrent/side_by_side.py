@@ -111,7 +111,7 @@ class Trainee:
         self.seconds += time.perf_counter() - began
 
     def mean_loss(self) -> float:
-        """Of the batches since it was last asked for."""
+        """The mean loss of the batches since it was last asked for."""
         losses, self.losses = self.losses, []
         return sum(losses) / len(losses)
 
