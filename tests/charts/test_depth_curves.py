@@ -11,7 +11,7 @@ PROBE = probe(Deep(n_layers=3))
 LINES = [Line("a", "@cat0", np.arange(1, 4), PROBE.gradient), Line("b", "@cat1", np.arange(1, 4), np.zeros(3))]
 
 FIGURES = {
-    "curves": lambda: depth_figure(LINES, x_title="x", y_title="y", height=300, marked=2),
+    "curves": lambda: depth_figure(LINES, x_title="x", y_title="y", height=300),
     "log curves": lambda: depth_figure(
         LINES, x_title="x", y_title="y", height=300, log_x=True, limits=((1e-2, "here"), (1e9, "far away"))
     ),

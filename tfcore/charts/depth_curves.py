@@ -46,7 +46,6 @@ def depth_figure(
     height: int,
     log_x: bool = False,
     limits: Sequence[tuple[float, str]] = (),
-    marked: int | None = None,
 ) -> go.Figure:
     """Curves over layers or depths on a logarithmic axis, whose ends are whole powers of ten.
 
@@ -54,7 +53,6 @@ def depth_figure(
         lines: the curves; points at zero or beyond all measure are left out.
         log_x: the horizontal axis is logarithmic, too, with the powers of two written.
         limits: dashed lines across, (value, words), where they are within the picture.
-        marked: an upright dotted line at this x.
     """
     low, high = decades([line.y for line in lines])
     last = float(max(line.x[-1] for line in lines))
@@ -62,8 +60,7 @@ def depth_figure(
     if log_x:
         powers = [2**i for i in range(int(math.log2(max(last, 1))) + 1)]
         x_axis |= {"type": "log", "tickvals": powers, "range": [-0.05, math.log10(max(last, 2)) + 0.05]}
-    shapes = [] if marked is None else [{**rule(), "yref": "paper", "y0": 0, "y1": 1, "x0": marked, "x1": marked}]
-    notes = []
+    shapes, notes = [], []
     for value, words in limits:
         if low < math.log10(value) < high:
             shapes.append({**rule(), "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value})

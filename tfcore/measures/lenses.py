@@ -43,21 +43,20 @@ def stages(config: ModelConfig) -> tuple[str, ...]:
     return ("blocks.0.resid_pre", *(name for name in known_names(config) if name.endswith(ends)))
 
 
-def stage_names(names: Sequence[str], short: bool = True) -> list[str]:
+def stage_names(names: Sequence[str]) -> list[str]:
     """blocks.0.resid_pre -> "embed"; blocks.2.resid_mid -> "attn 2"; the resid_post after it -> "FF 2".
 
-    Where a model has one state a block, each is named after its block. Not short: "embedding", "attention 2",
-    "feed-forward 2".
+    Where a model has one state a block, each is named after its block.
     """
     halves = any(name.endswith("resid_mid") for name in names)
     found = []
-    kind = ("attn", "FF") if short else ("attention", "feed-forward")
     for name in names:
         if name.endswith("resid_pre"):
-            found.append("embed" if short else "embedding")
+            found.append("embed")
             continue
         layer = layer_of(name)
-        found.append(f"{kind[name.endswith('resid_post')]} {layer}" if halves else f"block {layer}")
+        kind = "FF" if name.endswith("resid_post") else "attn"
+        found.append(f"{kind} {layer}" if halves else f"block {layer}")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -97,19 +97,19 @@ def grow(config: GrowConfig) -> Iterator[Moment | None]:
         optimizer.step()
 
 
-@lru_cache(maxsize=2)
-def _film(name: str) -> CheckpointHistory:
-    return load_history(name)
+@cache
+def _film() -> CheckpointHistory:
+    return load_history(FILM)
 
 
-def film_steps(name: str = FILM) -> tuple[int, ...]:
-    """The training steps that a film has frames of."""
-    return _film(name).steps
+def film_steps() -> tuple[int, ...]:
+    """The training steps that the film has frames of."""
+    return _film().steps
 
 
-def film_moment(frame: int, name: str = FILM) -> Moment:
-    """One frame of a film, measured as it is watched: on rows as in its training, and on 64 repeated tokens."""
-    film = _film(name)
+def film_moment(frame: int) -> Moment:
+    """One frame of the film, measured as it is watched: on rows as in its training, and on 64 repeated tokens."""
+    film = _film()
     generator = torch.Generator().manual_seed(0)
     rows = repeating_rows(film.config.vocab_size, FILM_SEQ, MEASURED_ROWS, generator, 16)
     return moment(film.model(frame), film.steps[frame], rows, FILM_LENGTH)

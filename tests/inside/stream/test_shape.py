@@ -72,7 +72,6 @@ def planted() -> StreamShape:
 
 def test_names_of_states_and_parts():
     assert stage_names(STAGES) == ["embed", "attn 0", "FF 0"]
-    assert stage_names(STAGES, short=False) == ["embedding", "attention 0", "feed-forward 0"]
     assert stage_names((STAGES[0], "blocks.0.resid_post", "blocks.11.resid_post")) == ["embed", "block 0", "block 11"]
     assert [part_name("blocks.12.attn_out"), part_name("blocks.12.mlp_out", short=True)] == ["attention 12", "FF 12"]
 

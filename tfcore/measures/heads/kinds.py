@@ -47,42 +47,34 @@ class HeadScores:
     is_tested: bool = False
 
 
-def score_heads(
-    patterns: Float[ndarray, "layer head query key"],
-    ids: Int[ndarray, " key"],
-    inducing: Float[ndarray, "layer head"] | None = None,
-) -> HeadScores:
+def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarray, " key"]) -> HeadScores:
     """Scores of every head from its attention pattern on one text.
 
     Args:
         patterns: attention weights, rows summing to 1, queries and keys the same tokens.
         ids: the token ids, which tell what is a repetition.
-        inducing: RepeatedTokens.induction of the model; None leaves it to the text what is an induction head.
 
     Query 0 of a causal pattern can only see itself and is left out everywhere.
     """
     n = len(ids)
     target = targets(ids, ahead=bool(np.triu(patterns, 1).any()))  # one look ahead tells that there is no causal mask
-    found = _scored(patterns[:, :, 1:], {kind: where[1:] for kind, where in target.items()}, np.arange(1, n))
-    return found if inducing is None else _with_induction(found, inducing)
-
-
-def _with_induction(found: HeadScores, inducing: Float[ndarray, "layer head"]) -> HeadScores:
-    is_inducing = inducing >= THRESHOLD
-    kind = np.where(is_inducing, "induction", found.kind)
-    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score), is_tested=True)
+    return _scored(patterns[:, :, 1:], {kind: where[1:] for kind, where in target.items()}, np.arange(1, n))
 
 
 def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None) -> HeadScores:
     """The scores of the same heads on several texts: each score is the mean over the texts, and the kinds follow.
 
     Args:
-        inducing: see score_heads.
+        inducing: RepeatedTokens.induction of the model; None leaves it to the texts what is an induction head.
     """
     scores = {kind: np.mean([one.scores[kind] for one in found], axis=0) for kind in next(iter(found)).scores}
     entropy, distance = (np.mean([getattr(one, name) for one in found], axis=0) for name in ("entropy", "distance"))
     mean = HeadScores(scores, *_name(scores), entropy, distance)
-    return mean if inducing is None else _with_induction(mean, inducing)
+    if inducing is None:
+        return mean
+    is_inducing = inducing >= THRESHOLD
+    kind = np.where(is_inducing, "induction", mean.kind)
+    return replace(mean, kind=kind, score=np.where(is_inducing, inducing, mean.score), is_tested=True)
 
 
 def targets(ids: Int[ndarray, " key"], ahead: bool = False) -> dict[str, Bool[ndarray, "query key"]]:

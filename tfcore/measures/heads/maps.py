@@ -26,30 +26,22 @@ class AttentionMaps:
 
     Args:
         ids: the token ids looked at (keys).
-        query_ids: those that look; the same ones but in cross-attention.
         patterns: attention weights, each row sums to 1.
         heads: the scores of every head on this text.
     """
 
     ids: Int[ndarray, " key"]
-    query_ids: Int[ndarray, " query"]
     patterns: Float[ndarray, "layer head query key"]
     heads: HeadScores
 
 
 @torch.no_grad()
 def attention_maps(
-    model: Transformer,
-    ids: Sequence[int],
-    inducing: Float[ndarray, "layer head"] | None = None,
-    *,
-    part: Part | None = None,
-    decoder_ids: Sequence[int] | None = None,
+    model: Transformer, ids: Sequence[int], *, part: Part | None = None, decoder_ids: Sequence[int] | None = None
 ) -> AttentionMaps:
     """Run the model once over ids and keep every attention pattern of a part.
 
     Args:
-        inducing: see score_heads.
         part: one of parts(model.config); None means the first.
         decoder_ids: what an encoder-decoder's decoder reads.
 
@@ -69,6 +61,6 @@ def attention_maps(
         (patterns[layer],) = kept.pop(name).float().cpu().numpy()
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
-        return AttentionMaps(read, own, patterns, score_cross(patterns))
+        return AttentionMaps(read, patterns, score_cross(patterns))
     text = own if part == "decoder" else read
-    return AttentionMaps(text, text, patterns, score_heads(patterns, text, inducing))
+    return AttentionMaps(text, patterns, score_heads(patterns, text))

@@ -210,7 +210,7 @@ def test_measuring_leaves_the_model_alone():
 
 def test_a_head_that_inducts_in_the_standard_test_is_called_so_on_any_text():
     patterns = np.concatenate([looking_at(HANDMADE["self"])] * 2, axis=1)
-    found = score_heads(patterns, TWICE, np.array([[0.39, 0.9]], dtype=np.float32))
+    found = mean_scores([score_heads(patterns, TWICE)], np.array([[0.39, 0.9]], dtype=np.float32))
     assert found.kind.tolist() == [["self", "induction"]]
     assert found.score[0].tolist() == pytest.approx([1, 0.9])
     assert found.scores["induction"][0, 1] == 0  # the scores stay those of the text
@@ -269,7 +269,8 @@ def test_a_mean_weight_of_four_tenths_names_a_head(weight, kind):
 
 @pytest.mark.parametrize(("inducing", "kind"), [(0.39, "self"), (THRESHOLD, "induction")])
 def test_a_score_of_four_tenths_names_an_induction_head(inducing, kind):
-    found = score_heads(looking_at(HANDMADE["self"]), TWICE, np.array([[inducing]], dtype=np.float32))
+    on_text = score_heads(looking_at(HANDMADE["self"]), TWICE)
+    found = mean_scores([on_text], np.array([[inducing]], dtype=np.float32))
     assert found.kind[0, 0] == kind
 
 

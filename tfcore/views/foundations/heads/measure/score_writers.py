@@ -76,13 +76,7 @@ class StreamPass:
 
 @torch.no_grad()
 def stream_pass(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    part: Part | None = None,
-    *,
-    bos: bool | None = None,
-    most: int | None = None,
+    model: Transformer, tokenizer: Tokenizer, text: str, part: Part | None = None, *, bos: bool | None = None
 ) -> StreamPass | None:
     """Run a model once over a text; see attention_maps.read_attention for the arguments.
 
@@ -90,7 +84,7 @@ def stream_pass(
         None where the tokenizer makes no token of the text.
     """
     part = part or parts(model.config)[0]
-    read = text_ids(model, tokenizer, text, part, bos=bos, most=most)
+    read = text_ids(model, tokenizer, text, part, bos=bos)
     if read is None:
         return None
     decoder_ids = None if read.decoder_ids is None else one_text(model, read.decoder_ids)
