@@ -306,9 +306,7 @@ NAMES = {
     },
     "tfcore.analysis.block.depth_findings": {
         "tfcore.measures.quantities": "few_digits",
-        "tfcore.views.block.normalisation.say": (
-            "LastGradients last_gradients LastSizes last_sizes GradientFall gradient_fall"
-        ),
+        "tfcore.views.block.normalisation.say": ("LastGradients last_gradients last_sizes GradientFall gradient_fall"),
     },
     "tfcore.analysis.block.feedforward": {
         "tfcore.measures.block_parameters": "LayerCost layer_cost BlockShare block_share"
@@ -534,7 +532,7 @@ NAMES = {
     },
     "tfcore.analysis.inside.in_context.heads": {"tfcore.views.inside.in_context.say": "TOP HeadsAgree heads_agree"},
     "tfcore.analysis.inside.in_context.steps": {
-        "tfcore.views.inside.in_context.say": "StepsHelp steps_help StepErrors step_errors"
+        "tfcore.views.inside.in_context.say": "StepsHelp steps_help step_errors"
     },
     "tfcore.analysis.inside.induction_findings": {
         "tfcore.views.inside.induction.say.circuit": (
@@ -568,8 +566,8 @@ NAMES = {
     "tfcore.analysis.inside.logit_lens": {
         "tfcore.measures.lenses": "lens_logits stage_states",
         "tfcore.views.inside.stream.say.lens": (
-            "CorrectByStage correct_by_stage CorrectAtEnds correct_at_ends CorrectOnTheWay correct_on_the_way "
-            "EmbeddingPredictsInput embedding_predicts_input ProbabilityByStage probability_by_stage"
+            "correct_by_stage correct_at_ends correct_on_the_way "
+            "embedding_predicts_input ProbabilityByStage probability_by_stage"
         ),
     },
     "tfcore.analysis.inside.patching": {
@@ -591,7 +589,7 @@ NAMES = {
     "tfcore.analysis.inside.residual_stream": {
         "tfcore.measures.lenses": "stages stage_names",
         "tfcore.views.inside.stream.measure.shape": "Measure AXES StreamShape angles stream_shape",
-        "tfcore.views.inside.stream.say.shape": "StreamCurve stream_curve WrittenNorms written_norms largest_turn",
+        "tfcore.views.inside.stream.say.shape": "stream_curve written_norms largest_turn",
         "tfcore.views.inside.stream.say.skip": "LossIncreases loss_increases",
     },
     "tfcore.analysis.inside.tuned_lens": {

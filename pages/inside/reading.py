@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache, fragments, links, notices, page, text
-from pages.ui.reading import FirstTokens, choose_bos, first_tokens, say_nothing_read
+from pages.ui.reading import choose_bos, first_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.config import ModelConfig
 from tfcore.measures.counterfactual import counterfactual
@@ -53,16 +53,6 @@ class ReadText:
     def whole(self) -> Reading:
         """The whole text, as views take it."""
         return Reading(self.model, self.pasted, bos=self.bos)
-
-    @property
-    def first(self) -> FirstTokens:
-        """The tokens without the names of model and text, as experiments take them."""
-        return FirstTokens(self.ids, self.tokens, self.total)
-
-    @property
-    def labels(self) -> list[str]:
-        """The tokens, safe for plotly."""
-        return text.tick_labels(self.tokens, 10)
 
 
 def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> ReadText:

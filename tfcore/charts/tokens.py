@@ -97,6 +97,20 @@ def token_heatmap(
     return theme.build(data, matrix_layout(queries, keys, height, title, KEY, most_keys))
 
 
+def mask_figure(allowed: Bool[ndarray, "query key"], labels: Sequence[str], height: int) -> go.Figure:
+    """The mask itself: one colour where the query may see the key, hatched grey where not."""
+    return token_heatmap(
+        allowed,
+        labels,
+        blocked=~allowed,
+        scale="@seq:attention",
+        zmax=1.4,
+        hover="%{y} may see %{x}",
+        bar=False,
+        height=height,
+    )
+
+
 def matrix_layout(
     rows: Sequence[str], columns: Sequence[str], height: int, title: str, below: str, most: int = MOST_LABELS
 ) -> dict[str, Any]:

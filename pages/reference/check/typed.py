@@ -39,12 +39,10 @@ class Typed:
     Args:
         value: the number in base units; None where it is none.
         problem: then, one sentence that says what would work.
-        bare: no unit was given, the one asked for is meant.
     """
 
     value: float | None
     problem: str = ""
-    bare: bool = False
 
 
 def typed_number(text: str, unit: str = "") -> Typed:
@@ -65,7 +63,7 @@ def typed_number(text: str, unit: str = "") -> Typed:
     if len(clean) > LONGEST:
         return Typed(None, f"That is longer than {LONGEST} characters: a number such as 1.2e6 is enough.")
     if (quotient := _QUOTIENT.fullmatch(clean)) is not None and (found := _quotient(*quotient.groups())) is not None:
-        return Typed(found, bare=True)
+        return Typed(found)
     match = _NUMBER.fullmatch(_decimal_digits(clean))
     if match is None:
         return Typed(None, _advice(clean))
@@ -101,7 +99,7 @@ def _with_unit(match: re.Match[str], unit: str) -> Typed:
         return Typed(None, f"The unit “{said}” is not known here: write {example}.")
     if not math.isfinite(value) or abs(value * factor) > LARGEST:
         return Typed(None, "That is larger than anything in a Transformer: check the exponent.")
-    return Typed(value * factor, bare=not said)
+    return Typed(value * factor)
 
 
 def _factor(said: str, unit: str) -> float | None:

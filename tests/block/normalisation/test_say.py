@@ -1,5 +1,7 @@
 """What is said of where the norm stands, against planted gradients and sizes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_the_last_layer_is_the_last():
     assert gradients.n_layers == 7
     for name, probed in probes.items():
         assert gradients.gradients[name] == probed.gradient[6]
-        assert sizes.sizes[name] == probed.activation[7]
+        assert f"{name} {probed.activation[7]:.2g}" in str(sizes)
 
 
 def test_what_is_said_of_the_last_layer():
@@ -33,9 +35,9 @@ def test_what_is_said_of_the_last_layer():
         "pre-LN 0.25, post-LN 1.5."
     )
     assert (found.post_norm, found.scaled_pre_norm) == ("1.500", "0.500")
-    assert str(say.LastSizes({"pre-LN": 8.0, "post-LN": 1.0})) == (
-        "Root mean square of the residual stream. After the last layer: pre-LN 8, post-LN 1."
-    )
+    probed = planted(2, 0)
+    sizes = {"a": replace(probed, activation=np.array([0, 1, 8.0])), "b": replace(probed, activation=np.ones(3))}
+    assert str(say.last_sizes(sizes)) == "Root mean square of the residual stream. After the last layer: a 8, b 1."
 
 
 def test_the_fall_is_from_the_shallow_to_the_deep():

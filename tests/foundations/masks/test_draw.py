@@ -6,6 +6,7 @@ import pytest
 from tests import small
 from tfcore.charts import theme
 from tfcore.charts.ranges import round_up
+from tfcore.charts.tokens import mask_figure
 from tfcore.masks import FUNCTIONS, MaskConfig
 from tfcore.measures.leaks import Leak, leak_test
 from tfcore.views.foundations.masks import draw as figures
@@ -22,7 +23,7 @@ def attention(kind="causal", n=N):
 @pytest.mark.parametrize("kind", list(FUNCTIONS))
 def test_plotly_accepts_every_mask(kind):
     result = attention(kind)
-    theme.check(figures.mask_figure(result.allowed, LABELS, 400))
+    theme.check(mask_figure(result.allowed, LABELS, 400))
     for masked in (False, True):
         theme.check(figures.masked_scores_figure(result, 1, 5, LABELS, 400, masked=masked))
         theme.check(figures.masked_weights_figure(result, 1, 5, LABELS, 400, masked=masked))

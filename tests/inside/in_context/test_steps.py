@@ -66,11 +66,11 @@ def test_what_is_kept():
     said = say.steps_help(found)
     assert said.steps.share == pytest.approx(len(right) / steps.PROBLEMS)
     assert said.operations[1] > 3 * said.operations[0]
-    errors = say.step_errors(found)
+    errors = say.step_errors(found).values
     # What the page says beside it: it mostly adds, and mostly cannot subtract.
-    assert errors.sums.additions == errors.sums.subtractions == steps.PROBLEMS  # the form is without a fault
-    assert errors.sums.additions_right > 0.6 * errors.sums.additions
-    assert errors.sums.subtractions_right < 0.4 * errors.sums.subtractions
+    assert errors["additions"] == errors["subtractions"] == steps.PROBLEMS  # the form is without a fault
+    assert errors["additions_right"] > 0.6 * errors["additions"]
+    assert errors["subtractions_right"] < 0.4 * errors["subtractions"]
 
 
 def test_what_is_said():

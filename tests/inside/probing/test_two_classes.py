@@ -22,7 +22,9 @@ def stories():
 
 
 def read_classes(model, one, two):
-    return two_classes.both_classes(one, two, *(two_classes.read_class(*model, text) for text in (one, two)))
+    network, tokenizer = model
+    first, second = (two_classes.read_class(network, tokenizer, text) for text in (one, two))
+    return two_classes.both_classes(one, two, first, second)
 
 
 @pytest.fixture(scope="module")

@@ -127,20 +127,11 @@ def last_gradients(found: Mapping[str, deep_networks.DepthProbe]) -> LastGradien
     return LastGradients(len(next(iter(found.values())).gradient), last)
 
 
-@dataclass(frozen=True, slots=True)
-class LastSizes(Finding):
-    """The root mean square of the stream after the last layer, placement -> size."""
-
-    sizes: dict[str, float]
-
-    @property
-    def sentence(self) -> str:
-        return f"Root mean square of the residual stream. After the last layer: {listed(self.sizes, ', ')}."
-
-
-def last_sizes(found: Mapping[str, deep_networks.DepthProbe]) -> LastSizes:
-    """The sizes after the last layers, of name -> probe."""
-    return LastSizes({name: float(probed.activation[-1]) for name, probed in found.items()})
+def last_sizes(found: Mapping[str, deep_networks.DepthProbe]) -> Statement:
+    """The root mean square of the stream after the last layers, of name -> probe."""
+    sizes = {name: float(probed.activation[-1]) for name, probed in found.items()}
+    words = "Root mean square of the residual stream. After the last layer: {sizes}."
+    return state("last sizes", words, sizes=listed(sizes, ", "))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.attention import attention_weights
+from tfcore.charts.tokens import mask_figure
 from tfcore.charts.twins import loss_figure
 from tfcore.masks import FUNCTIONS, MaskConfig, bidirectional, build
 from tfcore.measures import one_text
@@ -21,7 +22,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.pitfalls import Look, PitfallConfig, train_to_the_end, train_twins
 from tfcore.views.finding import state
-from tfcore.views.foundations.masks.draw import leak_figure, mask_figure, masked_scores_figure, masked_weights_figure
+from tfcore.views.foundations.masks.draw import leak_figure, masked_scores_figure, masked_weights_figure
 from tfcore.views.foundations.masks.measure import MaskedAttention, masked_attention
 from tfcore.views.foundations.masks.say import NAMES, AllowedPairs, LeakComparison, blocked_weight, twin_losses
 from tfcore.views.kept import kept

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
@@ -16,20 +16,6 @@ from tfcore.views.foundations.masks.measure import MaskedAttention
 
 ZERO = -9.0  # where the leak figure draws an exact 0, which has no logarithm
 TOP = 2.0
-
-
-def mask_figure(allowed: Bool[ndarray, "query key"], labels: Sequence[str], height: int) -> go.Figure:
-    """The mask itself: one colour where the query may see the key, hatched grey where not."""
-    return token_heatmap(
-        allowed,
-        labels,
-        blocked=~allowed,
-        scale="@seq:attention",
-        zmax=1.4,
-        hover="%{y} may see %{x}",
-        bar=False,
-        height=height,
-    )
 
 
 def masked_scores_figure(

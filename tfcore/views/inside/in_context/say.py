@@ -8,10 +8,10 @@ import numpy as np
 from tfcore.measures.heads.induction_heads import Place, listed
 from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import rank_correlation
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.in_context.measure.accuracy import Interval, Measured, interval
 from tfcore.views.inside.in_context.measure.heads import HeadEffects
-from tfcore.views.inside.in_context.measure.steps import Kept, Sums, said_answer, sums
+from tfcore.views.inside.in_context.measure.steps import Kept, said_answer, sums
 from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels
 
 
@@ -188,35 +188,22 @@ def steps_help(found: Kept) -> StepsHelp:
     return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class StepErrors(Finding):
-    """Where steps go wrong.
-
-    Args:
-        sums: right additions and subtractions among those that were written.
-        answers: how many different answers are given at once, to so many problems.
-        problems: that were asked.
-        commonest, times: the answer given most often at once, and how often.
-    """
-
-    sums: Sums
-    answers: int
-    problems: int
-    commonest: int
-    times: int
-
-    @property
-    def sentence(self) -> str:
-        one = self.sums
-        return (
-            f"Of the {one.additions} additions that it writes down {one.additions_right} are right, of the "
-            f"{one.subtractions} subtractions {one.subtractions_right}. At once it gives {self.answers} different "
-            f"answers to {self.problems} problems, {self.times} times {self.commonest}."
-        )
-
-
-def step_errors(found: Kept) -> StepErrors:
-    """From what was written."""
+def step_errors(found: Kept) -> Statement:
+    """Where steps go wrong: additions and subtractions that were written, and the answers that are given at once."""
     answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
     ((commonest, times),) = answers.most_common(1)
-    return StepErrors(sums(found.steps), len(answers), len(found.direct), commonest, times)
+    written = sums(found.steps)
+    return state(
+        "step errors",
+        "Of the {additions} additions that it writes down {additions_right} are right, of the {subtractions} "
+        "subtractions {subtractions_right}. At once it gives {answers} different answers to {problems} problems, "
+        "{times} times {commonest}.",
+        additions=written.additions,
+        additions_right=written.additions_right,
+        subtractions=written.subtractions,
+        subtractions_right=written.subtractions_right,
+        answers=len(answers),
+        problems=len(found.direct),
+        times=times,
+        commonest=commonest,
+    )

@@ -7,7 +7,7 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
-from tfcore.charts.tokens import token_heatmap
+from tfcore.charts.tokens import mask_figure
 from tfcore.config import Architecture
 
 WIDE, HIGH, STEP = 0.8, 0.62, 1.0  # of a box, and from one box to the next
@@ -138,16 +138,7 @@ def _arrow(x: float, y: float, to_x: float, to_y: float) -> dict[str, Any]:
 
 def seen_figure(allowed: Bool[ndarray, "query key"], labels: list[str], read: int, height: int) -> go.Figure:
     """Who sees whom; a line between what is read and what is written."""
-    figure = token_heatmap(
-        allowed,
-        labels,
-        blocked=~allowed,
-        scale="@seq:attention",
-        zmax=1.4,
-        hover="%{y} may see %{x}",
-        bar=False,
-        height=height,
-    )
+    figure = mask_figure(allowed, labels, height)
     cut, n = read - 0.5, len(labels) - 0.5
     line = {"type": "line", "line": {"color": "@ink", "width": 1.5, "dash": "dot"}}
     figure._layout["shapes"] = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfcore.measures.quantities import counted
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.kv_cache.measure.paging import (
     LATER,
     NAMES,
@@ -17,72 +17,33 @@ from tfcore.views.inference.kv_cache.measure.paging import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TokenShares(Finding):
-    """How much of a memory holds tokens under each policy.
-
-    Args:
-        requests: of the trace.
-        slots: tokens that the memory has room for.
-        tokens: policy -> share of the memory in use or stranded.
-    """
-
-    requests: int
-    slots: int
-    tokens: dict[Policy, float]
-
-    @property
-    def sentence(self) -> str:
-        shares = "; ".join(f"{NAMES[policy]}: {share:.0%}" for policy, share in self.tokens.items())
-        return (
-            f"{self.requests} requests on a memory of {self.slots:,} tokens. Share of the memory in use or stranded "
-            f"that holds tokens: {shares}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class WasteShares(Finding):
-    """What of the memory in use or stranded holds no token: policy -> state -> share."""
-
-    shares: dict[Policy, dict[int, float]]
-
-    @property
-    def sentence(self) -> str:
-        shares = "; ".join(
-            f"{SHORT[policy]} {of[LATER]:.0%} reserved, {of[NEVER]:.0%} internal fragmentation, {of[STRANDED]:.0%} "
-            "external"
-            for policy, of in self.shares.items()
-        )
-        return f"Shares of the memory in use or stranded: {shares}."
-
-
-@dataclass(frozen=True, slots=True)
-class MostAtOnce(Finding):
-    """Policy -> how many requests run at once at most."""
-
-    most: dict[Policy, int]
-
-    @property
-    def sentence(self) -> str:
-        most = ", ".join(f"{SHORT[policy]} up to {count}" for policy, count in self.most.items())
-        return f"Requests that run at once: {most}."
-
-
-def token_shares(runs: Mapping[Policy, MemoryRun]) -> TokenShares:
-    """See TokenShares."""
+def token_shares(runs: Mapping[Policy, MemoryRun]) -> Statement:
+    """How much of a memory holds tokens under each policy, as shares of what is in use or stranded."""
     run = runs["paged"]
-    return TokenShares(len(run.waited), run.slots, {policy: run.share(TOKEN) for policy, run in runs.items()})
+    return state(
+        "token shares",
+        "{requests} requests on a memory of {slots:,} tokens. Share of the memory in use or stranded that holds "
+        "tokens: {shares}.",
+        requests=len(run.waited),
+        slots=run.slots,
+        shares="; ".join(f"{NAMES[policy]}: {run.share(TOKEN):.0%}" for policy, run in runs.items()),
+    )
 
 
-def waste_shares(runs: Mapping[Policy, MemoryRun]) -> WasteShares:
-    """See WasteShares."""
-    states = (LATER, NEVER, STRANDED)
-    return WasteShares({policy: {state: run.share(state) for state in states} for policy, run in runs.items()})
+def waste_shares(runs: Mapping[Policy, MemoryRun]) -> Statement:
+    """What of the memory in use or stranded holds no token."""
+    shares = (
+        f"{SHORT[policy]} {run.share(LATER):.0%} reserved, {run.share(NEVER):.0%} internal fragmentation, "
+        f"{run.share(STRANDED):.0%} external"
+        for policy, run in runs.items()
+    )
+    return state("waste", "Shares of the memory in use or stranded: {shares}.", shares="; ".join(shares))
 
 
-def most_at_once(runs: Mapping[Policy, MemoryRun]) -> MostAtOnce:
-    """See MostAtOnce."""
-    return MostAtOnce({policy: int(run.running.max()) for policy, run in runs.items()})
+def most_at_once(runs: Mapping[Policy, MemoryRun]) -> Statement:
+    """How many requests run at once at most under each policy."""
+    most = ", ".join(f"{SHORT[policy]} up to {int(run.running.max())}" for policy, run in runs.items())
+    return state("most at once", "Requests that run at once: {most}.", most=most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from tfcore.measures.lenses import LensComparison, stage_names
-from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.stream.measure.lens import EMBEDDED, Lens, TokenPath
@@ -64,123 +63,75 @@ def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
     return LeadsFrom(token, position, first(found.logit_best), first(found.tuned_best))
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectByStage(Finding):
-    """At how many positions the top prediction is the token that follows, stage by stage.
-
-    Args:
-        counts: stage -> number of positions.
-        possible: positions that have a following token.
-        tuned: whether they are read by a tuned lens.
-    """
-
-    counts: dict[str, int]
-    possible: int
-    tuned: bool = False
-
-    @property
-    def sentence(self) -> str:
-        lens = "Tuned lens" if self.tuned else "Logit lens"
-        stages = f"{lens}: predictions at {self.possible + 1} positions after {len(self.counts)} stages. "
-        counts = ", ".join(f"{count} {_read_from(name)}" for name, count in self.counts.items())
-        return f"{stages}Correct of {self.possible}: {counts}."
-
-
 def _read_from(stage: str) -> str:
     return "read from the embedding" if stage == EMBEDDED else f"after {stage}"
 
 
-def correct_by_stage(found: Lens) -> CorrectByStage:
-    """Counts for every stage of the lens."""
+def correct_by_stage(found: Lens) -> Statement:
+    """At how many positions the top prediction is the token that follows, stage by stage."""
     names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
-    return CorrectByStage(dict(zip(names, counts, strict=True)), found.next_rank.shape[1], found.tuned)
+    possible = found.next_rank.shape[1]
+    return state(
+        "correct by stage",
+        "{lens}: predictions at {positions} positions after {stages} stages. Correct of {possible}: {counts}.",
+        lens="Tuned lens" if found.tuned else "Logit lens",
+        positions=possible + 1,
+        stages=len(names),
+        possible=possible,
+        counts=", ".join(f"{count} {_read_from(name)}" for name, count in zip(names, counts, strict=True)),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectAtEnds(Finding):
-    """The same for the first and the last of the stages shown.
-
-    Args:
-        begins, ends: their names.
-        first, last: correct predictions there.
-        possible: positions that have a following token.
-    """
-
-    begins: str
-    ends: str
-    first: int
-    last: int
-    possible: int
-
-    @property
-    def sentence(self) -> str:
-        begins = "the embedding" if self.begins == EMBEDDED else self.begins
-        return f"Correct of {self.possible}: {self.first} after {begins}, {self.last} after {self.ends}."
-
-
-def correct_at_ends(found: Lens) -> CorrectAtEnds:
-    """Counts of the first and the last stage."""
+def correct_at_ends(found: Lens) -> Statement:
+    """The same for the first and the last of the stages shown."""
     names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
-    return CorrectAtEnds(names[0], names[-1], counts[0], counts[-1], found.next_rank.shape[1])
+    return state(
+        "correct at ends",
+        "Correct of {possible}: {first} after {begins}, {last} after {ends}.",
+        possible=found.next_rank.shape[1],
+        first=counts[0],
+        begins="the embedding" if names[0] == EMBEDDED else names[0],
+        last=counts[-1],
+        ends=names[-1],
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectOnTheWay(Finding):
-    """Where the token that follows is the top prediction before the last stage, and whether it stays.
-
-    Args:
-        last: positions at which it is the top prediction after the last stage.
-        before: of these, those at which it was already after the stage before.
-        lost: positions at which it was at some stage and is not after the last.
-    """
-
-    last: int
-    before: int
-    lost: int
-
-    @property
-    def sentence(self) -> str:
-        if not self.last and not self.lost:
-            return "The correct next token, framed, is the prediction nowhere in this text, at no stage."
-        first = f"The correct next token, framed, is the prediction at {counted(self.last, 'position')} in the end"
-        was = f", at {self.before} of them already a stage before" if self.last else ""
-        return f"{first}{was}; at {self.lost} it was at some stage and is lost again."
-
-
-def correct_on_the_way(found: Lens) -> CorrectOnTheWay:
-    """Count the framed cells of every row."""
+def correct_on_the_way(found: Lens) -> Statement:
+    """At how many positions the token that follows is the top prediction after the last stage, at how many of these it
+    was already a stage before, and at how many it was at some stage and is not after the last."""
     framed = found.correct_cells()
     last, before = framed[-1], framed[-2] if len(framed) > 1 else framed[-1]
-    return CorrectOnTheWay(int(last.sum()), int((last & before).sum()), int((framed.any(0) & ~last).sum()))
+    if not framed.any():
+        return state("nowhere", "The correct next token, framed, is the prediction nowhere in this text, at no stage.")
+    was = ", at {before} of them already a stage before" if last.any() else ""
+    return state(
+        "correct on the way",
+        "The correct next token, framed, is the prediction at {last:counted position} in the end"
+        + was
+        + "; at {lost} it was at some stage and is lost again.",
+        last=int(last.sum()),
+        before=int((last & before).sum()),
+        lost=int((framed.any(0) & ~last).sum()),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingPredictsInput(Finding):
+def embedding_predicts_input(found: Lens, ids: Sequence[int], tied: bool) -> Statement:
     """Read from the embedding, the share of positions whose top prediction is the token just read.
 
     Args:
-        share: of the positions.
         tied: whether the unembedding is the embedding's matrix.
     """
-
-    share: float
-    tied: bool
-
-    @property
-    def sentence(self) -> str:
-        why = (
-            "The unembedding is tied to the embedding, so a token's own vector is read as that token"
-            if self.tied
-            else "The unembedding is a matrix of its own, not tied to the embedding"
-        )
-        return (
-            f"Read from the embedding alone, {self.share:.0%} of the positions predict the very token just read. {why}."
-        )
-
-
-def embedding_predicts_input(found: Lens, ids: Sequence[int], tied: bool) -> EmbeddingPredictsInput:
-    """Compare the top predictions of the first stage with the tokens of the text."""
-    return EmbeddingPredictsInput(float((found.best[0, :, 0] == np.array(ids)).mean()), tied)
+    why = (
+        "The unembedding is tied to the embedding, so a token's own vector is read as that token"
+        if tied
+        else "The unembedding is a matrix of its own, not tied to the embedding"
+    )
+    return state(
+        "embedding",
+        "Read from the embedding alone, {share:.0%} of the positions predict the very token just read. {why}.",
+        share=float((found.best[0, :, 0] == np.array(ids)).mean()),
+        why=why,
+    )
 
 
 @dataclass(frozen=True, slots=True)
