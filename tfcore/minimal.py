@@ -75,7 +75,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(s.n_heads * s.d_head, s.d_model, bias=False)
 
     def forward(self, x: Float[Tensor, "seq d_model"]) -> Float[Tensor, "seq d_model"]:
-        """What attention adds to the residual stream."""
+        """The update that attention adds to the residual stream."""
         s, seq = self.s, len(x)
         heads = self.qkv(x).view(seq, -1, s.d_head).transpose(0, 1)  # (n_heads + 2 n_kv_heads, seq, d_head)
         q, k, v = heads.split((s.n_heads, s.n_kv_heads, s.n_kv_heads))
@@ -97,7 +97,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(s.d_ff, s.d_model, bias=False)
 
     def forward(self, x: Float[Tensor, "seq d_model"]) -> Float[Tensor, "seq d_model"]:
-        """What the layer adds to the residual stream."""
+        """The update that the layer adds to the residual stream."""
         gate, up = self.up(x).chunk(2, dim=-1)  # each (seq, d_ff)
         return self.down(nn.functional.silu(gate) * up)
 

@@ -19,7 +19,7 @@ LEAST = 60  # bytes; of shorter texts too many pieces of stories would be above
 
 @dataclass(frozen=True, slots=True)
 class Familiarity(Finding):
-    """What a model needs for a text.
+    """Bits that a model needs for a text.
 
     Args:
         model: its name.
@@ -58,7 +58,7 @@ def held_out_bits(name: str) -> float | None:
 
 
 def familiarity(model: Transformer, tokenizer: Tokenizer, name: str, ids: Sequence[int]) -> Familiarity | None:
-    """Of the model of this name on a text; None where the card has nothing to compare with, or the text is empty."""
+    """Bits of a model on a text; None where its card has nothing to compare with, or the text is empty."""
     held_out = held_out_bits(name) if len(ids) > 1 and model.config.architecture == "decoder" else None
     if held_out is None:
         return None

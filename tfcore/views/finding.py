@@ -1,4 +1,4 @@
-"""What every sentence with a number is built from: a value that a test can compare, and that says itself."""
+"""Findings, of which every sentence with a number is built: a value that a test can compare, and that says itself."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ EACH = "each "  # of a mapping, each of its values in the form that follows: int
 
 @dataclass(frozen=True, slots=True)
 class Finding(ABC):
-    """What a result shows: a field for each number and name that is stated, and the sentence that states them.
+    """A statement about a result: a field for each number and name that is stated, and the sentence that states them.
 
     Captions, alternative texts and exported programs all print the same finding, so a test of its fields, against a
     computation written apart, and one of its sentence cover every place where it stands.

@@ -263,8 +263,8 @@ def copying_ranks(logits: Float[Tensor, "key head token"]) -> Int[Tensor, "key h
 
 
 def copying_score(raised: Float[Tensor, "key head token"]) -> Float[Tensor, " head"]:
-    """Of all that a head adds to logits of the text's tokens, the share of the token it attends to, scaled from 0..1 to
-    -1..1; mean over the tokens. Logits below the mean over the vocabulary count as 0."""
+    """The share of the token that a head attends to in all that it adds to logits of the text's tokens, scaled from
+    0..1 to -1..1; mean over the tokens. Logits below the mean over the vocabulary count as 0."""
     own = raised.diagonal(dim1=0, dim2=2)  # (head, key)
     return (2 * own / raised.sum(-1).T.clamp(min=1e-9) - 1).mean(1)
 

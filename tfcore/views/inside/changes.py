@@ -23,7 +23,7 @@ def described(parts: Sequence[Part], action: Action, factor: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PredictionChange(Finding):
-    """What edits do to the prediction after one position, and to the loss of the text.
+    """The change by edits of the prediction after one position, and of the loss of the text.
 
     Args:
         read, position: the token after which is predicted.

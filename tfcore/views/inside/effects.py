@@ -1,4 +1,4 @@
-"""What several subjects show of an edit: a view of the next token's probabilities before and after."""
+"""The effect of an edit, for several subjects: a view of the next token's probabilities before and after."""
 
 import pandas as pd
 

@@ -192,7 +192,7 @@ def writers(reading: Reading, token: int, layer: int, neuron: int) -> View:
 
 @view
 def value_there(reading: Reading, token: int, layer: int, neuron: int) -> View:
-    """What a neuron writes at one token of a text: the tokens it raises and lowers there. See writers."""
+    """The effect of a neuron at one token of a text: the tokens it raises and lowers there. See writers."""
     return _value(promotion_there(reading, token, layer, neuron), "what the model expects next")
 
 

@@ -108,12 +108,12 @@ class LastGradients(Finding):
 
     @property
     def post_norm(self) -> str:
-        """Of post-LN, by theory the same at every depth."""
+        """The ratio of post-LN, by theory the same at every depth."""
         return f"{self.gradients['post-LN']:.3f}"
 
     @property
     def scaled_pre_norm(self) -> str:
-        """Of pre-LN, times the root of the depth; by theory of the same order at every depth."""
+        """The ratio of pre-LN, times the root of the depth; by theory of the same order at every depth."""
         return f"{self.gradients['pre-LN'] * self.n_layers**0.5:.3f}"
 
 
@@ -152,7 +152,7 @@ class GradientFall(Finding):
 
     @property
     def root(self) -> float:
-        """What the ratio would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
+        """The ratio as it would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
         return (self.deep / self.shallow) ** 0.5
 
     @property
@@ -185,7 +185,7 @@ def gradient_fall(
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps(Finding):
-    """What the first steps come to.
+    """The result of the first steps.
 
     Args:
         n_layers: of each network.
@@ -217,7 +217,7 @@ def _loss_words(loss: float | None) -> str:
 
 
 def describe_first_steps(losses: Sequence[Mapping[str, float]], n_layers: int) -> FirstSteps:
-    """What the losses of `first_steps` come to so far."""
+    """State the losses of `first_steps` so far."""
     ends = {name: [_mean_of_last(curve) for curve in curves_of(losses, name)] for name in PLACEMENTS}
     return FirstSteps(
         n_layers=n_layers,

@@ -55,7 +55,7 @@ TABLE_SEED = 7
 
 @cache
 def facts() -> dict[tuple[int, ...], tuple[int, ...]]:
-    """What follows from every pair of an adjective and an animal: the words of the other three slots, drawn once."""
+    """Facts on every pair of an adjective and an animal: the words of the other three slots, drawn once."""
     generator = torch.Generator().manual_seed(TABLE_SEED)
     first, second = (len(slot) for slot in SLOTS[:GIVEN])
     table = torch.stack([torch.randint(len(slot), (first, second), generator=generator) for slot in SLOTS[GIVEN:]])
@@ -222,7 +222,7 @@ def over(load: Float[ndarray, " expert"], factor: float = ROOM) -> float:
 
 @dataclass(slots=True)
 class Tally:
-    """What happened in the steps since the last look, in shares summed over them."""
+    """A tally of the steps since the last look, in shares summed over them."""
 
     load: Float[ndarray, " expert"]
     refused: Float[ndarray, " expert"]
@@ -312,7 +312,7 @@ def train_all(configs: Sequence[BalanceConfig]) -> dict[BalanceConfig, list[Bala
 
 
 def _again(looks: Sequence[BalanceLook]) -> Iterator[BalanceLook | None]:
-    """What train_run yielded for a training that was made before."""
+    """Repeat what train_run yielded for a training that was made before."""
     at = {look.step: look for look in looks}
     for step in range(1, looks[-1].step + 1):
         yield at.get(step)

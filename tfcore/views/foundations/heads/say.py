@@ -56,7 +56,7 @@ class HeadKind(Finding):
 
 
 def head_kind(scores: HeadScores, layer: int, head: int, on: str = "this text") -> HeadKind:
-    """What one head does.
+    """Describe what one head does.
 
     Args:
         on: what the scores are of; those of induction may be of repeated random tokens.
@@ -81,7 +81,7 @@ class HeadKinds(Finding):
 
 
 def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:
-    """What each of these heads does."""
+    """Describe what each of these heads does."""
     return HeadKinds(tuple(head_kind(scores, *place) for place in places), scores.kind.size)
 
 
@@ -147,7 +147,7 @@ class RolloutOnFirst(Finding):
 def rollout_on_first(
     rolled: Float[ndarray, "query key"], query: int, tokens: Sequence[str], hidden: Bool[ndarray, " key"], layers: int
 ) -> RolloutOnFirst | None:
-    """Of one query of a rollout; None where a query sees later tokens, or where this one sees no other.
+    """State the share of one query of a rollout; None where a query sees later tokens, or where this one sees no other.
 
     Args:
         rolled: the rollout of so many layers.
@@ -304,7 +304,7 @@ def pairs(found: LargestPairs) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class StrongestWriters(Finding):
-    """What wrote most for a score on each side, and what the strongest head on each side attends to.
+    """The strongest writers for a score on each side, and what the strongest head on each side attends to.
 
     Args:
         at_query, at_key: name and sum of the strongest writer.
@@ -383,12 +383,12 @@ class SplitMaps(Finding):
 
 
 def split_maps(split: HeadSplit) -> SplitMaps:
-    """What the maps of a split show."""
+    """Describe the maps of a split."""
     return SplitMaps(split.layer, split.n_heads, split.d_head, split.trained_heads, split.largest)
 
 
 def sharing_loss(variants: Sequence[SharedKV]) -> Statement:
-    """What merging all KV heads into one does to the loss."""
+    """State the loss when all KV heads are merged into one."""
     own, fewest = (end(variants, key=lambda variant: variant.kv_heads).loss for end in (max, min))
     template = "The loss goes from {own:.2f} to {fewest:.2f} nats per token when KV heads are merged without further "
     return state("sharing loss", template + "training.", own=own, fewest=fewest)

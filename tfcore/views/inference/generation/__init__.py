@@ -393,7 +393,7 @@ def _watched(
 
 
 def speculation_numbers(steps: Sequence[Pass | Timing], guesses: int) -> tuple[Metric, ...]:
-    """What was measured of speculation, as four numbers."""
+    """The measurements of speculation, as four numbers."""
     passes = [step for step in steps if isinstance(step, Pass)]
     gain = say.Gain(speculation.speed_up(passes, [step for step in steps if isinstance(step, Timing)], guesses))
     found = say.acceptance_found(passes, guesses).values

@@ -28,7 +28,7 @@ from tfcore.views.inference.generation.measure.speculation import (
 
 @dataclass(frozen=True, slots=True)
 class FilterCuts(Finding):
-    """What the filters leave, and what was drawn of it.
+    """The tokens that the filters leave, and the one drawn of them.
 
     Args:
         total: tokens of the vocabulary.
@@ -231,7 +231,7 @@ def beam_scores(tree: BeamTree) -> BeamScores:
 
 
 def acceptance_found(passes: Sequence[Pass], guess: int) -> Statement:
-    """What became of the draft tokens of passes with up to `guess` of them, and what the formulas expect."""
+    """State how many draft tokens of passes with up to `guess` of them were accepted, and what the formulas expect."""
     seen, alpha = verified(passes), acceptance(passes)
     return state(
         "acceptance",
@@ -270,7 +270,7 @@ def draft_token(guess: Guess, at: int, token: str) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class Gain(Finding):
-    """What the draft brings, measured and by the formula."""
+    """The speed-up by the draft, measured and by the formula."""
 
     found: SpeedUp
 

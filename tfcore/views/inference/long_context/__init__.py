@@ -344,7 +344,7 @@ def traffic(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> 
 
 
 def _bars(found: TrafficComparison) -> pd.DataFrame:
-    """What is moved, part by part."""
+    """Bars of what is moved, part by part."""
     return pd.DataFrame(
         [
             {"way": way, "direction": direction, "what": part, "numbers": numbers, "bytes": BYTES * numbers}

@@ -264,7 +264,7 @@ def losses(model: str, part: Part, data_type: str) -> View:
 
 
 def loss_of_all(name: str, part: Part, data_type: str) -> Finding | None:
-    """What rounding does to the loss of the whole model, where that was measured."""
+    """The loss of the whole model with rounding, in a sentence; None where it was not measured."""
     table = table_of(name, part)
     return say.whole_model(table, data_type) if data_type in types_of(table) else None
 

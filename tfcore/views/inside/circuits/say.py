@@ -1,4 +1,4 @@
-"""What is said of circuits: an attribution graph, its nodes and its forecasts; edges between heads."""
+"""Findings on circuits: an attribution graph, its nodes and its forecasts; edges between heads."""
 
 from collections.abc import Sequence
 

@@ -25,7 +25,7 @@ MEASURES: tuple[tuple[str, str, str, Callable[[Quality], float]], ...] = (
 
 
 def map_height(rows: int, labels: Sequence[str]) -> int:
-    """Of a map of features, in pixels."""
+    """The height of a map of features, in pixels."""
     return round(ROW * rows + 10 + label_room(labels, SLANT) + 28)
 
 

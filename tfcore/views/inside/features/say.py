@@ -85,7 +85,7 @@ class FeatureFires(Finding):
 def feature_fires(
     scan: FeatureScan, of: Transcoder, dictionary: int, feature: int, tokenizer: Tokenizer
 ) -> FeatureFires:
-    """What the scan says of a feature; `of` is the dictionary with the index `dictionary`."""
+    """State what the scan says of a feature; `of` is the dictionary with the index `dictionary`."""
     shares = scan.token_share[dictionary, feature, :NAMED]
     shares = shares[shares > 0]
     ids = scan.token[dictionary, feature, : len(shares)].tolist()

@@ -1,4 +1,4 @@
-"""What is said of in-context learning: accuracies, heads, written steps."""
+"""Findings on in-context learning: accuracies, heads, written steps."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Accuracy(Finding):
 
 
 def accuracy(found: Measured, labels: Labels, examples: int) -> Accuracy:
-    """What a curve says at one number of examples."""
+    """State the accuracy of a curve at one number of examples."""
     curve = found.curve(labels)
     spans = curve.intervals
     name = TASKS[found.task].name
@@ -58,7 +58,7 @@ def accuracy(found: Measured, labels: Labels, examples: int) -> Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class LabelsMatter(Finding):
-    """What random labels and another order change after all examples.
+    """The change by random labels and by another order after all examples.
 
     Args:
         examples, prompts: how many.

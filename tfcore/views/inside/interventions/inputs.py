@@ -29,7 +29,7 @@ def _read(reading: Reading, text: str) -> FirstTokens:
 
 
 def by_steps(reading: Reading, quantity: Quantity, other: str | None, constant: Constant) -> Iterator[InputAttribution]:
-    """What each token of a text adds to a quantity, as far as it is known after each group of runs: against another
+    """Shares of the tokens of a text in a quantity, as far as they are known after each group of runs: against another
     text of equally many tokens, or (None) the same vector everywhere."""
     baseline = constant if other is None else _read(reading, other).ids
     ids = _read(reading, reading.text).ids
@@ -41,7 +41,7 @@ def _attributed(reading: Reading, quantity: Quantity, other: str | None, constan
 
 
 def _begun(reading: Reading, quantity: Quantity, other: str | None, constant: Constant) -> InputAttribution:
-    """What is there at once: gradient times input."""
+    """The first result, which is there at once: gradient times input."""
     return next(by_steps(reading, quantity, other, constant))
 
 

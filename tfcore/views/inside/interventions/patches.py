@@ -51,7 +51,7 @@ def _edit(reading: Reading, source: str, answers: Answers, name: str, position: 
 
 
 def _effect(reading: Reading, source: str, answers: Answers, name: str, position: int) -> Effect:
-    """What one patch does to the prediction at the end."""
+    """The effect of one patch on the prediction at the end."""
     ids = compared(reading, source, answers).target
     return effect(opened(reading.model)[0], ids, [_edit(reading, source, answers, name, position)], len(ids) - 1)
 

@@ -71,7 +71,7 @@ def filled_in(missing: Bool[ndarray, "layer part"]) -> Statement:
 
 
 def one_point_a_part() -> Statement:
-    """What the points of the scatter are."""
+    """Explain the points of the scatter."""
     return state("points", "One point per part.")
 
 
@@ -123,7 +123,7 @@ def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
 def patched_shares(
     both: Pair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
 ) -> Statement:
-    """What is measured on both texts, and the largest share of each of the PEAKS rows where that is largest.
+    """State the quantity on both texts, and the largest share of each of the PEAKS rows where that is largest.
 
     Args:
         rows: titles of the patched activations.
@@ -152,7 +152,7 @@ def patched_shares(
 
 
 def where_it_is(shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[str], tokens: Sequence[str]) -> Statement:
-    """Of the residual stream, the row from which on the last position carries the difference; else, the largest
+    """For the residual stream, the row from which on the last position carries the difference; else, the largest
     share."""
     if kind == "residual":
         led = [row for row, own in zip(rows, shares, strict=True) if own.argmax() == len(own) - 1]
@@ -211,7 +211,7 @@ def estimated_shares(
 
 
 def colours(of: str) -> Statement:
-    """What the colours of the tokens are; `of` is the quantity, in words."""
+    """Explain the colours of the tokens; `of` is the quantity, in words."""
     return state("colours", "What each token adds to the {of}: red adds, blue takes away.", of=of)
 
 

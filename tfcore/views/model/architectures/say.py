@@ -81,7 +81,7 @@ class StrongestSource(Finding):
 
 
 def strongest_source(found: Translated, layer: int, head: int | None, step: int) -> StrongestSource:
-    """What target token `step` attends to most; the end where nothing else was read."""
+    """The source token to which target token `step` attends most; the end where nothing else was read."""
     weights = found.weights(layer, head)
     row = weights[step]
     best, end = (int(row[:-1].argmax()), float(row[-1])) if len(row) > 1 else (0, 0.0)

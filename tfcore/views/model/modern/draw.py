@@ -1,4 +1,4 @@
-"""What every switch from the block of 2017 to today's costs or saves, as panels of bars beside each other."""
+"""Costs and savings of every switch from the block of 2017 to today's, as panels of bars beside each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Panel:
 
 
 def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[Panel]:
-    """What is drawn of each version: counted at once, timed as far as it is, and trained beforehand.
+    """Panels of each version: counted at once, timed as far as it is, and trained beforehand.
 
     Args:
         speeds: the last of each step is its quickest.

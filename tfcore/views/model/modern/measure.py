@@ -90,7 +90,7 @@ def tying() -> dict[bool, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class LossEffect:
-    """What a switch did to the held-out loss of small models trained alike.
+    """The effect of a switch on the held-out loss of small models trained alike.
 
     Args:
         name: of the switch.

@@ -10,7 +10,7 @@ from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Trained, Vers
 
 @dataclass(frozen=True, slots=True)
 class SwitchEffect(Finding):
-    """What one switch does to what can be counted.
+    """The effect of one switch on the numbers that can be counted.
 
     Args:
         step: its place in SWITCHES, `last` the last one's; 0 is where it begins.

@@ -97,7 +97,7 @@ def built_again(config: ModelConfig) -> Finding:
 
 
 def side_by_side(costs: Mapping[str, ModelCosts]) -> pd.DataFrame:
-    """What models cost, a column each."""
+    """The costs of models, a column each."""
     return pd.DataFrame(
         {
             name: {
@@ -113,7 +113,7 @@ def side_by_side(costs: Mapping[str, ModelCosts]) -> pd.DataFrame:
 
 
 def _every_preset() -> pd.DataFrame:
-    """What published models cost, a row each."""
+    """The costs of published models, a row each."""
     rows = []
     for preset, name in NAMES.items():
         config = PRESETS[preset]()

@@ -1,4 +1,4 @@
-"""What a model costs: parameters by the formula, exactly and as published, operations, memory."""
+"""The costs of a model: parameters by the formula, exactly and as published, operations, memory."""
 
 from dataclasses import dataclass, replace
 

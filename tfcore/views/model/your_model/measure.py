@@ -63,7 +63,7 @@ class Need:
 
 
 def needs(configs: Mapping[str, ModelConfig], tokens: int, dtype: Dtype) -> list[Need]:
-    """What each model needs to write a text of that many tokens: b P + 2 b L n_kv d_head n bytes, from its config
+    """Bytes that each model needs to write a text of that many tokens: b P + 2 b L n_kv d_head n bytes, from its config
     alone.
 
     Args:
@@ -115,7 +115,7 @@ def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
 
 @dataclass(frozen=True, slots=True)
 class FirstWords:
-    """What a model makes of a text.
+    """The first words of a model after a text.
 
     Args:
         way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers; or nothing,

@@ -20,7 +20,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 
 def value_vectors(model: Transformer, layer: int) -> Float[Tensor, "d_model neuron"]:
-    """What the neurons of a layer add to the stream for each unit of their activation: the columns of W_down."""
+    """Vectors that neurons of a layer add to the stream for each unit of their activation: the columns of W_down."""
     down: nn.Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
     return down.weight
 
@@ -36,7 +36,7 @@ def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " voc
 
 
 def logits_of(model: Transformer, written: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
-    """What vectors in the stream add to each token's logit, but for the number that the final norm divides by."""
+    """Each token's logit from vectors in the stream, but for the number that the final norm divides by."""
     own = frozen_norm(model.decoder.ln_final, written, torch.ones(1).to(model.device))
     return own.to(model.dtype) @ unembedding(model).mT * model.config.logit_scale
 
@@ -48,7 +48,7 @@ def strongest_texts(model: Transformer, scan_of: str, layer: int, neuron: int, s
 
 @dataclass(frozen=True, slots=True)
 class NeuronEffect:
-    """What a neuron does at the token where its activation is largest.
+    """The effect of a neuron at the token where its activation is largest.
 
     Args:
         activation: of the neuron, there.

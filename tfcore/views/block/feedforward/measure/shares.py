@@ -184,7 +184,7 @@ def largest_shares(shares: Float[ndarray, "layer neuron"], count: int) -> list[t
 def promotion_here(
     model: Transformer, tokenizer: Tokenizer, reading: NeuronReading, position: int, layer: int, neuron: int
 ) -> Promotion:
-    """What a neuron writes at one token: the tokens it raises and lowers there, and the probability of the expected
+    """The effect of a neuron at one token: the tokens it raises and lowers there, and the probability of the expected
     token with the neuron set to 0 at this place, by a run from its layer on."""
     activation = float(reading.values[layer, position, neuron])
     token = int(reading.expected[position])

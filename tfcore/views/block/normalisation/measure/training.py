@@ -107,7 +107,7 @@ def all_first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> list[
 
 
 def run_name(placement: str, with_warmup: bool) -> str:
-    """What the run of a placement is called."""
+    """The name of the run of a placement."""
     return f"{placement}, {'warm-up' if with_warmup else 'none'}"
 
 

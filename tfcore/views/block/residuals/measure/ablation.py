@@ -45,7 +45,7 @@ class SubsetLosses:
 
     @property
     def sublayers(self) -> tuple[str, ...]:
-        """What each sublayer is called."""
+        """The name of each sublayer."""
         return tuple(sublayer_name(s) for s in range(len(self.losses).bit_length() - 1))
 
     def row(self, without: Collection[int]) -> int:

@@ -199,7 +199,7 @@ def load_figure(
 
 
 def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
-    """What is usual for each expert, over its bar."""
+    """Marks of what is usual for each expert, over its bar."""
     return kit.dots(
         _places(len(usual)),
         usual.astype(np.float32),

@@ -14,7 +14,7 @@ from tfcore.views.experts.routing.measure.text_routing import RouterChange, Text
 def loss_changes(
     before: TextRouting, after: TextRouting, at: int
 ) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
-    """What a change of the routing does to each token.
+    """The change of each token's loss by a change of the routing.
 
     Returns:
         by how much its loss grows, in nats, 0 for the first; and whether the token before it, from which it is

@@ -52,7 +52,7 @@ class RouterChange:
 
 @dataclass(frozen=True, slots=True)
 class TextRouting:
-    """What the routers of a model do with a text.
+    """The routing of a text in a model.
 
     Args:
         layers: the blocks that have experts.

@@ -29,7 +29,7 @@ def largest_loss_change(before: RoutedText, after: RoutedText) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class RuleEffect(Finding):
-    """What a change of the rules does to the routing and the loss of a text.
+    """The effect of a change of the rules on the routing and the loss of a text.
 
     Args:
         moved: layer and mean change of the router's scores, of the first layer with experts and of the last; empty
@@ -74,7 +74,7 @@ class RuleEffect(Finding):
 
 
 def rule_effect(before: TextRouting, after: TextRouting, change: RouterChange, at: int) -> RuleEffect:
-    """What came of a change.
+    """State the effect of a change.
 
     Args:
         before, after: the routing as trained, and with the change.
@@ -139,7 +139,7 @@ def rule_totals(before: TextRouting, after: TextRouting) -> RuleTotals:
 
 
 def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> Statement:
-    """What changing one rule at a time does to the loss.
+    """State how the loss changes with one rule at a time.
 
     Args:
         trained: experts per token the model was trained with.

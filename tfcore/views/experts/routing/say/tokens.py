@@ -47,7 +47,7 @@ class Specialisation(Finding):
 
 
 def specialisation(found: ExpertTokens, layer: int, expert: int, by: Order) -> Specialisation:
-    """What the tokens of an expert say of it; at least one token goes to it."""
+    """Describe an expert by its tokens; at least one token goes to it."""
     counts = found.counts
     shares = (counts.share if by == "share" else counts.work).tolist()
     return Specialisation(

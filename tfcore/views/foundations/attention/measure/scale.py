@@ -79,7 +79,7 @@ Quantity = Literal["entropy", "largest", "steepest", "gradient"]
 
 @dataclass(frozen=True, slots=True)
 class GradientTheory:
-    """What the norm of the softmax's gradient should be for n independent normal scores of standard deviation s.
+    """The norm that the softmax's gradient should have for n independent normal scores of standard deviation s.
 
     Args:
         flat: for small s, where all weights are 1/n: sqrt(n - 1) / n.

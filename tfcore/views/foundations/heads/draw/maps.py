@@ -42,7 +42,7 @@ def mosaic(
     height: int,
     log: bool = False,
 ) -> go.Figure:
-    """Some heads as small attention maps (rows are query tokens, columns key tokens), each with its label above.
+    """Heads as small attention maps (rows are query tokens, columns key tokens), each with its label above.
 
     Args:
         maps: weights 0..1, in the order of the heads.

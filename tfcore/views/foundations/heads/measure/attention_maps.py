@@ -198,7 +198,7 @@ def map_findings(
     window: tuple[int, int] | None,
     cells: int,
 ) -> tuple[StrongestKey, MapRange]:
-    """What one row of a map shows, and which part of the map is drawn; see map_range."""
+    """Findings on one row of a map, and on the part of the map that is drawn; see map_range."""
     return strongest_key(pattern, query, reading.queries, reading.keys), map_range(pattern, window, cells)
 
 

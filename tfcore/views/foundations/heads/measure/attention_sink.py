@@ -81,7 +81,7 @@ def score_without(
 
 @dataclass(frozen=True, slots=True)
 class HiddenSink(Finding):
-    """What is hidden of a map.
+    """The part of a map that is hidden.
 
     Args:
         tokens: the hidden tokens.

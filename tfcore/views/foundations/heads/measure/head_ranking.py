@@ -1,4 +1,4 @@
-"""What kind of head each head is, told from standard texts, and all heads ranked by what they do on a text.
+"""The kind of each head, told from standard texts, and all heads ranked by what they do on a text.
 
 The kind is told from a few texts of different sorts, the attention sink left out. On one text a head may look like
 anything, and with the sink in sight most heads of a large decoder look alike: on these texts 190 of the 270 heads of
@@ -71,7 +71,7 @@ class Ranking:
 
     @property
     def unit(self) -> str:
-        """What stands behind a value."""
+        """The unit of a value, to be written behind it."""
         return {ENTROPY: " bits", DISTANCE: " tokens"}.get(self.by, "")
 
     def label(self, place: Place) -> str:

@@ -62,7 +62,7 @@ class HeadSplit:
 
 @dataclass(frozen=True, slots=True)
 class SplitSizes:
-    """What a number of heads costs.
+    """The cost of a number of heads.
 
     Args:
         n_heads, d_head: heads, and dimensions of each.

@@ -1,4 +1,4 @@
-"""What each attention head does, measured on its pattern: one number per head and per kind of behaviour."""
+"""The behaviour of each attention head, measured on its pattern: one number per head and per kind of behaviour."""
 
 import numpy as np
 import pandas as pd

@@ -232,7 +232,7 @@ def _sources(
 def _projected(
     model: Transformer, run: StreamPass, layer: int, head: int, side: Side, places: list[int]
 ) -> tuple[list[Writer], Float[Tensor, "place writer d_head"]]:
-    """What each writer adds to a query or a key of a head, rotated; the bias of the projection is the last one."""
+    """The part of each writer in a query or a key of a head, rotated; the bias of the projection is the last one."""
     attention, config = attention_of(model, run.part, layer), model.config
     names, vectors = written(model, run, layer, side, places)
     weight, bias = projections(attention, head, side)
@@ -249,7 +249,7 @@ def _projected(
 
 
 def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: Tensor) -> Float[Tensor, " key"]:
-    """What the scheme of positions adds to the scores of one query."""
+    """The bias that the scheme of positions adds to the scores of one query."""
     places, config = torch.tensor([query]), model.config
     if part != "cross" and config.positions == "alibi":
         (bias,) = alibi_bias(alibi_slopes(config.n_heads), places, keys)[head]

@@ -1,4 +1,4 @@
-"""What wrote to the residual stream that an attention score is read from, from one pass of a text.
+"""Writers to the residual stream that an attention score is read from, from one pass of a text.
 
 Every norm on the way from a writer to a query or a key divides by a number. Held at the value that it has in this
 pass, a norm is linear, so the vector that queries and keys are made of is a sum over all that was written before.
@@ -35,7 +35,7 @@ KEPT = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class Writer:
-    """What wrote a vector into the residual stream.
+    """The writer of a vector in the residual stream.
 
     Args:
         kind: "biases": all biases on the way, those of norms included; "own bias": that of the projection to queries
@@ -183,7 +183,7 @@ class _Stream:
             self.biases = self.biases + _bias(module, self.biases)
 
     def post(self, name: str, module: nn.Module, x: Tensor) -> Tensor:
-        """What a part writes goes through the norm behind it (sandwich), where there is one; its bias is apart."""
+        """The output of a part after the norm behind it (sandwich), where there is one; the norm's bias is apart."""
         if not isinstance(module, Norm):
             return x
         scale = self.at(f"{name}.scale")

@@ -50,7 +50,7 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
 
 
 def rotary_pairs_figure(result: RotaryScores, height: int) -> go.Figure:
-    """Some pairs of dimensions as arrows in their planes: which way the query points and, shorter, the key."""
+    """Pairs of dimensions as arrows in their planes: which way the query points and, shorter, the key."""
     n = len(result.pairs)
     columns = -(-n // 2)  # in two rows
     centres, middles = SPACING * (np.arange(n) % columns), -ROW * (np.arange(n) // columns)
@@ -214,7 +214,7 @@ def outputs_figure(result: ShuffleResult, chosen: Positions, labels: Sequence[st
 
 
 def added_figure(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], height: int) -> go.Figure:
-    """What each scheme changes the scores by; the future is left out, as the mask will."""
+    """Changes of the scores by each scheme; the future is left out, as the mask will."""
     maps = [np.tril(effect.added) for effect in effects.values()]
     titles = [f"<b>{names[name]}</b><br>up to {np.abs(m).max():.1f}" for name, m in zip(effects, maps, strict=True)]
     return tiles(np.stack(maps), titles, len(maps), hovers=titles, limit=SCORE_LIMIT, height=height)

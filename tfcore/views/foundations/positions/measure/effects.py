@@ -1,4 +1,4 @@
-"""What position schemes do to a model: to a head's scores, to shuffled words, and beyond the trained length."""
+"""Effects of position schemes on a model: on a head's scores, to shuffled words, and beyond the trained length."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -175,7 +175,7 @@ def _model(scheme: Positions, seed: int) -> Transformer:
 def _outputs(
     model: Transformer, ids: Int[Tensor, "batch seq"], see: Bool[Tensor, "query key"]
 ) -> Float[Tensor, "batch seq d_model"]:
-    """What leaves the final norm, one vector a token."""
+    """Outputs of the final norm, one vector a token."""
     if ids.shape[1] == 0:
         return torch.zeros(*ids.shape, model.config.d_model, device=model.device)
     name = "ln_final.normalized"

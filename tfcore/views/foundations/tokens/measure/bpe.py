@@ -20,7 +20,7 @@ class MergingTokenizer(Tokenizer, Protocol):
         """Which two pieces each merge joins, in the order in which they were learned."""
 
     def words(self, text: str) -> list[bytes]:
-        """What a text is cut into before any merge."""
+        """The pieces into which a text is cut before any merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class MergeStep:
 
     @property
     def pieces(self) -> Pieces:
-        """Of all words, in order."""
+        """The pieces of all words, in order."""
         return tuple(piece for word in self.words for piece in word)
 
 

@@ -18,7 +18,7 @@ EVERY = 4  # every fourth row is looked up: as good an estimate in a quarter of 
 
 @dataclass(frozen=True, slots=True)
 class ScaleEffect:
-    """What remains of the tokens once a position vector is added to their scaled embeddings.
+    """The share of the tokens that remains once a position vector is added to their scaled embeddings.
 
     Args:
         d_model: width of the table.

@@ -103,7 +103,7 @@ KINDS = ("starts a word", "goes on or starts a line", "signs and digits", "part 
 
 
 def kinds(pieces: Sequence[bytes]) -> list[int]:
-    """What each token is, as a place in KINDS: letters after a space, letters without, no letters, no whole text."""
+    """Kinds of tokens, as places in KINDS: letters after a space, letters without, no letters, no whole text."""
     return [_kind(piece) for piece in pieces]
 
 
@@ -116,7 +116,7 @@ def with_spaces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
 
 
 def _text(piece: bytes) -> str:
-    """Of a token; nothing where it is no whole text."""
+    """The text of a token; empty where it is no whole text."""
     return piece.decode("utf-8", "ignore") if _kind(piece) != NO_TEXT else ""
 
 

@@ -1,4 +1,4 @@
-"""What is cut into tokens, before it is cut: pictures, sounds and tables that a visitor brings, and samples of each."""
+"""Signals before they are cut into tokens: pictures, sounds and tables that a visitor brings, and samples of each."""
 
 import base64
 import csv

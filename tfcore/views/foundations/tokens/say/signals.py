@@ -19,7 +19,7 @@ from tfcore.views.foundations.tokens.measure.signals import Column
 
 @dataclass(frozen=True, slots=True)
 class SequenceCost(Finding):
-    """What a sequence of one length costs a Transformer of 12 layers and width 768.
+    """The cost of a sequence of one length for a Transformer of 12 layers and width 768.
 
     Args:
         what: has this length, in words: "patches of 16 pixels".
@@ -173,7 +173,7 @@ def speech_tokens(hop: int) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class ColumnReport(Finding):
-    """What was read of a column, and what was not.
+    """The numbers read of a column, and those left out.
 
     Args:
         name: of the column.
@@ -199,7 +199,7 @@ class ColumnReport(Finding):
 
 
 def column_report(found: Column, most: int) -> ColumnReport:
-    """What was read of a column of which at most `most` numbers are used."""
+    """Report on a column of which at most `most` numbers are used."""
     count = len(found.values)
     return ColumnReport(found.names[found.index], count, found.skipped, min(count, most))
 

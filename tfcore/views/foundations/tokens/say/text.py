@@ -56,7 +56,7 @@ def text_sizes(found: TextPieces, vocabulary: int) -> TextSizes:
 
 @dataclass(frozen=True, slots=True)
 class ChangedText(Finding):
-    """What a tokenizer does to a text besides cutting it.
+    """Changes that a tokenizer makes to a text besides cutting it.
 
     Args:
         around: tokens that it puts around every text.
@@ -109,7 +109,7 @@ def tokens_of_texts(model: str, found: Sequence[Density], languages: Mapping[str
 
 
 def several_tokens(tokens: Sequence[str]) -> Statement:
-    """What was typed as one token and is several, in order."""
+    """Entries that were typed as one token and are several, in order."""
     return state(
         "several tokens",
         "That is {n} tokens ({shown}); the first one is shown.",
@@ -139,7 +139,7 @@ def characters_per_token(found: Sequence[Density]) -> Statement:
 
 
 def merge_result(found: WordMerges) -> Statement:
-    """What the merges make of a word."""
+    """The result of the merges of a word."""
     pieces = found.steps[-1].pieces
     return state(
         "merges",
@@ -166,7 +166,7 @@ def pieces_by_merges(found: WordMerges) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class NextMerge(Finding):
-    """What comes after one step of a word's merges.
+    """The merge after one step of a word's merges.
 
     Args:
         pair, rank: of the next merge; None after the last one.
@@ -267,7 +267,7 @@ class Shortening(Finding):
 
 
 def shortening(found: LearnedMerges, now: int) -> Shortening:
-    """What the first merge and merge `now` save, and the four longest tokens so far."""
+    """The tokens that the first merge and merge `now` save, and the four longest tokens so far."""
     tokens = found.tokens
     longest = tuple(longest_tokens(found.merges[:now], 4))
     return Shortening(tokens[0] - tokens[1], now, tokens[now - 1] - tokens[now] if now else 0, longest)

@@ -103,7 +103,7 @@ def _drawn(place: int, p: float, top: float, axis: str) -> dict[str, Any]:
 
 
 def first_labels(result: NextToken) -> list[str]:
-    """Of the most likely tokens, one a place."""
+    """Labels of the most likely tokens, one a place."""
     return [token_label(result, place) for place in range(min(SHOWN, max(result.names) + 1))]
 
 
@@ -137,7 +137,7 @@ def highest(p: float) -> float:
 def _row(
     result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str], fewer: bool
 ) -> list[dict[str, Any]]:
-    """What is left as bars, what is cut away hatched, and dashes where the bars stood before."""
+    """Bars of what is left, hatched ones of what is cut away, and dashes where the bars stood before."""
     x, on = np.arange(len(after)), i == 0 or result.is_on[i]
     cut = np.where((after == 0) & (before > 0), before, 0.0)
     if fewer:

@@ -105,7 +105,7 @@ def beam_tree(
 
 
 def greedy_text(model: Transformer, ids: Sequence[int], tokens: int, stop_ids: Collection[int] = ()) -> GreedyText:
-    """What greedy decoding writes behind some ids."""
+    """The text that greedy decoding writes behind some ids."""
     text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
     return GreedyText(text, sum(log(max(one.probability, LEAST)) for one in read_again(model, ids, text)))
 

@@ -31,7 +31,7 @@ ROLES: dict[Role | None, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPlan:
-    """What is said, and how the answers are written.
+    """The plan of a conversation: what is said, and how the answers are written.
 
     Args:
         system: an instruction before all turns; empty: none, for which a template may put one of its own.
@@ -108,7 +108,7 @@ def turn_tokens(tokenizer: Tokenizer, special: SpecialTokens, messages: Sequence
 
 
 def turns(tokenizer: Tokenizer, special: SpecialTokens, steps: Sequence[Step]) -> list[Turn]:
-    """What `converse` has given so far, turn by turn."""
+    """Group what `converse` has given so far, turn by turn."""
     found: list[Turn] = []
     for _, step in steps:
         if isinstance(step, tuple):
@@ -127,7 +127,7 @@ def turns(tokenizer: Tokenizer, special: SpecialTokens, steps: Sequence[Step]) -
 
 @dataclass(frozen=True, slots=True)
 class ConversationBits:
-    """What every token of a conversation cost the model: -log2 of the probability it gave it.
+    """Bits that every token of a conversation cost the model: -log2 of the probability it gave it.
 
     Args:
         tokens: of the whole conversation, the last answer included.
@@ -140,7 +140,7 @@ class ConversationBits:
 
 @torch.inference_mode()
 def conversation_bits(model: Transformer, turn: Turn) -> ConversationBits:
-    """What every token cost up to the end of a turn."""
+    """The bits of every token up to the end of a turn."""
     answer = [ChatToken(one.token, "assistant") for one in turn.written]
     end = [] if turn.ended is None else [ChatToken(turn.ended, None)]
     tokens = (*turn.read, *answer, *end)

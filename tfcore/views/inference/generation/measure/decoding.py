@@ -99,7 +99,7 @@ def repeated(tokens: Sequence[int], n: int = 3) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingPlan:
-    """What is to be written.
+    """The plan of a text that is to be written.
 
     Args:
         ids: the text to continue.

@@ -63,7 +63,7 @@ class NextToken:
 
     @property
     def entropy(self) -> Float[ndarray, " filter"]:
-        """Of each distribution, in bits."""
+        """The entropy of each distribution, in bits."""
         return 0.0 - weighted_logs(self.probabilities, self.probabilities).sum(1)  # no minus zero
 
 
@@ -119,7 +119,7 @@ def next_token(
 
 
 def logits_after(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
-    """What the model makes of a text, from which its next token is drawn; no sampling changes it.
+    """The logits after a text, from which its next token is drawn; no sampling changes it.
 
     Raises:
         ValueError: as tfcore.generate.

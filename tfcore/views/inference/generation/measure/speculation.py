@@ -138,7 +138,7 @@ def checked_pass(checked: Checked) -> Pass:
 
 
 def _state(number: int, accepted: int) -> State:
-    """Of a guess, from 0, in a pass that accepted so many."""
+    """The state of a guess, from 0, in a pass that accepted so many."""
     return "accepted" if number < accepted else "rejected" if number == accepted else "discarded"
 
 
@@ -222,7 +222,7 @@ def best_guess(alpha: float, cost: float, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """What the draft brings, measured and by the formula.
+    """The speed-up by the draft, measured and by the formula.
 
     Args:
         alpha: the acceptance rate.

@@ -121,7 +121,7 @@ def _key(name: str, colour: str) -> dict[str, Any]:
 
 
 def shares_figure(runs: Mapping[Policy, MemoryRun], height: int) -> go.Figure:
-    """Of the memory that is taken or stranded, what each state has, over the whole trace."""
+    """Each state's share of the memory that is taken or stranded, over the whole trace."""
     names = [SHORT[policy] for policy in runs]
     data = []
     for state in (TOKEN, LATER, NEVER, STRANDED):

@@ -109,7 +109,7 @@ def _name(size: Size) -> str:
 
 
 def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Figure:
-    """What the fullest GPU has to hold, a bar for each remedy, and a line where its memory ends."""
+    """Bytes that the fullest GPU has to hold, a bar for each remedy, and a line where its memory ends."""
     budgets, names = list(rows.values()), list(rows)
     memory = budgets[0].memory
     end = 1.03 * max(memory, *(budget.memory - budget.free for budget in budgets))

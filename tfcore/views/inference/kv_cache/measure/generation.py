@@ -45,7 +45,7 @@ class BothWays:
 
 @dataclass(frozen=True, slots=True)
 class CacheWork:
-    """What each step costs, by arithmetic.
+    """The cost of each step, by arithmetic.
 
     Args:
         length: tokens that the step can see, the new ones included.

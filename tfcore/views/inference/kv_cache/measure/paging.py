@@ -149,7 +149,7 @@ Allocator = Contiguous | Paged
 
 @dataclass(frozen=True, slots=True)
 class MemoryRun:
-    """What became of a trace.
+    """The result of a trace.
 
     Args:
         slots: tokens that the memory has room for.
@@ -180,7 +180,7 @@ class MemoryRun:
         return len(self.running)
 
     def share(self, *states: int) -> float:
-        """Of the memory that is taken or stranded, the part in these states, over all steps."""
+        """The share of these states in the memory that is taken or stranded, over all steps."""
         return float(self.counts[list(states)].sum() / self.counts[TOKEN:].sum())
 
 
@@ -259,7 +259,7 @@ class Server:
                 seat.written += 1
 
     def finish(self) -> None:
-        """Those whose last token is written leave."""
+        """Let the requests whose last token is written leave."""
         for seat in [seat for seat in self.seats if seat.written == seat.request.length]:
             self._leave(seat)
 

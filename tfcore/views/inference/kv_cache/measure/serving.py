@@ -64,7 +64,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the fullest GPU has to hold, in bytes.
+    """The bytes that the fullest GPU has to hold.
 
     Args:
         weights: its part of one copy of the model.
@@ -117,7 +117,7 @@ def budget(service: Service) -> Budget:
 
 
 def user_bytes(service: Service) -> int:
-    """What one user's cache takes on each GPU of a group.
+    """The bytes of one user's cache on each GPU of a group.
 
     A group shares the KV heads out. With fewer heads than GPUs, several keep the same head; and the latent
     vector, which all heads read, is kept by every GPU.
@@ -207,7 +207,7 @@ def budgets(service: Service, block: int = 16) -> Budgets:
 
 
 def remedy_names(service: Service) -> dict[Remedy, str]:
-    """What each remedy does for a service."""
+    """The effect of each remedy on a service, in words."""
     return {
         "asked": "as set above",
         "gqa": f"{grouped_heads(service.shape.heads)} KV heads",

@@ -1,4 +1,4 @@
-"""What share of a server's cache memory holds tokens under each policy, and what the rest is, in sentences."""
+"""Findings on the share of a server's cache memory that holds tokens under each policy, and on the rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def fragmentation(runs: Mapping[Policy, MemoryRun]) -> Fragmentation:
 
 
 def policy_row(run: MemoryRun) -> dict[str, str | int]:
-    """What a table says of a policy."""
+    """The row of a policy in a table."""
     return {
         "tokens": f"{run.share(TOKEN):.1%}",
         "reserved": f"{run.share(LATER):.1%}",

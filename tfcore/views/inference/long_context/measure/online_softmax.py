@@ -20,7 +20,7 @@ from tfcore.measures.quantities import compact
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a query knows after some of its keys.
+    """The state of a query after some of its keys.
 
     Args:
         m: the largest score until now; -inf where no key was seen.

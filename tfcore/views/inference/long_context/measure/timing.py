@@ -37,7 +37,7 @@ SPENT = 0.5  # seconds for the runs of one point, after which no other begins
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimingConfig:
-    """What is timed: one layer's attention on random vectors.
+    """A measurement of time: one layer's attention on random vectors.
 
     Raises:
         ValueError: sizes outside of what a shared machine can be asked for.

@@ -64,7 +64,7 @@ class Operations(Finding):
 
     @property
     def share(self) -> str:
-        """Of all operations, those that grow with n squared."""
+        """The share of all operations that grow with n squared."""
         return f"{self.squared / (self.linear + self.squared):.1%}"
 
     @property

@@ -179,7 +179,7 @@ class RingStep(Finding):
 
 
 def ring_step(run: RingRun, step: int) -> RingStep:
-    """What every device holds at a step, from 0."""
+    """State what every device holds at a step, from 0."""
     return RingStep(step + 1, tuple(int(block) for block in run.held[step]), int((run.work[step] == 0).sum()))
 
 
@@ -232,7 +232,7 @@ class StillToCome(Finding):
 
 
 def still_to_come(run: RingRun, step: int) -> StillToCome:
-    """What is missing after a step, from 0."""
+    """State what is missing after a step, from 0."""
     return StillToCome(float(run.missing[step]), float(run.off[step]), step + 1 == len(run.held), off_by(run))
 
 

@@ -23,7 +23,7 @@ OUTLIER_TEXT = f"{OUTLIER:g}"
 
 @torch.no_grad()
 def matrix_inputs(model: Transformer, ids: list[int]) -> dict[str, Float[Tensor, "layer token channel"]]:
-    """What enters every kind of matrix in every layer."""
+    """The inputs of every kind of matrix in every layer."""
     record = model.activations(one_text(model, ids), [f"blocks.*.{name}" for name in INPUTS.values()])
     found = {}
     for kind, name in INPUTS.items():
@@ -34,7 +34,7 @@ def matrix_inputs(model: Transformer, ids: list[int]) -> dict[str, Float[Tensor,
 
 @dataclass(frozen=True, slots=True)
 class ActivationScan:
-    """What enters one kind of matrix in every layer, for one text.
+    """The inputs of one kind of matrix in every layer, for one text.
 
     Args:
         kind: one of INPUTS.

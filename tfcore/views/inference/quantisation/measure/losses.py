@@ -56,7 +56,7 @@ class LossPoint:
 
 @dataclass(frozen=True, slots=True)
 class LossTable:
-    """What was measured of one part of one model.
+    """Losses measured with one part of one model rounded.
 
     Args:
         unrounded: loss of the model as it is.

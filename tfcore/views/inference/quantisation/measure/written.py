@@ -1,4 +1,4 @@
-"""What a model writes after its weights were rounded."""
+"""Texts that a model writes after its weights were rounded."""
 
 from dataclasses import dataclass
 

@@ -18,7 +18,7 @@ POINTS = 14  # of a line
 
 
 def graph_height(n_layers: int) -> int:
-    """Of the graph of a model, in pixels, however many of its layers have a head in it."""
+    """The height of the graph of a model, in pixels, however many of its layers have a head in it."""
     return 110 + min(ROW * n_layers, HIGHEST)
 
 

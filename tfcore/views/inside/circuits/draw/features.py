@@ -210,7 +210,7 @@ def _sizes(diagram: Diagram) -> Float[ndarray, " node"]:
 
 
 def _count(diagram: Diagram, node: int) -> str:
-    """Of the members of a group."""
+    """The number of members of a group."""
     count = len(diagram.members[node])
     return str(count) if count > 1 else ""
 
@@ -235,7 +235,7 @@ def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
 
 
 def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
-    """What a node reads and what reads it: contributions, the largest first, the rest in one bar.
+    """Inputs of a node, and nodes that read it: contributions, the largest first, the rest in one bar.
 
     Args:
         height: in pixels.

@@ -26,8 +26,8 @@ ROWS = 8  # links of a node that are listed
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """What is drawn of a graph. Nodes are in the order of computation, those of a cell (a layer at a token) by falling
-    influence.
+    """The part of a graph that is drawn. Nodes are in the order of computation, those of a cell (a layer at a token) by
+    falling influence.
 
     Args:
         members: of each node, its places in the graph; more than one is a group.
@@ -56,7 +56,7 @@ class Diagram:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What a node reads, or what reads it.
+    """The nodes that a node reads, or those that read it.
 
     Args:
         rows: name and contribution, the largest first; the last ones are all others together, and biases.
@@ -100,8 +100,8 @@ def groups(
 
 
 def profiles(graph: Graph, found: Influence, places: Int[ndarray, " some"]) -> Float[ndarray, "some node"]:
-    """What some nodes do: the part each has in the input of every node of the graph, with its sign, times the influence
-    of that node."""
+    """Profiles of some nodes: the part each has in the input of every node of the graph, with its sign, times the
+    influence of that node."""
     profile: Float[ndarray, "some node"] = (graph.edges[:, places] * (found.through / found.inputs)[:, None]).T
     return profile
 
@@ -116,7 +116,7 @@ def promoted(
 
 
 def written_by(transcoders: Sequence[Transcoder], graph: Graph, group: Sequence[int]) -> Float[Tensor, " d_model"]:
-    """What features write together: activations times rows of W_dec."""
+    """The sum of what features write: activations times rows of W_dec."""
     nodes = graph.nodes
     rows = [transcoders[nodes.layer[i]].W_dec[int(nodes.feature[i])] * float(nodes.activation[i]) for i in group]
     return torch.stack(rows).sum(0)
@@ -131,7 +131,7 @@ def draw(
     pruned: Pruned,
     alike: float | None = ALIKE,
 ) -> Diagram:
-    """What is drawn of a pruned graph.
+    """The diagram of a pruned graph.
 
     Args:
         alike: see `groups`; None joins nothing.
@@ -188,7 +188,7 @@ class Naming:
         self.tokens = [visible(token) for token in tokenizer.tokens(graph.ids)]
 
     def name(self, node: int) -> str:
-        """Of one node, as in "feature 2/517 at '·red' (12)"."""
+        """The name of one node, as in "feature 2/517 at '·red' (12)"."""
         nodes = self.graph.nodes
         position = int(nodes.position[node])
         at = f"'{self.tokens[position]}' ({position})"
@@ -235,7 +235,7 @@ class Naming:
         return f"'{self.tokens[position]}' ({position})"
 
     def hover(self, group: Sequence[int]) -> str:
-        """What is said of a node under the pointer."""
+        """Words on a node under the pointer."""
         nodes, node = self.graph.nodes, group[0]
         share = float(self.found.nodes[list(group)].sum() / self.found.total)
         effect = f"effect on the output, as predicted: {self.effects[list(group)].sum():+.2f} logits"
@@ -271,7 +271,7 @@ class Naming:
 
 
 def links_of(naming: Naming, group: Sequence[int], count: int = ROWS) -> tuple[Links, Links]:
-    """What a node, or a group, reads, and what reads it, over the whole graph: nothing is pruned."""
+    """Inputs of a node, or of a group, and nodes that read it, over the whole graph: nothing is pruned."""
     graph, members = naming.graph, list(group)
     own = float(graph.biases[members].sum())
     reads = graph.edges[members].sum(0)

@@ -21,7 +21,7 @@ def node_id(graph: Graph, node: int) -> str:
 
 
 def to_json(graph: Graph, found: Influence, pruned: Pruned, diagram: Diagram, tokens: Sequence[str], model: str) -> str:
-    """What is left of a graph, as text.
+    """Write a pruned graph as text.
 
     `metadata` has the model, the text's tokens and both scores; `nodes` have node_id, feature, layer, ctx_idx (the
     position), feature_type, clerp (a name), influence and, of features, activation; `links` have source, target and

@@ -88,7 +88,7 @@ class Graph:
 
     @property
     def n_layers(self) -> int:
-        """Of the model."""
+        """The number of layers of the model."""
         return int(self.nodes.layer[-1])
 
     @property
@@ -216,8 +216,8 @@ def back_through_attention(
     pattern: Float[Tensor, "head query key"],
     scale: Float[Tensor, "seq 1"],
 ) -> Float[Tensor, "seq target d_model"]:
-    """What the stream before an attention layer must be multiplied with, given the same for what the layer writes: the
-    transpose of x -> sum over heads of A (norm(x) W_V) W_O, with the pattern A and the norm's scale fixed.
+    """Gradients at the stream before an attention layer, given those at what the layer writes: the transpose
+    of x -> sum over heads of A (norm(x) W_V) W_O, with the pattern A and the norm's scale fixed.
 
     Values of a query position go back to its key positions, so nothing comes back to a later token.
     """
@@ -327,7 +327,7 @@ class _Tracer:
         self.biases[place] += (gradient @ transcoder.b_dec).sum(0)
 
     def _nodes(self, ids: Sequence[int]) -> Nodes:
-        """What each row and column is."""
+        """The node of each row and column."""
         seq, n_layers, run = self.seq, self.n_layers, self.run
         places, size = torch.arange(seq), len(self.outputs)
         rows: list[tuple[Tensor, Tensor, Tensor]] = [(places, torch.tensor(ids), torch.ones(seq))]

@@ -99,7 +99,7 @@ class _Cuts:
         return stream
 
     def _heads(self, layer: int, _: Tensor) -> Float[Tensor, "row head seq d_head"]:
-        """What the heads of a layer compute from the streams that are left to each."""
+        """The outputs of a layer's heads from the streams that are left to each."""
         block, heads = cast("Block", self.model.decoder.blocks[layer]), range(self.model.config.n_heads)
         cut = self.stream - self.below
         read = []

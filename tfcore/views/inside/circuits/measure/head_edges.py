@@ -34,7 +34,7 @@ Baseline = Literal["zero", "mean"] | tuple[int, ...]  # or the ids of another te
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What `sender` writes, as an input of `receiver`, a head of a later layer."""
+    """The output of `sender` as an input of `receiver`, a head of a later layer."""
 
     sender: Place
     receiver: Place
@@ -126,7 +126,7 @@ def attended(
     mask: AttentionMask,
     heads: Sequence[int] | None = None,
 ) -> Float[Tensor, "row head seq d_head"]:
-    """What heads compute before W_O from queries, keys and values of their own each; `heads` are all by default."""
+    """The outputs of heads before W_O from queries, keys and values of their own each; `heads` are all by default."""
     if mask.rotation is not None:
         cos, sin = (table.to(q.dtype) for table in mask.rotation)
         q, k = turned(q, cos, sin), turned(k, cos, sin)
@@ -264,7 +264,7 @@ def cut_each(
 
 
 def _with_one_cut(model: Transformer, run: HeadsRun, edge: Edge) -> Float[Tensor, "1 seq d_head"]:
-    """What the receiver computes before W_O when the edge is cut."""
+    """The receiver's output before W_O when the edge is cut."""
     layer, head = edge.receiver
     block, stream = cast("Block", model.decoder.blocks[layer]), run.plain.streams[layer][:, None]
     cut = stream - written(model, run, edge.sender)[:, None]
@@ -273,7 +273,7 @@ def _with_one_cut(model: Transformer, run: HeadsRun, edge: Edge) -> Float[Tensor
 
 
 def written(model: Transformer, run: HeadsRun, sender: Place) -> Float[Tensor, "1 seq d_model"]:
-    """What a head writes to the stream, less what it writes in the baseline."""
+    """The output of a head to the stream, less what it writes in the baseline."""
     layer, head = sender
     attn = cast("Block", model.decoder.blocks[layer]).attn
     columns = attn.out.weight[:, head * attn.d_head : (head + 1) * attn.d_head]

@@ -32,7 +32,7 @@ class Influence:
 
     @property
     def total(self) -> float:
-        """Of all nodes; above 0."""
+        """The total of all nodes; above 0."""
         return max(float(self.nodes.sum()), 1e-10)
 
 
@@ -88,7 +88,7 @@ def threshold(values: Float[ndarray, " value"], kept: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What is left of a graph.
+    """A pruned graph.
 
     Args:
         nodes: places of the nodes that are kept.

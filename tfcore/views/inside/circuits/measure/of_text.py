@@ -20,7 +20,7 @@ class Traced(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What is left of a graph, as it is drawn."""
+    """A pruned graph as it is drawn."""
 
     diagram: Diagram
     pruned: Pruned

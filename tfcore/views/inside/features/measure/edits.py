@@ -60,7 +60,7 @@ class Held:
 def held_feature(
     model: Transformer, name: str, ids: Sequence[int], dictionary: int, feature: int, factor: float, new_tokens: int
 ) -> Held:
-    """What holding a feature at `factor` times its largest activation in held-out texts does; 0 is off.
+    """The effect of holding a feature at `factor` times its largest activation in held-out texts; 0 is off.
 
     Args:
         name: of the model, whose dictionaries and scan are read.

@@ -24,7 +24,7 @@ RULE = (
 
 
 class Rating(NamedTuple):
-    """What was said of a feature: 0 to 2 by RULE, and the phrase, empty for 0."""
+    """A rating of a feature: 0 to 2 by RULE, and the phrase, empty for 0."""
 
     score: int
     phrase: str

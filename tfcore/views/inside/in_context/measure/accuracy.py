@@ -132,7 +132,7 @@ def save(every: Sequence[Measured], path: Path = KEPT) -> None:
 
 @lru_cache(maxsize=1)
 def kept() -> dict[tuple[str, str], Measured]:
-    """What was measured, by model and task."""
+    """The curves that were measured, by model and task."""
     found = {}
     for row in json.loads(KEPT.read_text("utf-8")):
         curves = tuple(Curve(labels, tuple(row[labels]), row["prompts"]) for labels in LABELS)

@@ -23,7 +23,7 @@ EXACT = 10  # heads whose effect is measured exactly: those with the largest est
 
 
 class Start(NamedTuple):
-    """What is known of all heads at once.
+    """The numbers that are known of all heads at once.
 
     Args:
         estimate: of the fall of the right answer's log-probability when each head alone is zero-ablated, nats.
@@ -93,7 +93,7 @@ class HeadEffects:
 
 
 def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> HeadEffects:
-    """What there is until now, beside the induction scores."""
+    """The effects known so far, beside the induction scores."""
     start, *others = found
     if not isinstance(start, Start):
         raise TypeError("the first result is that of all heads")

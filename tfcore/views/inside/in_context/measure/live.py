@@ -26,7 +26,7 @@ SHOWN = 8  # of the most probable tokens
 
 @dataclass(frozen=True, slots=True)
 class Answer(Finding):
-    """What a model predicts after a prompt.
+    """The prediction of a model after a prompt.
 
     Args:
         text: the prompt.

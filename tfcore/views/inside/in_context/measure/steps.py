@@ -95,7 +95,7 @@ def write(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> Iter
 
 
 class Written(NamedTuple):
-    """What a model wrote.
+    """The answer that a model wrote.
 
     Args:
         seed: of the problem.
@@ -118,13 +118,13 @@ class Written(NamedTuple):
 
 
 def written(config: ModelConfig, tokenizer: Tokenizer, seed: int, way: Way, ids: Sequence[int]) -> Written:
-    """What the tokens say, and what they cost."""
+    """The text of the tokens, and their cost."""
     prompt = len(tokenizer.encode(asked(seed, way)))
     return Written(seed, prompt, len(ids), tokenizer.decode(ids), operations(config, prompt, len(ids)))
 
 
 class Kept(NamedTuple):
-    """What a model wrote to every problem, at once and after steps."""
+    """Answers of a model to every problem, at once and after steps."""
 
     model: str
     direct: tuple[Written, ...]
@@ -133,15 +133,15 @@ class Kept(NamedTuple):
 
 @lru_cache(maxsize=1)
 def kept_steps() -> Kept:
-    """What was measured."""
+    """The answers that were measured."""
     found = json.loads(KEPT.read_text("utf-8"))
     direct, steps = (tuple(Written(*row) for row in found[way]) for way in WAYS)
     return Kept(found["model"], direct, steps)
 
 
 def operations(config: ModelConfig, prompt: int, tokens: int) -> float:
-    """Of the matrix products of the passes over the written tokens, the prompt left out: with a KV cache each token
-    costs one pass, over the keys before it."""
+    """Operations of the matrix products in the passes over the written tokens, without the prompt: with a KV cache each
+    token costs one pass, over the keys before it."""
     before = flops(config, prompt, pairs="visible").sequence
     return float(flops(config, prompt + tokens, pairs="visible").sequence - before)
 
@@ -156,7 +156,7 @@ class Sums(NamedTuple):
 
 
 def sums(rows: Sequence[Written]) -> Sums:
-    """Of lines such as "12 + 11 = 23. 23 - 9 = 14.", each taken by itself."""
+    """Sums in lines such as "12 + 11 = 23. 23 - 9 = 14.", each taken by itself."""
     found = [part for one in rows for part in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", one.text)]
     plus = [int(a) + int(b) == int(c) for a, sign, b, c in found if sign == "+"]
     minus = [int(a) - int(b) == int(c) for a, sign, b, c in found if sign == "-"]

@@ -116,7 +116,7 @@ HIGHEST_PAIRS = 800  # of more, how many of the highest are drawn at least
 
 
 def drawn_every(pairs: int) -> int:
-    """Of so many pairs one in how many is drawn, in the order of their scores, besides the highest; 1: all of them."""
+    """One in how many of so many pairs is drawn, in the order of their scores, besides the highest; 1: all of them."""
     return 1 if pairs <= MOST_PAIRS else math.ceil((pairs - HIGHEST_PAIRS) / (MOST_PAIRS - HIGHEST_PAIRS))
 
 

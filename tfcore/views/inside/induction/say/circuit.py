@@ -1,4 +1,4 @@
-"""What is said of circuits of two heads: composition scores, path patching, and the tests of both kinds of head."""
+"""Findings on circuits of two heads: composition scores, path patching, and the tests of both kinds of head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -160,7 +160,7 @@ class BestInductionHead(Finding):
 
 
 def best_induction_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> BestInductionHead:
-    """Of the induction heads, the one that matches prefixes best."""
+    """The induction head that matches prefixes best."""
     best = max(induction, key=lambda head: result.prefix[head], default=None)
     prefix, copied = (0.0, 0.0) if best is None else (float(result.prefix[best]), float(result.copying[best]))
     return BestInductionHead(result.prefix.size, tokens, result.examples, best, prefix, copied)

@@ -1,4 +1,4 @@
-"""What is said of induction heads: where they attend, which heads they are, and the loss with and without them."""
+"""Findings on induction heads: where they attend, which heads they are, and the loss with and without them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -214,7 +214,7 @@ def induction_heads(found: HeadKinds) -> InductionHeads:
 
 @dataclass(frozen=True, slots=True)
 class AblationCost(Finding):
-    """What zero ablation of heads does to the loss on repeated tokens.
+    """The effect of zero ablation of heads on the loss on repeated tokens.
 
     Args:
         off: the ablated heads.

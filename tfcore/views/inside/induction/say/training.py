@@ -1,4 +1,4 @@
-"""What is said of a training in which induction heads form, measured at steps of it."""
+"""Findings on a training in which induction heads form, measured at steps of it."""
 
 import math
 from collections.abc import Sequence

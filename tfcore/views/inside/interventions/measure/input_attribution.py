@@ -29,7 +29,7 @@ AT_ONCE = 256  # tokens of one pass with gradients: about 400 MB of activations 
 
 @dataclass(frozen=True, slots=True)
 class InputAttribution:
-    """What each token of a text adds to a quantity, in its unit, by several methods; NaN where it is not known yet.
+    """Shares of the tokens of a text in a quantity, in its unit, by several methods; NaN where it is not known yet.
 
     Args:
         left_out: the quantity of the text less that of the text without the token; exact. Of the text's own tokens
@@ -228,7 +228,7 @@ def without_each(
 
 @torch.no_grad()
 def embeddings(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "seq d_model"]:
-    """What the tokens of a text are embedded as, before positions."""
+    """The embeddings of the tokens of a text, before positions."""
     return model.activations(one_text(model, ids), "embed")["embed"].squeeze(0)
 
 
@@ -244,7 +244,7 @@ def _only(i: int, n: int, device: torch.device) -> Tensor:
 
 
 def without_rounding(values: Float[ndarray, " token"]) -> Float[ndarray, " token"]:
-    """What is below ROUNDING of the largest by size as 0: tokens that both texts share get no attribution, and the
+    """Set to 0 what is below ROUNDING of the largest by size: tokens that both texts share get no attribution, and the
     rounding errors in its place have no order."""
     return np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values)
 

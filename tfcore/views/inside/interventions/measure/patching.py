@@ -45,7 +45,7 @@ class Pair:
 
     @property
     def quantity(self) -> Quantity:
-        """What is measured at the end of both texts."""
+        """The quantity that is measured at the end of both texts."""
         token, against = self.answers
         return Quantity("prediction", token) if token == against else Quantity("difference", token, against)
 
@@ -130,7 +130,7 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
 
 
 def _alone(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
-    """What is measured with each patch, (first position, (row, position)); each in a run of its own."""
+    """The quantity with each patch, (first position, (row, position)); each in a run of its own."""
     run = plain_run(model, both.target)
     for at, _ in reversed(list(_groups(both, alone=True))):
         values = []

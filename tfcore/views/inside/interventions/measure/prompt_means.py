@@ -101,7 +101,7 @@ class PartValues(NamedTuple):
 
     @property
     def means(self) -> Means:
-        """Of each part over the prompts."""
+        """The mean of each part over the prompts."""
         return means_of(self.values)
 
 

@@ -119,7 +119,7 @@ def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Promp
 
 
 class PromptEffects(NamedTuple):
-    """What is measured of one prompt at first, by a pass over each text and one back.
+    """The effects measured of one prompt at first, by a pass over each text and one back.
 
     Args:
         clean, corrupted: the metric on both texts, in logits.
@@ -212,7 +212,7 @@ class _Batch:
     prompts: tuple[Encoded, ...]
 
     def ids(self, model: Transformer, corrupted: bool = False) -> Int[Tensor, "row seq"]:
-        """Of all clean, or all corrupted texts, with padding behind the shorter ones."""
+        """The ids of all clean, or all corrupted texts, with padding behind the shorter ones."""
         texts = [torch.tensor(one.corrupted if corrupted else one.clean) for one in self.prompts]
         return torch.nn.utils.rnn.pad_sequence(texts, batch_first=True).to(model.device)
 

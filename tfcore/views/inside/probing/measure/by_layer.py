@@ -1,4 +1,4 @@
-"""What a linear probe reads off the residual stream after each layer, beside a control task (arXiv:1909.03368)."""
+"""Accuracies of a linear probe on the residual stream after each layer, beside a control task (arXiv:1909.03368)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ class SentencePair:
 
     @property
     def cosine(self) -> float:
-        """Of the two mean vectors."""
+        """The cosine of the two mean vectors."""
         return float(self.parts.sum())
 
 

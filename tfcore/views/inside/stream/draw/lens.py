@@ -21,7 +21,7 @@ SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that tex
 
 
 def grid_height(n: int) -> int:
-    """Of the grid, for a text of n tokens."""
+    """The height of the grid for a text of n tokens."""
     return ROW * n + AROUND
 
 

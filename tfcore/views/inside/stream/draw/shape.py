@@ -17,7 +17,7 @@ LABELLED = 15  # stages that have a label of their own
 
 
 def label_every(count: int) -> int:
-    """Of so many stages or parts, every how many-th has a label of its own; 1: all of them."""
+    """The distance between labels on so many stages or parts; 1: each has one."""
     return max(1, count // LABELLED)
 
 
@@ -92,7 +92,7 @@ def writes_figure(
     roles: Sequence[str],
     height: int,
 ) -> go.Figure:
-    """What each part adds at one position: its length as a bar, and the cosine to what was there, above it if few."""
+    """Additions of all parts at one position: lengths as bars, and cosines to what was there, above them if few."""
     places, every = list(range(len(parts))), label_every(len(parts))
     bars = kit.bars(
         places,

@@ -51,7 +51,7 @@ class Lens:
 
 @dataclass(frozen=True, slots=True)
 class TokenPath:
-    """Some tokens at one position, stage by stage.
+    """The path of some tokens at one position, stage by stage.
 
     Args:
         stages: names of the stream's states.
@@ -117,7 +117,7 @@ def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
 
 
 class Cells(NamedTuple):
-    """What is printed in each cell of the grid, and its hover text, each (position, stage)."""
+    """Words printed in each cell of the grid, and its hover text, each (position, stage)."""
 
     words: list[list[str]]
     hovers: list[list[str]]

@@ -45,7 +45,7 @@ class Skips:
 
 
 def skips(config: ModelConfig) -> tuple[tuple[str, ...], ...]:
-    """What can be skipped: of every layer its attention, its feed-forward layer, and the whole block."""
+    """Activations that can be skipped: of every layer its attention, its feed-forward layer, and the whole block."""
     known = known_names(config)
     found: list[tuple[str, ...]] = []
     for i in range(config.decoder_layers):

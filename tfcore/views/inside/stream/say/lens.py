@@ -1,4 +1,4 @@
-"""What is said of the logit lens and the tuned lens."""
+"""Findings on the logit lens and the tuned lens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class LeadsFrom(Finding):
 
 
 def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
-    """Of the model's top prediction after a position, whose text is `token`."""
+    """State from which stage on the model's top prediction after a position leads; its text is `token`."""
     names = stage_names(found.stages)
 
     def first(best: Int[ndarray, "stage seq"]) -> str:
@@ -181,7 +181,7 @@ class ProbabilityByStage(Finding):
 
 
 def probability_by_stage(path: TokenPath, token: str) -> ProbabilityByStage:
-    """Of the first token of the path, whose text is `token`."""
+    """State the probability, by stage, of the first token of the path, whose text is `token`."""
     names = stage_names(path.stages)
     leads = tuple(name for name, rank in zip(names, path.rank[:, 0], strict=True) if rank == 0)
     return ProbabilityByStage(token, tuple(names), tuple(path.probability[:, 0].tolist()), leads)

@@ -1,4 +1,4 @@
-"""What is said of the shares of a logit."""
+"""Findings on the shares of a logit."""
 
 from dataclasses import dataclass
 

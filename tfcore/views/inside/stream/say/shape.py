@@ -1,4 +1,4 @@
-"""What is said of the norm of the stream and its cosine to the final state."""
+"""Findings on the norm of the stream and its cosine to the final state."""
 
 from tfcore.measures.lenses import stage_names
 from tfcore.measures.token_text import visible

@@ -1,4 +1,4 @@
-"""What is said of the loss with a sublayer or a block skipped."""
+"""Findings on the loss with a sublayer or a block skipped."""
 
 from dataclasses import dataclass
 

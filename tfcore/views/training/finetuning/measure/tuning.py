@@ -42,7 +42,7 @@ def trainable(model: ModelConfig, config: FineTuneConfig) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TuningCost:
-    """What a method trains, and what gradients and AdamW keep of it.
+    """Numbers that a method trains, and those that gradients and AdamW keep of them.
 
     Args:
         method: in words.

@@ -92,7 +92,7 @@ def ceiling(bits: float) -> float:
 
 
 def outcome_terms_figure(result: Comparison, names: Sequence[str], height: int) -> go.Figure:
-    """What each outcome adds to KL(P || Q) and to KL(Q || P); hatched to the edge: infinite."""
+    """The term of each outcome in KL(P || Q) and to KL(Q || P); hatched to the edge: infinite."""
     both = np.concatenate((result.forward_terms, result.reverse_terms))
     finite = both[np.isfinite(both)]
     limit = ceiling(float(np.abs(finite).max())) if len(finite) else 1.0

@@ -73,7 +73,7 @@ def _written(words: str, length: float, end: float) -> str:
 
 
 def cell_terms_figure(result: JointInformation, rows: Sequence[str], columns: Sequence[str], height: int) -> go.Figure:
-    """What each cell adds to KL(joint || product): red where the pair is more frequent than if X and Y were
+    """The term of each cell in KL(joint || product): red where the pair is more frequent than if X and Y were
     independent, blue where it is less frequent.
 
     Args:

@@ -17,7 +17,7 @@ SMALLEST_WINDOW = 4096  # bytes that LZMA looks back over, at least
 
 @dataclass(frozen=True, slots=True)
 class Coder:
-    """What a text costs a coder.
+    """The cost of a text by a coder.
 
     Args:
         name, how: the coder, and what is counted.

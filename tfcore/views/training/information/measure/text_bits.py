@@ -20,7 +20,7 @@ ROWS = 64  # places whose logits are there at a time
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model predicted in one place of a text.
+    """The prediction of a model in one place of a text.
 
     Args:
         tokens, probabilities: the most probable tokens, the first of them the best.
@@ -49,7 +49,7 @@ def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> i
 def predict_window(
     model: Transformer, tokenizer: Tokenizer, text: str, start: int, count: int
 ) -> dict[int, Prediction]:
-    """What a model predicts in the place of every token of a window that begins at `start`, in one pass: token ->
+    """Predictions in the place of every token of a window that begins at `start`, in one pass: token ->
     prediction."""
     read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
     ids = [*read.before, *read.ids][start : start + context + 1]

@@ -47,7 +47,7 @@ class SharedInformation(Finding):
 
 
 def shared_information(result: JointInformation) -> SharedInformation:
-    """What X and Y of a joint table share."""
+    """State the information that X and Y of a joint table share."""
     return SharedInformation(result.by_divergence, result.h_x, result.h_y, result.h_xy, result.h_x_given_y)
 
 
@@ -66,7 +66,7 @@ def three_ways(result: JointInformation) -> Statement:
 
 
 def cell_sum(result: JointInformation) -> Statement:
-    """What the terms of all cells of a joint table sum to, in bits."""
+    """State the sum of the terms of all cells of a joint table, in bits."""
     words = "All cells sum to the mutual information, {bits} bits."
     return state("cell sum", words, bits=bits_text(float(result.terms.sum())))
 

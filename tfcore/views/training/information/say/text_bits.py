@@ -16,7 +16,7 @@ from tfcore.views.training.information.measure.text_bits import Prediction, half
 
 @dataclass(frozen=True, slots=True)
 class TextCost(Finding):
-    """What a text costs a model.
+    """The cost of a text for a model.
 
     Args:
         per_token, per_byte, total: bits.

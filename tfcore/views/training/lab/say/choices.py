@@ -16,7 +16,7 @@ DECAYED = {"adamw": "AdamW", "adam": "Adam + L2", "none": "no decay"}  # the kin
 
 @dataclass(frozen=True, slots=True)
 class RateShares(Finding):
-    """What each schedule has left of its peak.
+    """The share of its peak that each schedule has left.
 
     Args:
         steps, warmup, peak: of the training.
@@ -32,7 +32,7 @@ class RateShares(Finding):
 
     @property
     def left(self) -> str:
-        """What the inverse square root has left at the last step."""
+        """The share that the inverse square root has left at the last step."""
         return f"{self.inverse_end:.0%} of its peak"
 
     @property
@@ -94,7 +94,7 @@ def update_spreads(found: Sequence[Updates], steps: int, lr: float) -> UpdateSpr
 
 @dataclass(frozen=True, slots=True)
 class NormsKept(Finding):
-    """What is left of the norms of the weights at the end.
+    """The share of the norms of the weights that is left at the end.
 
     Args:
         steps, lr, decay: of the trainings.
@@ -169,7 +169,7 @@ def clipped_steps(curves: Curves, bound: float) -> ClippedSteps:
 
 @dataclass(frozen=True, slots=True)
 class OtherBound(Finding):
-    """What another bound would cut.
+    """Steps that another bound would cut.
 
     Args:
         bound: that one.
@@ -199,7 +199,7 @@ class OtherBound(Finding):
 
 
 def other_bound(curves: Curves, bound: float) -> OtherBound:
-    """What half the run's bound would cut; the median of the norms where the run has none."""
+    """State what half the run's bound would cut; the median of the norms where the run has none."""
     other = bound / 2 or float(np.median(curves.norm))
     return OtherBound(
         other,

@@ -73,7 +73,7 @@ class Lifetime:
 
 
 def lifetime(law: Law, loss: float, served: float, ratios: Float[ndarray, " ratio"]) -> Lifetime:
-    """What models of equal loss cost when `served` tokens are read and written after their training."""
+    """The cost of models of equal loss when `served` tokens are read and written after their training."""
     n = _sizes_for_loss(law, loss, ratios)
     return Lifetime(loss, served, ratios, n, PER_TOKEN * n * ratios * n, PER_ANSWER * n * served)
 

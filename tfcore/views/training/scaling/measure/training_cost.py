@@ -1,4 +1,4 @@
-"""What a training takes on real hardware: days, money and energy, from stated assumptions."""
+"""The cost of a training on real hardware: days, money and energy, from stated assumptions."""
 
 from dataclasses import dataclass
 
@@ -71,7 +71,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What it comes to.
+    """The cost of a plan.
 
     Args:
         flops: operations, 6 N D.

@@ -31,7 +31,7 @@ class BudgetSplit(Finding):
 
     @property
     def loss(self) -> str:
-        """Of the best split, in nats a token."""
+        """The loss of the best split, in nats a token."""
         return f"{self.best.loss:.3f}"
 
     @property
@@ -70,7 +70,7 @@ class RuleRatios(Finding):
 
 
 def rule_ratios(flops: float) -> RuleRatios:
-    """What every rule in RULES asks for at this budget."""
+    """State what every rule in RULES asks for at this budget."""
     return RuleRatios(flops, tuple((rule.name, rule.ratio.item()) for rule in splits([flops])))
 
 

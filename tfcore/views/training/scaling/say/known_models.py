@@ -13,7 +13,7 @@ from tfcore.views.training.scaling.say.compute_budget import tokens_per_paramete
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts(Finding):
-    """What is known of one model, and how its budget is best spent by the refitted law.
+    """Facts of one model, and how its budget is best spent by the refitted law.
 
     Args:
         model: as its makers describe it.
@@ -38,7 +38,7 @@ class ModelFacts(Finding):
 
 
 def model_facts(name: str) -> ModelFacts:
-    """Of the model of this name in MODELS."""
+    """The facts of the model of this name in MODELS."""
     model = next(model for model in MODELS if model.name == name)
     return ModelFacts(model, optimum(LAWS["refit"], model.flops) if model.flops else None)
 

@@ -40,7 +40,7 @@ class LargestRung(Finding):
 
 
 def largest_rung(fit: LadderFit) -> LargestRung:
-    """What was predicted of the largest rung, and what was measured."""
+    """State the predicted and the measured loss of the largest rung."""
     i = np.lexsort((fit.d, fit.n))[-1]
     return LargestRung(float(fit.n[i]), float(fit.d[i]), float(fit.law_loss[i]), float(fit.loss[i]))
 
@@ -108,7 +108,7 @@ class LadderExponents(Finding):
 
     @property
     def web(self) -> str:
-        """Those of web text."""
+        """The exponents of web text."""
         return f"Exponents of the refit on web text: {self.web_n:.2f}, {self.web_d:.2f}."
 
     @property

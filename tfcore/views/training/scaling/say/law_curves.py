@@ -11,7 +11,7 @@ from tfcore.views.training.scaling.measure.law_curves import Against, operations
 
 @dataclass(frozen=True, slots=True)
 class LossParts(Finding):
-    """What the loss of one model is made of, in nats a token.
+    """The parts of the loss of one model, in nats a token.
 
     Args:
         n: parameters.
@@ -71,7 +71,7 @@ class DueToSizeAndData(Finding):
 
     @property
     def limit(self) -> str:
-        """Of GPT-3: the part that is larger."""
+        """The larger part of GPT-3's loss, by name."""
         return "Tokens" if self.gpt3.data > self.gpt3.size else "Parameters"
 
     @property

@@ -75,7 +75,7 @@ def over_training(law: Law, flops: float, ratio: float) -> OverTraining:
 
 
 def extra_loss(found: OverTraining) -> Statement:
-    """What one budget loses with another number of tokens per parameter than the best."""
+    """State the loss that one budget gives up with another number of tokens per parameter than the best."""
     best, other = found.best, found.same_budget
     return state(
         "extra loss",
@@ -91,7 +91,7 @@ def extra_loss(found: OverTraining) -> Statement:
 
 
 def cheapest_lifetime(life: Lifetime) -> Statement:
-    """Of models that reach one loss, the one whose training and inference cost least together."""
+    """State the model that reaches one loss with the least cost of training and inference together."""
     i = life.cheapest
     return state(
         "cheapest lifetime",

@@ -39,7 +39,7 @@ def energy(kwh: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCost(Finding):
-    """What a plan comes to, and how long as many accelerators of each kind would take.
+    """The cost of a plan, and how long as many accelerators of each kind would take.
 
     Args:
         plan: what is trained, and on what.
@@ -92,7 +92,7 @@ def one_gpu(flops: float) -> Statement:
 
 
 def furthest_from_rule(errors: Mapping[str, RuleError], seq: int) -> Statement:
-    """Of models by name, the one whose exact count of operations is furthest from 6 N D, above or below."""
+    """State which model's exact count of operations is furthest from 6 N D, above or below."""
     model = max(errors, key=lambda name: abs(errors[name].of_all - 1))
     return state(
         "furthest from the rule",
