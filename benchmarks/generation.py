@@ -12,7 +12,7 @@ from benchmarks import results
 from benchmarks.gpt2_shape import ours, peer, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.generation.generate import generate
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 
 NEW = 64

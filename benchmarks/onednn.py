@@ -12,7 +12,7 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import ours, text
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore import linear
+from tfcore import onednn
 from tfcore.loading.real_models import installed
 from tfcore.model import Transformer
 
@@ -59,7 +59,7 @@ def line(name: str, model: Transformer, tokens: int, rounds: int) -> OneDnn:
     run = partial(model, text(model, tokens))
 
     def without() -> object:
-        with patch.object(linear, "ONEDNN", False):
+        with patch.object(onednn, "ONEDNN", False):
             return run()
 
     seconds = interleaved({"onednn": run, "torch": without}, rounds)

@@ -11,7 +11,7 @@ from torch import nn
 
 from benchmarks import results
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.attention import AttentionMask
+from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
@@ -112,12 +112,12 @@ def both(
 ) -> dict[str, Callable[[], torch.Tensor]]:
     """Calls of both layers: causal attention over x, and over all of memory where the layer has cross-attention."""
     n = x.shape[1]
-    mask = partial(AttentionMask, mask=None, bias=None, rotation=None, n_query=n, device=x.device)
+    mask = partial(AttentionContext, mask=None, bias=None, rotation=None, n_query=n, device=x.device)
     causal = nn.Transformer.generate_square_subsequent_mask(n, device=x.device)
     if isinstance(theirs, nn.TransformerDecoderLayer):
         across = mask(is_causal=False)
         return {
-            "ours": lambda: ours(x, mask(is_causal=True), ActivationRecorder(), memory=memory, cross_attn_mask=across),
+            "ours": lambda: ours(x, mask(is_causal=True), ActivationRecorder(), memory=memory, cross_context=across),
             "torch": lambda: theirs(x, memory, tgt_mask=causal, tgt_is_causal=True),
         }
     return {

@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.kv_cache import KVCache
 from tfcore.linear import Linear
 from tfcore.norms import Norm
-from tfcore.positions import turned
+from tfcore.positions import apply_rope
 
 
 def attention_scores(
@@ -66,7 +66,7 @@ def weighted_values(
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionMask:
+class AttentionContext:
     """Shared by all layers in one forward pass: which query may see which key, and the tokens' positions.
 
     Args:
@@ -131,7 +131,7 @@ class Attention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        attn_mask: AttentionMask,
+        context: AttentionContext,
         recorder: ActivationRecorder,
         *,
         cache: KVCache | None = None,
@@ -148,24 +148,24 @@ class Attention(nn.Module):
         if self.cross:
             q, k, v = self._across(x, memory, recorder, cache, layer)
         else:
-            q, k, v = self._within(x, attn_mask, recorder, cache, layer)
+            q, k, v = self._within(x, context, recorder, cache, layer)
         if recorder.wants("scores") or recorder.wants("pattern"):
-            z = self.step_by_step(q, k, v, attn_mask, recorder)
+            z = self.step_by_step(q, k, v, context, recorder)
         else:
-            z = self.fused(q, k, v, attn_mask)
+            z = self.fused(q, k, v, context)
         z = recorder("z", z)
         if recorder.wants("result"):
             return self._summed(recorder("result", self.results(z)))
         return self.out(z.transpose(1, 2).flatten(2))  # heads side by side again, then W_O
 
     def _within(
-        self, x: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder, cache: KVCache | None, layer: int
+        self, x: Tensor, context: AttentionContext, recorder: ActivationRecorder, cache: KVCache | None, layer: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.heads(self.qkv(x), self.n_heads, self.kv_heads, self.kv_heads)
         q, k, v = recorder("q", self.q_norm(q)), recorder("k", self.k_norm(k)), recorder("v", v)
-        if attn_mask.rotation is not None:
-            cos, sin = (table.to(q.dtype) for table in attn_mask.rotation)
-            q, k = recorder("rot_q", turned(q, cos, sin)), recorder("rot_k", turned(k, cos, sin))
+        if context.rotation is not None:
+            cos, sin = (table.to(q.dtype) for table in context.rotation)
+            q, k = recorder("rot_q", apply_rope(q, cos, sin)), recorder("rot_k", apply_rope(k, cos, sin))
         if cache is not None:
             k, v = cache.extend(layer, k, v)
         return q, k, v
@@ -190,21 +190,21 @@ class Attention(nn.Module):
         return product.unflatten(-1, (-1, self.d_head)).transpose(1, 2).split(counts, dim=1)
 
     def fused(
-        self, q: Tensor, k: Tensor, v: Tensor, attn_mask: AttentionMask
+        self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext
     ) -> Float[Tensor, "batch head query d_head"]:
         """Attention by torch's fused kernel, which keeps no (query, key) matrix."""
-        mask = attn_mask.mask
-        if attn_mask.bias is not None:
-            mask = attn_mask.explicit_mask
-            bias = attn_mask.bias.to(q.dtype)[None]  # with all four axes, or torch leaves its fast kernel
+        mask = context.mask
+        if context.bias is not None:
+            mask = context.explicit_mask
+            bias = context.bias.to(q.dtype)[None]  # with all four axes, or torch leaves its fast kernel
             mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
-        causal = mask is None and attn_mask.is_causal
+        causal = mask is None and context.is_causal
         return F.scaled_dot_product_attention(
             q, k, v, mask, is_causal=causal, scale=self.scale, enable_gqa=self.kv_heads < self.n_heads
         )
 
     def step_by_step(
-        self, q: Tensor, k: Tensor, v: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder
+        self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, recorder: ActivationRecorder
     ) -> Float[Tensor, "batch head query d_head"]:
         """Attention computed step by step, so that `scores` and `pattern` can be recorded and edited.
 
@@ -213,14 +213,14 @@ class Attention(nn.Module):
         if (group := self.n_heads // self.kv_heads) > 1:  # every group of query heads shares one key/value head
             k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         scores = attention_scores(q, k, self.scale)  # (batch, head, query, key)
-        if attn_mask.bias is not None:
-            scores = scores + attn_mask.bias.to(scores.dtype)
+        if context.bias is not None:
+            scores = scores + context.bias.to(scores.dtype)
         in_place = not (recorder.wants("scores") or scores.requires_grad) and scores.device.type == "cpu"
         scores = recorder("scores", scores)
         if in_place:
-            pattern = attention_weights_(scores, attn_mask.additive_mask)
+            pattern = attention_weights_(scores, context.additive_mask)
         else:
-            pattern = attention_weights(scores, attn_mask.explicit_mask)
+            pattern = attention_weights(scores, context.explicit_mask)
         return weighted_values(recorder("pattern", pattern), v)
 
     def results(self, z: Float[Tensor, "batch head query d_head"]) -> Float[Tensor, "batch query head d_model"]:

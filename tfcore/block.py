@@ -1,14 +1,16 @@
 """One Transformer block: attention, perhaps cross-attention, feed-forward, each added to the residual stream."""
 
+from collections.abc import Callable
+
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.attention import Attention, AttentionMask
+from tfcore.attention import Attention, AttentionContext
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.kv_cache import KVCache
 from tfcore.norms import NoNorm, Norm
 
 
@@ -57,13 +59,13 @@ class Block(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        attn_mask: AttentionMask,
+        context: AttentionContext,
         recorder: ActivationRecorder,
         *,
         cache: KVCache | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
         memory: Float[Tensor, "batch key d_model"] | None = None,
-        cross_attn_mask: AttentionMask | None = None,
+        cross_context: AttentionContext | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """The residual stream after this block.
 
@@ -71,32 +73,45 @@ class Block(nn.Module):
             recorder: its names under this block.
             padding_mask: False at padding, which no expert computes.
             memory: the encoder's output; not needed once the cache holds its keys and values.
-            cross_attn_mask: which tokens of the encoder each query may see; None skips the cross-attention.
+            cross_context: which tokens of the encoder each query may see; None skips the cross-attention.
         """
-        x = recorder("resid_pre", x)
-        h = self.ln1(x, recorder, "ln1") if self.norm_first else x
-        attended = self.attn(h, attn_mask, recorder.under("attn."), cache=cache, layer=self.layer)
-        attended = recorder("attn_out", self.ln1_post(attended, recorder, "ln1_post"))
-        if self.parallel:
-            fed = recorder("mlp_out", self.mlp(h, recorder, padding_mask))
-            return recorder("resid_post", x + self.dropout(attended) + self.dropout(fed))
-        x = x + self.dropout(attended)
-        x = x if self.norm_first else self.ln1(x, recorder, "ln1")
 
-        if cross_attn_mask is not None:
-            x = recorder("resid_mid", x)
-            h = self.ln_cross(x, recorder, "ln_cross") if self.norm_first else x
+        def attend(h: Tensor) -> Tensor:
+            return self.attn(h, context, recorder.under("attn."), cache=cache, layer=self.layer)
+
+        def attend_across(h: Tensor) -> Tensor:
+            assert cross_context is not None
             under = recorder.under("cross_attn.")
-            found = self.cross_attn(h, cross_attn_mask, under, cache=cache, layer=self.layer, memory=memory)
-            found = recorder("cross_attn_out", self.ln_cross_post(found, recorder, "ln_cross_post"))
-            x = x + self.dropout(found)
-            x = x if self.norm_first else self.ln_cross(x, recorder, "ln_cross")
+            return self.cross_attn(h, cross_context, under, cache=cache, layer=self.layer, memory=memory)
 
+        def feed(h: Tensor) -> Tensor:
+            return self.mlp(h, recorder, padding_mask)
+
+        x = recorder("resid_pre", x)
+        if self.parallel:
+            h = self.ln1(x, recorder, "ln1")
+            x = x + self.dropout(recorder("attn_out", attend(h))) + self.dropout(recorder("mlp_out", feed(h)))
+            return recorder("resid_post", x)
+        x = self._add(x, attend, "ln1", "attn_out", recorder)
+        if cross_context is not None:
+            x = self._add(recorder("resid_mid", x), attend_across, "ln_cross", "cross_attn_out", recorder)
         if self.has_mlp:
             x = recorder("resid_mid_cross" if self.cross else "resid_mid", x)
-            h = self.ln2(x, recorder, "ln2") if self.norm_first else x
-            fed = self.mlp(h, recorder, padding_mask)
-            fed = recorder("mlp_out", self.ln2_post(fed, recorder, "ln2_post"))
-            x = x + self.dropout(fed)
-            x = x if self.norm_first else self.ln2(x, recorder, "ln2")
+            x = self._add(x, feed, "ln2", "mlp_out", recorder)
         return recorder("resid_post", x)
+
+    def _add(
+        self,
+        x: Float[Tensor, "batch seq d_model"],
+        layer: Callable[[Tensor], Tensor],
+        norm: str,
+        name: str,
+        recorder: ActivationRecorder,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """The residual stream plus what a layer makes of it, with the norm before the layer or after the sum, and
+        perhaps one between (`NORM_post`)."""
+        normalise: Norm = getattr(self, norm)
+        y = layer(normalise(x, recorder, norm) if self.norm_first else x)
+        y = recorder(name, getattr(self, f"{norm}_post")(y, recorder, f"{norm}_post"))
+        x = x + self.dropout(y)
+        return x if self.norm_first else normalise(x, recorder, norm)

@@ -10,12 +10,14 @@ from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
-from tfcore.generation.kv_cache import KVCache
 from tfcore.initialise import initialise
+from tfcore.input_checks import check_inputs
 from tfcore.inspection.capture import ActivationRecorder, Capture, blocks_below
 from tfcore.inspection.edits import Edit
-from tfcore.linear import Embedding, Linear, linear
+from tfcore.kv_cache import KVCache
+from tfcore.linear import Embedding, Linear
 from tfcore.norms import Norm
+from tfcore.onednn import linear
 from tfcore.stack import Stack
 
 NO_LOGITS = 0  # to keep, where the hidden states or activations are what is asked for
@@ -118,7 +120,7 @@ class Transformer(nn.Module):
         Raises:
             ValueError: ids outside the vocabulary, too long, or options that do not go together.
         """
-        self._check(ids, decoder_ids, padding_mask, segment_ids, mask, cache)
+        check_inputs(self.config, ids, decoder_ids, padding_mask, segment_ids, mask, cache)
         recorder = ActivationRecorder.of(capture, edits, self.config, cache.length if cache is not None else None)
         if decoder_ids is not None:
             x = self._both(ids, decoder_ids, padding_mask, recorder, cache)
@@ -149,7 +151,7 @@ class Transformer(nn.Module):
         if self.config.architecture == "encoder-decoder":
             raise ValueError("a model of two stacks gives its activations as model(ids, decoder_ids=..., capture=...)")
         names = (names,) if isinstance(names, str) else tuple(names)
-        self._check(ids, None, padding_mask, None, mask, None)
+        check_inputs(self.config, ids, padding_mask=padding_mask, mask=mask)
         recorder = ActivationRecorder.of(names, edits, self.config)
         x = self.embedded(ids, recorder)
         self.stack(x, recorder, padding_mask=padding_mask, mask=mask, until=blocks_below(names, self.config))
@@ -247,34 +249,6 @@ class Transformer(nn.Module):
             return linear(self.mlm(x), table, self.mlm.bias)
         return linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
 
-    def _check(
-        self,
-        ids: Tensor,
-        decoder_ids: Tensor | None,
-        padding_mask: Tensor | None,
-        segment_ids: Tensor | None,
-        mask: Tensor | None,
-        cache: KVCache | None,
-    ) -> None:
-        config, start = self.config, cache.length if cache is not None else 0
-        both = config.architecture == "encoder-decoder"
-        if both and decoder_ids is None:
-            raise ValueError("an encoder-decoder reads ids and writes decoder_ids; give decoder_ids, too")
-        if not both and decoder_ids is not None:
-            raise ValueError(
-                f"decoder_ids go with an encoder-decoder; this model's architecture is {config.architecture!r}"
-            )
-        _check_ids("ids", ids, config, 0 if both else start)
-        if decoder_ids is not None:
-            _check_ids("decoder_ids", decoder_ids, config, start)
-            if len(decoder_ids) != len(ids):
-                raise ValueError(f"ids have {len(ids)} rows and decoder_ids {len(decoder_ids)}; give equally many")
-        if segment_ids is not None:
-            _check_segments(segment_ids, ids, config)
-        if cache is not None:
-            _check_cache(cache, ids if decoder_ids is None else decoder_ids, config, padding_mask, mask)
-        _check_masks(ids, padding_mask, mask, both)
-
 
 class MaskedHead(nn.Module):
     """BERT's layers before the logits: a dense layer, its activation, a norm; and a bias for each token id.
@@ -290,74 +264,3 @@ class MaskedHead(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         return self.ln(self.activation(self.dense(x)))
-
-
-def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int) -> None:
-    if ids.ndim != 2 or ids.is_floating_point():
-        raise ValueError(f"{name} {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (batch, seq)")
-    if ids.numel() == 0:
-        raise ValueError("there is no token to compute on; give at least one id")
-    if (total := start + ids.shape[1]) > config.max_seq_len:
-        raise ValueError(f"{total} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-    if ids.device.type != "cpu" or torch.compiler.is_compiling():
-        return  # reading them would wait for the device; an id too large is an error of the embedding there
-    low, high = (int(bound) for bound in torch.aminmax(ids))
-    check_vocabulary(name, low, high, config)
-
-
-def check_vocabulary(name: str, low: int, high: int, config: ModelConfig) -> None:
-    """Refuses ids of which the smallest or the largest is none of the model's.
-
-    On a GPU an id outside the table ends the work of the whole process, so that ids are checked before they go there.
-
-    Raises:
-        ValueError: the sentence that says so.
-    """
-    if low < 0 or high >= config.vocab_size:
-        raise ValueError(f"{name} from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
-
-
-def _check_segments(segment_ids: Tensor, ids: Tensor, config: ModelConfig) -> None:
-    if not config.n_segments:
-        raise ValueError("this model knows no segments (n_segments=0); leave segment_ids out")
-    if segment_ids.shape != ids.shape:
-        raise ValueError(f"segment_ids {tuple(segment_ids.shape)} must have the shape of ids {tuple(ids.shape)}")
-    if segment_ids.device.type != "cpu":
-        return
-    low, high = (int(bound) for bound in torch.aminmax(segment_ids))
-    if low < 0 or high >= config.n_segments:
-        raise ValueError(f"segment_ids from {low} to {high} do not fit n_segments={config.n_segments}")
-
-
-def _check_cache(
-    cache: KVCache, ids: Tensor, config: ModelConfig, padding_mask: Tensor | None, mask: Tensor | None
-) -> None:
-    if config.architecture == "encoder":
-        raise ValueError("an encoder sees all tokens at once, a cache is of no use to it; leave it out")
-    if mask is not None or (padding_mask is not None and config.architecture == "decoder"):
-        raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
-    if cache.batch != len(ids):
-        raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={len(ids)}")
-    if ids.shape[1] > cache.remaining:
-        raise ValueError(
-            f"{ids.shape[1]} tokens are more than the {cache.remaining} that the cache has room for; "
-            "make it with a larger capacity"
-        )
-
-
-def _check_masks(ids: Tensor, padding_mask: Tensor | None, mask: Tensor | None, both: bool) -> None:
-    for name, given in (("padding_mask", padding_mask), ("mask", mask)):
-        if given is not None and given.dtype != torch.bool:
-            raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")
-    if padding_mask is not None and padding_mask.shape != ids.shape:
-        raise ValueError(f"padding_mask {tuple(padding_mask.shape)} must have the shape of ids {tuple(ids.shape)}")
-    if both and padding_mask is not None and not bool(padding_mask.any(-1).all()):
-        raise ValueError("a row of padding_mask has no real token, so the decoder would have nothing to look at")
-    if mask is None:
-        return
-    if both:
-        raise ValueError("mask goes with a model of one stack; leave it out for an encoder-decoder")
-    if mask.shape != (ids.shape[1], ids.shape[1]):
-        raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({ids.shape[1]}, {ids.shape[1]})")
-    if not bool(mask.any(dim=-1).all()):
-        raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")

@@ -286,6 +286,7 @@ MODULES = {
     "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
     "tfcore.figures.training.training_cost": "tfcore.views.training.scaling.draw.training_cost",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
+    "tfcore.generation.kv_cache": "tfcore.kv_cache",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
 }
 # Module -> where its names are now -> these names. A module of the table above may be here as well.
@@ -725,6 +726,13 @@ NAMES = {
         "tfcore.charts.components": "COLOURS BYTES",
         "tfcore.views.model.parameters.measure": "bytes_of",
     },
+    "tfcore.linear": {"tfcore.onednn": "linear"},
+    "tfcore.masks": {
+        "tfcore.measures.mask_patterns": (
+            "MaskConfig FUNCTIONS Kind build prefix_lm window_and_global dilated block_sparse"
+        )
+    },
+    "tfcore.model": {"tfcore.input_checks": "check_vocabulary"},
     "tfcore.views.model.your_model.measure": {"tfcore.measures.one_text": "is_finite"},
 }
 
@@ -783,3 +791,6 @@ def tell() -> None:
     """Let imports of what has moved end in a sentence."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
+
+
+tell()  # the first that is imported of tfcore: what follows may have lost names

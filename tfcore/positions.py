@@ -98,18 +98,17 @@ def _yarn_ramp(d_head: int, base: float, scaling: RopeScaling) -> Float[Tensor, 
     return ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
 
 
-def rotation(angles: Float[Tensor, "seq half"]) -> tuple[Tensor, Tensor]:
-    """cos and sin of the angles as `turned` takes them, each (seq, 2 half): computed once for all layers and heads."""
+def rope_cos_sin(angles: Float[Tensor, "seq pair"]) -> tuple[Float[Tensor, "seq d_head"], Float[Tensor, "seq d_head"]]:
+    """cos and sin of the angles as `apply_rope` takes them: computed once for all layers and heads."""
     cos, sin = angles.cos(), angles.sin()
     return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 
-def turned(x: Float[Tensor, "*batch seq d_head"], cos: Tensor, sin: Tensor) -> Tensor:
-    """`rotate`, with what `rotation` makes of the angles, in the type of x."""
-    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
-
-
-def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_head//2"]) -> Tensor:
+def apply_rope(
+    x: Float[Tensor, "*batch seq d_head"],
+    cos: Float[Tensor, "*#batch #seq d_head"],
+    sin: Float[Tensor, "*#batch #seq d_head"],
+) -> Float[Tensor, "*batch seq d_head"]:
     """RoPE: turn pair i of each query or key at position m by the angle m * theta_i.
 
     A rotation keeps lengths, and the score q_m . k_n of two rotated vectors depends on m - n alone.
@@ -117,10 +116,12 @@ def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_h
     Pairs are (x_i, x_{i + d/2}), as in GPT-NeoX, LLaMA and the checkpoints trained with them; the paper pairs
     neighbours (x_2i, x_2i+1). The two differ by a fixed reordering of dimensions.
 
+    Args:
+        cos, sin: of `rope_cos_sin`, in the type of x.
+
     Source: arXiv:2104.09864, eq. 34.
     """
-    cos, sin = rotation(angles)
-    return turned(x, cos.to(x.dtype), sin.to(x.dtype))
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

@@ -4,14 +4,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.attention import AttentionMask
+from tfcore import masks
+from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, sinusoidal
+from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rope_cos_sin, sinusoidal
 
 
 class Stack(nn.Module):
@@ -63,27 +64,27 @@ class Stack(nn.Module):
         start = cache.length if cache is not None else 0
         if first is None:
             x = self.dropout(self._with_positions(x, start, recorder))
-        masks = {
-            window: self._self_mask(n, start, x.device, window, padding_mask, mask, cache)
+        contexts = {
+            window: self._context(n, start, x.device, window, padding_mask, mask, cache)
             for window in self._first_layers()
         }
-        cross_attn_mask = self._cross_mask(n, x.device, memory_mask) if self.cross else None
+        cross_context = self._cross_context(n, x.device, memory_mask) if self.cross else None
         for i, block in list(enumerate(self.blocks))[first or 0 : until]:
             x = block(
                 x,
-                masks[self.config.window_of(i)],
+                contexts[self.config.window_of(i)],
                 recorder.under(f"blocks.{i}."),
                 cache=cache,
                 padding_mask=padding_mask,
                 memory=memory,
-                cross_attn_mask=cross_attn_mask,
+                cross_context=cross_context,
             )
         return x if until is not None else self.ln_final(x, recorder, "ln_final")
 
-    def attention_mask(self, n: int, layer: int) -> AttentionMask:
+    def attention_context(self, n: int, layer: int) -> AttentionContext:
         """The mask of a layer for a text of n tokens, and the positions: for attention computed apart."""
         device = next(self.parameters()).device
-        return self._self_mask(n, 0, device, self.config.window_of(layer), None, None, None)
+        return self._context(n, 0, device, self.config.window_of(layer), None, None, None)
 
     def _with_positions(self, x: Tensor, start: int, recorder: ActivationRecorder) -> Tensor:
         """The embeddings with the positions that are added to them, normalised where the config says so."""
@@ -98,10 +99,10 @@ class Stack(nn.Module):
         return self.embed_norm(x, recorder, "embed_norm")
 
     @staticmethod
-    def _cross_mask(n_query: int, device: torch.device, memory_mask: Tensor | None) -> AttentionMask:
+    def _cross_context(n_query: int, device: torch.device, memory_mask: Tensor | None) -> AttentionContext:
         """Every query may see every token of the encoder that is no padding."""
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
-        return AttentionMask(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
+        return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
 
     def _first_layers(self) -> dict[int | None, int]:
         """Each sliding window that occurs (None: no window) -> the first layer that has it."""
@@ -110,7 +111,7 @@ class Stack(nn.Module):
             windows.setdefault(self.config.window_of(i), i)
         return windows
 
-    def _self_mask(
+    def _context(
         self,
         n: int,
         start: int,
@@ -119,29 +120,28 @@ class Stack(nn.Module):
         padding_mask: Tensor | None,
         mask: Tensor | None,
         cache: KVCache | None,
-    ) -> AttentionMask:
+    ) -> AttentionContext:
         """Which key each of the n new tokens may see; no matrix is made where the kernel's causal flag is enough."""
         n_cached = 0 if cache is None else cache.n_cached(self._first_layers()[window])
-        query = torch.arange(start, start + n, device=device)
-        key = torch.arange(start - n_cached, start + n, device=device)
-        is_causal = mask is None and self.causal and n_cached == 0
-        given = mask is not None
+        n_key, given = n_cached + n, mask is not None
+        is_causal = not given and self.causal and n_cached == 0
         if mask is not None:
             mask = mask.to(device)
-        elif window is not None and window < len(key):
-            back = query[:, None] - key[None, :]
-            mask = (back >= 0) & (back < window) if self.causal else back.abs() < window
+        elif window is not None and window < n_key:
+            mask = masks.sliding_window(n, window, n_key, is_causal=self.causal, device=device)
         elif n_cached and n > 1:
-            mask = key[None, :] <= query[:, None]
+            mask = masks.causal(n, n_key, device=device)
         if padding_mask is not None:
             if mask is None and is_causal:
-                mask = key[None, :] <= query[:, None]
-            seen = padding_mask[:, None, None, :].to(device) | (query[:, None] == key[None, :])
+                mask = masks.causal(n, device=device)
+            seen = masks.padding(padding_mask.to(device), n)[:, None]  # (batch, 1, query, key)
             mask = seen if mask is None else mask & seen
             if given and not bool(mask.any(-1).all()):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
+        query = torch.arange(start, start + n, device=device)
+        key = torch.arange(start - n_cached, start + n, device=device)
         bias, rotated = self._relations(start, query, key)
-        return AttentionMask(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
+        return AttentionContext(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
     def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, tuple[Tensor, Tensor] | None]:
         """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
@@ -156,5 +156,5 @@ class Stack(nn.Module):
             # computed on the CPU, in double precision, which not every device has
             places = torch.arange(start, start + len(query))
             angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
-            return None, rotation(angles.to(query.device))
+            return None, rope_cos_sin(angles.to(query.device))
         return None, None

@@ -10,13 +10,14 @@ import pytest
 from tests.architecture.sources import ROOT, broken, files, imports, module_name, targets
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
-CORE = ("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "initialise")
+CORE = ("positions", "masks", "onednn", "linear", "norms", "feedforward", "attention", "experts", "routing")
+BESIDE = ("kv_cache", "input_checks", "initialise")
 LEVELS = [
     ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device", "tfcore.wanted", "tfcore.moved"),
     (
-        *(f"tfcore.{part}" for part in CORE),
+        *(f"tfcore.{part}" for part in CORE + BESIDE),
         "tfcore.inspection.*",
-        "tfcore.generation.kv_cache",
+        "tfcore.kv_cache",
         "tfcore.generation.sampling",
     ),
     ("tfcore.block", "tfcore.stack"),

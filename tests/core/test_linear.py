@@ -8,8 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from tests.other_device import needs_the_cpu
-from tfcore import linear as module
-from tfcore.linear import FEW, LEAST, Embedding, Linear, linear
+from tfcore import onednn as module
+from tfcore.linear import Embedding, Linear
+from tfcore.onednn import FEW, LEAST, linear
 
 WIDE, HIGH = 512, LEAST // 512
 pytestmark = pytest.mark.skipif(not module.ONEDNN, reason="this torch comes without oneDNN")

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
 from tfcore import masks
-from tfcore.masks import FUNCTIONS, MaskConfig, build
+from tfcore.measures.mask_patterns import (
+    FUNCTIONS,
+    MaskConfig,
+    block_sparse,
+    build,
+    dilated,
+    prefix_lm,
+    window_and_global,
+)
 
 SIZE = st.integers(1, 20)
 KINDS = list(FUNCTIONS)
@@ -72,6 +80,16 @@ def test_with_a_cache_the_queries_are_the_last_rows(make, n_query, earlier):
     assert torch.equal(make(n_query, n), make(n, n)[earlier:])
 
 
+@given(n=SIZE, window=st.integers(1, 9))
+def test_a_window_of_an_encoder_reaches_both_ways(n, window):
+    assert torch.equal(masks.sliding_window(n, window, is_causal=False), by_hand(n, lambda q, k: abs(q - k) < window))
+
+
+def test_padding_of_a_batch_is_that_of_each_row():
+    rows = torch.rand(3, 7, generator=torch.Generator().manual_seed(0)) < 0.5
+    assert torch.equal(masks.padding(rows), torch.stack([masks.padding(row) for row in rows]))
+
+
 @given(real=st.lists(st.booleans(), min_size=1, max_size=12))
 def test_padding_takes_any_pattern_of_real_tokens(real):
     mask = masks.padding(torch.tensor(real))
@@ -80,31 +98,31 @@ def test_padding_takes_any_pattern_of_real_tokens(real):
 
 def test_dilated_reaches_further_at_the_price_of_a_window():
     n = 64
-    assert masks.dilated(n, 4, 3)[-1].sum() == masks.sliding_window(n, 4)[-1].sum() == 4
-    assert masks.dilated(n, 4, 3)[-1].nonzero().min() == n - 1 - 3 * 3
+    assert dilated(n, 4, 3)[-1].sum() == masks.sliding_window(n, 4)[-1].sum() == 4
+    assert dilated(n, 4, 3)[-1].nonzero().min() == n - 1 - 3 * 3
 
 
 def test_special_cases_agree_with_each_other():
     n = 17
     causal = masks.causal(n)
-    assert torch.equal(masks.prefix_lm(n, 0), causal)
-    assert torch.equal(masks.prefix_lm(n, n), masks.bidirectional(n))
+    assert torch.equal(prefix_lm(n, 0), causal)
+    assert torch.equal(prefix_lm(n, n), masks.bidirectional(n))
     assert torch.equal(masks.sliding_window(n, n), causal)
-    assert torch.equal(masks.window_and_global(n, 3, 0), masks.sliding_window(n, 3))
-    assert torch.equal(masks.dilated(n, 5, 1), masks.sliding_window(n, 5))
-    assert torch.equal(masks.block_sparse(n, 4, 1), causal)
+    assert torch.equal(window_and_global(n, 3, 0), masks.sliding_window(n, 3))
+    assert torch.equal(dilated(n, 5, 1), masks.sliding_window(n, 5))
+    assert torch.equal(block_sparse(n, 4, 1), causal)
 
 
 @pytest.mark.parametrize(
     ("make", "named"),
     [
         (lambda: masks.causal(3, 2), "n_query=3"),
-        (lambda: masks.prefix_lm(3, -1), "prefix=-1"),
+        (lambda: prefix_lm(3, -1), "prefix=-1"),
         (lambda: masks.sliding_window(3, 0), "window=0"),
-        (lambda: masks.window_and_global(3, 1, -1), "n_global=-1"),
-        (lambda: masks.dilated(3, 2, 0), "dilation=0"),
-        (lambda: masks.block_sparse(3, 0, 1), "block=0"),
-        (lambda: masks.block_sparse(3, 1, 0), "stride=0"),
+        (lambda: window_and_global(3, 1, -1), "n_global=-1"),
+        (lambda: dilated(3, 2, 0), "dilation=0"),
+        (lambda: block_sparse(3, 0, 1), "block=0"),
+        (lambda: block_sparse(3, 1, 0), "stride=0"),
         (lambda: MaskConfig(window=0), "window=0"),
         (lambda: MaskConfig(padded=-1), "padded=-1"),
     ],

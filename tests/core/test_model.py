@@ -8,6 +8,7 @@ import torch
 
 from tests.other_device import needs_the_cpu
 from tests.small import ALL_PATTERNS, difference, ids, kinds, model
+from tfcore.input_checks import check_inputs
 from tfcore.model import Transformer
 
 
@@ -133,7 +134,7 @@ def test_input_that_does_not_fit_is_refused_in_a_sentence(message, given):
 def test_padding_of_another_shape_is_refused():
     padding = torch.ones(2, 12, dtype=torch.bool)  # _check itself: the shapes checked in tests would speak first
     with pytest.raises(ValueError, match=r"^padding_mask \(2, 12\) must have the shape of ids \(2, 13\)$"):
-        model()._check(ids(), None, padding, None, None, None)
+        check_inputs(model().config, ids(), padding_mask=padding)
 
 
 def test_a_mask_and_padding_that_leave_a_token_nothing_are_refused():

@@ -11,11 +11,12 @@ from tfcore.part_configs import RopeScaling
 from tfcore.positions import (
     alibi_bias,
     alibi_slopes,
+    apply_rope,
     inverse_frequencies,
     relative_bucket,
     rope_angles,
+    rope_cos_sin,
     rope_frequencies,
-    rotate,
     shift_matrix,
     sinusoidal,
 )
@@ -77,7 +78,7 @@ def test_rotate_by_naive_loop():
             a, b = x[:, m, i], x[:, m, i + 4]
             turned[:, m, i] = a * math.cos(theta) - b * math.sin(theta)
             turned[:, m, i + 4] = a * math.sin(theta) + b * math.cos(theta)
-    assert torch.allclose(rotate(x, angles), turned, atol=1e-6)
+    assert torch.allclose(apply_rope(x, *rope_cos_sin(angles)), turned, atol=1e-6)
 
 
 def test_rotate_equals_transformers_llama():
@@ -91,7 +92,9 @@ def test_rotate_equals_transformers_llama():
     theirs = llama.apply_rotary_pos_emb(q, k, cos, sin)
     angles = rope_angles(positions, 16)
     # Their angles are rounded to float32 before whole turns are taken off: at 500 radians that is 3e-5 off.
-    for ours, other in zip((rotate(q, angles), rotate(k, angles)), theirs, strict=True):
+    for ours, other in zip(
+        (apply_rope(q, *rope_cos_sin(angles)), apply_rope(k, *rope_cos_sin(angles))), theirs, strict=True
+    ):
         assert torch.allclose(ours, other, atol=2e-4)
 
 
@@ -101,10 +104,14 @@ def test_rotated_products_depend_on_the_distance_alone_and_lengths_stay(d, base,
 
     def score(m: int, n: int) -> float:
         at = rope_angles(torch.tensor([m, n]), d, base)
-        return float(torch.dot(rotate(q[None], at[:1])[0], rotate(k[None], at[1:])[0]))
+        return float(
+            torch.dot(apply_rope(q[None], *rope_cos_sin(at[:1]))[0], apply_rope(k[None], *rope_cos_sin(at[1:]))[0])
+        )
 
     assert score(start + distance, start) == pytest.approx(score(distance, 0), abs=2e-6)
-    assert rotate(q[None], rope_angles(torch.tensor([start]), d, base)).norm().item() == pytest.approx(1, abs=1e-5)
+    assert apply_rope(
+        q[None], *rope_cos_sin(rope_angles(torch.tensor([start]), d, base))
+    ).norm().item() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 8, 16, 32, 128])

@@ -12,7 +12,7 @@ from tests.other_device import needs_the_cpu
 from tests.pretend_device import DEVICE, NAME
 from tests.small import config
 from tfcore.device import device
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.small import ALL_PATTERNS, difference, ids, model
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 
 PADDING = torch.tensor([[True] * 13, [True] * 9 + [False] * 4])
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")

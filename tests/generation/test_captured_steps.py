@@ -6,7 +6,7 @@ import torch
 from tests import small
 from tfcore import generate
 from tfcore.generation.captured_steps import OneStep, can_be_captured
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 
 IDS, NEW = [3, 1, 4, 1, 5], 12
 SHAPES = [

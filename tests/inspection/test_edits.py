@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.small import difference, ids, model
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.kv_cache import KVCache
 
 
 def activation(name, *edits, **options):

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.masks import MaskConfig
 from tfcore.measures.leaks import Leak, leak_test, masked_outputs, replacement_for
+from tfcore.measures.mask_patterns import MaskConfig
 
 N = 13
 CAUSAL_KINDS = ["causal", "window", "window_global", "dilated", "blocks"]

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.masks import FUNCTIONS, MaskConfig, build
 from tfcore.measures.mask_cost import mask_cost
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
 
 
 @given(n=st.integers(1, 20), kind=st.sampled_from(list(FUNCTIONS)))

@@ -6,7 +6,7 @@ import torch
 from tests.measures.shapes import BERT, CLASSIC, EXPERTS, TWO
 from tests.other_device import needs_the_cpu
 from tests.small import config, ids
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import layers, parameters
 from tfcore.model import Transformer

@@ -6,7 +6,7 @@ from torch import nn
 
 from benchmarks.torch_layers import same
 from tests.small import config, difference
-from tfcore.attention import Attention, AttentionMask
+from tfcore.attention import Attention, AttentionContext
 from tfcore.inspection.capture import ActivationRecorder, known_names
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
@@ -16,13 +16,15 @@ PLAIN = {"positions": "none", "norm": "layernorm", "bias": True, "d_ff": 40}
 
 def see(mask=None, n=9):
     causal = mask is None
-    return AttentionMask(mask=mask, is_causal=causal, bias=None, rotation=None, n_query=n, device=torch.device("cpu"))
+    return AttentionContext(
+        mask=mask, is_causal=causal, bias=None, rotation=None, n_query=n, device=torch.device("cpu")
+    )
 
 
 def full(real, n=9):
     """Everyone sees all real tokens."""
     mask = None if real is None else real[:, None, None, :]
-    return AttentionMask(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n, device=torch.device("cpu"))
+    return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n, device=torch.device("cpu"))
 
 
 def scrambled(module):
@@ -89,4 +91,4 @@ def test_a_block_with_cross_attention_is_a_decoder_layer(placement, padded):
     expected = theirs(x, memory, tgt_mask=~CAUSAL[:7, :7], memory_key_padding_mask=None if real is None else ~real)
     for capture in ((), ("*.pattern",)):
         tape = ActivationRecorder(capture, shapes=known_names(shape), prefix="decoder.blocks.0.")
-        assert difference(ours(x, see(n=7), tape, memory=memory, cross_attn_mask=full(real, 7)), expected) < 1e-4
+        assert difference(ours(x, see(n=7), tape, memory=memory, cross_context=full(real, 7)), expected) < 1e-4

@@ -29,7 +29,7 @@ from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.loading import gguf_files
 from tests.nightly import nightly
 from tests.small import config, difference
-from tfcore import linear
+from tfcore import onednn as kernel
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
@@ -160,15 +160,15 @@ def test_both_ways_of_the_softmax_give_the_same_patterns(monkeypatch):
 
 def test_both_libraries_products_give_the_same_logits(monkeypatch):
     model = Transformer(config(vocab_size=6000, d_model=48)).eval().requires_grad_(False)  # its head is large enough
-    found, ways, plain = [], [], linear._by_onednn
-    monkeypatch.setattr(linear, "_by_onednn", lambda *given: ways.append(linear.ONEDNN) or plain(*given))
+    found, ways, plain = [], [], kernel._by_onednn
+    monkeypatch.setattr(kernel, "_by_onednn", lambda *given: ways.append(kernel.ONEDNN) or plain(*given))
     monkeypatch.setattr(onednn, "interleaved", lambda calls, _: found.extend(call() for call in calls.values()) or {})
     monkeypatch.setattr(onednn, "ratio", lambda *_: 0.5)
     row = onednn.line("small", model, 7, 1)
     assert (row.model, row.tokens, row.to_torch) == ("small", 7, 0.5)
     assert difference(found[0].logits, found[1].logits) < 1e-6
     half = len(ways) // 2
-    assert set(ways[:half]) == {linear.ONEDNN}
+    assert set(ways[:half]) == {kernel.ONEDNN}
     assert set(ways[half:]) == {False}
     assert onednn.measure(device="cuda") == []
 

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.generation.kv_cache import FixedCache, KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.kv_cache import FixedCache, KVCache
 from tfcore.model import Transformer
 
 ADDED = ("learned", "sinusoidal")  # positions that are vectors, added to the embeddings
@@ -60,7 +60,7 @@ class OneStep:
         self._added = None
         if model.config.positions in ADDED:
             self._added = model.activations(self.token.expand(1, capacity), "pos_embed")["pos_embed"]  # (key, d_model)
-        self._whole = model.stack.attention_mask(capacity, 0)  # of a text that fills the cache
+        self._whole = model.stack.attention_context(capacity, 0)  # of a text that fills the cache
 
     def __call__(self) -> Float[Tensor, "1 1 vocab"]:
         """Logits of the token after `token`, which stands at `place`."""

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.kv_cache import KVCache
 from tfcore.model import Output, Transformer
 
 LARGEST_TABLE = 4096  # ids; the table has their number squared

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.generation.captured_steps import CAPTURED_FROM, CapturedSteps, can_be_captured
-from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling, Stage, pick, uniform
+from tfcore.input_checks import check_vocabulary
 from tfcore.inspection.edits import Edit
-from tfcore.model import Output, Transformer, check_vocabulary
+from tfcore.kv_cache import KVCache
+from tfcore.model import Output, Transformer
 
 Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
 Record = TypeVar("Record")

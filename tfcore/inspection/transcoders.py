@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from tfcore.checks import check_whole
 from tfcore.inspection.edits import Edit
-from tfcore.linear import linear
+from tfcore.onednn import linear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

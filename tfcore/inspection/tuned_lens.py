@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.linear import linear
+from tfcore.onednn import linear
 
 
 class TunedLens(nn.Module):

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionMask
+from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.config import Init, ModelConfig, Norm
 from tfcore.inspection.capture import ActivationRecorder
@@ -119,11 +119,11 @@ def run_deep(
 ) -> tuple[Float[Tensor, "batch seq vocab"], list[Float[Tensor, "batch seq d_model"]]]:
     """Logits, and the stream before the first block and after each, the parts arranged by `residual_sublayer`."""
     decoder, recorder, n = model.decoder, ActivationRecorder(), ids.shape[1]
-    mask = AttentionMask(mask=None, is_causal=True, bias=None, rotation=None, n_query=n, device=ids.device)
+    mask = AttentionContext(mask=None, is_causal=True, bias=None, rotation=None, n_query=n, device=ids.device)
     x = model.embed(ids) + decoder.pos_embed.weight[:n]
     streams = [x]
     for block in cast("Iterable[Block]", decoder.blocks):
-        attention = partial(block.attn, attn_mask=mask, recorder=recorder)
+        attention = partial(block.attn, context=mask, recorder=recorder)
         x = residual_sublayer(x, attention, block.ln1, deep.placement, deep.skip, block.ln1_post)
         feed_forward = partial(block.mlp, recorder=recorder)
         x = residual_sublayer(x, feed_forward, block.ln2, deep.placement, deep.skip, block.ln2_post)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.masks import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, build
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 

@@ -12,10 +12,10 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.linear import linear
 from tfcore.measures import information
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
+from tfcore.onednn import linear
 
 
 def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:

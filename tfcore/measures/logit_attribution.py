@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
-from tfcore.linear import linear
 from tfcore.measures.lenses import check_model, unembedding
 from tfcore.measures.one_text import one_text
 from tfcore.model import Output, Transformer
 from tfcore.norms import Norm
+from tfcore.onednn import linear
 
 Against = int | Literal["mean", "nothing"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tfcore.masks import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, build
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.kv_cache import KVCache
 from tfcore.measures.one_text import one_text
 from tfcore.model import NO_LOGITS, Transformer
 

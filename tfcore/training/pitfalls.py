@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.attention import AttentionMask
+from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
 from tfcore.config import ModelConfig
@@ -110,9 +110,9 @@ class AcrossBatch(Norm):
 class WithoutSkip(Block):
     """A block whose sublayers replace the stream instead of adding to it."""
 
-    def forward(self, x: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder, **_: Any) -> Tensor:
+    def forward(self, x: Tensor, context: AttentionContext, recorder: ActivationRecorder, **_: Any) -> Tensor:
         x = recorder("resid_pre", x)
-        x = self.attn(self.ln1(x), attn_mask, recorder.under("attn."))  # right: x + ...
+        x = self.attn(self.ln1(x), context, recorder.under("attn."))  # right: x + ...
         x = self.mlp(self.ln2(recorder("resid_mid", x)), recorder)  # right: x + ...
         return recorder("resid_post", x)
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training.finetuning import FOLDER, own_model

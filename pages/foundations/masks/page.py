@@ -11,7 +11,7 @@ from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from tfcore.masks import Kind, MaskConfig
+from tfcore.measures.mask_patterns import Kind, MaskConfig
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.say import NAMES
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, fragments, notices
 from pages.ui.loading import models
-from tfcore.masks import Kind, MaskConfig
+from tfcore.measures.mask_patterns import Kind, MaskConfig
 from tfcore.measures.one_text import FirstTokens
 from tfcore.views.inference import long_context as views
 from tfcore.views.inference.long_context.measure.flash import Order

@@ -11,7 +11,7 @@ from pages.ui.components.player import player
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.work import jobs, live
-from tfcore.masks import MaskConfig
+from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.quantities import prefixed
 from tfcore.presets import PRESETS
 from tfcore.views.inference import long_context as views

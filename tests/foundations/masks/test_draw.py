@@ -7,8 +7,8 @@ from tests import small
 from tfcore.charts import theme
 from tfcore.charts.ranges import round_up
 from tfcore.charts.tokens import mask_figure
-from tfcore.masks import FUNCTIONS, MaskConfig
 from tfcore.measures.leaks import Leak, leak_test
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig
 from tfcore.views.foundations.masks import draw as figures
 from tfcore.views.foundations.masks.measure import masked_attention
 

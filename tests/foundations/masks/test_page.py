@@ -13,7 +13,7 @@ from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
-from tfcore.masks import FUNCTIONS
+from tfcore.measures.mask_patterns import FUNCTIONS
 from tfcore.training.pitfalls import PitfallConfig
 
 opened = partial(visits.opened, "foundations/masks/page.py")

@@ -5,8 +5,8 @@ import pytest
 
 from tests import small
 from tests.nightly import nightly
-from tfcore.masks import FUNCTIONS, MaskConfig, build
 from tfcore.measures.mask_cost import MaskCost, mask_cost
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
 from tfcore.training.pitfalls import Look, PitfallConfig
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention

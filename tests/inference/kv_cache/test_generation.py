@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.small import ALL_PATTERNS, config, ids, model
 from tfcore.generation.generate import generate
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.views.inference.kv_cache.measure.generation import (
     BothWays,

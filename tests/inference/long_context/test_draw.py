@@ -6,8 +6,8 @@ import pytest
 from tests.inference.long_context.test_flash import vectors
 from tfcore import presets
 from tfcore.charts import theme
-from tfcore.masks import MaskConfig
 from tfcore.measures.flop_count import length_cost
+from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.quantities import compact
 from tfcore.views.inference.long_context.draw import cost as cost_figures
 from tfcore.views.inference.long_context.draw import flash as flash_attention

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.masks import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, build
 from tfcore.views.inference.long_context.measure import patterns as length_cost
 from tfcore.views.inference.long_context.measure.patterns import (
     COUNTED,

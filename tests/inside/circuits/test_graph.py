@@ -6,7 +6,7 @@ import torch
 
 from tests import small
 from tests.inside.circuits.graphs import IDS, OUTPUTS, WIRING, made, transcoders
-from tfcore.attention import AttentionMask
+from tfcore.attention import AttentionContext
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
@@ -54,7 +54,7 @@ def frozen(model, dictionaries):
             ],
             model.config,
         ).under(f"blocks.{i}.")
-        mask = AttentionMask(
+        mask = AttentionContext(
             mask=None, is_causal=True, bias=None, rotation=None, n_query=len(IDS), device=torch.device("cpu")
         )
         x = x + block.attn(block.ln1(x, recorder, "ln1"), mask, recorder.under("attn."))

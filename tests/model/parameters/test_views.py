@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.small import config
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import ParameterCount, parameters
 from tfcore.presets import PRESETS, gpt2_small, gpt3_175b, llama3_8b

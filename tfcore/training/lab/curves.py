@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 
 CHECKED = ("train_loss", "train_accuracy", "held_loss", "held_accuracy")

@@ -15,7 +15,7 @@ from tests.real import real
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 from tfcore.part_configs import ExpertsConfig
-from tfcore.positions import rope_angles, rotate
+from tfcore.positions import apply_rope, rope_angles, rope_cos_sin
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.measure.score_parts import score_parts, seen_keys, strongest_key
@@ -169,7 +169,7 @@ def test_rows_are_the_gradient_of_the_score_by_each_writer_with_norms_held_fixed
         normed = x / scales * block.ln1.weight.double()
         q, k, _ = block.attn.heads(normed[None] @ block.attn.qkv.weight.double().T, 6, 6, 6)
         angles = rope_angles(torch.arange(len(stream)), config.head_size, config.rope_base)
-        q, k = rotate(q, angles), rotate(k, angles)
+        q, k = apply_rope(q, *rope_cos_sin(angles)), apply_rope(k, *rope_cos_sin(angles))
         score = q[0, 2, 6] @ k[0, 2, 3] / math.sqrt(config.head_size)
         (slope,) = torch.autograd.grad(score, x)
     results = model(torch.tensor([run.text.ids]), capture="blocks.0.attn.result").activations["blocks.0.attn.result"][0]

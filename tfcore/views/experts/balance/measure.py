@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.measures.information import entropy
 from tfcore.model import Output, Transformer
 from tfcore.part_configs import ExpertsConfig

@@ -11,11 +11,12 @@ from torch import Tensor
 from tfcore.attention import attention_weights
 from tfcore.charts.tokens import mask_figure
 from tfcore.charts.twins import loss_figure
-from tfcore.masks import FUNCTIONS, MaskConfig, bidirectional, build
+from tfcore.masks import bidirectional
 from tfcore.measures import one_text
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.leaks import Leak, leak_test, masked_outputs, replacement_for
 from tfcore.measures.mask_cost import mask_cost
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
 from tfcore.measures.one_text import FirstTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer

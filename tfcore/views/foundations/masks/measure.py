@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.attention import attention_weights
-from tfcore.masks import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, build
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 

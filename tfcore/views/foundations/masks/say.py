@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.masks import Kind
 from tfcore.measures.mask_cost import MaskCost
+from tfcore.measures.mask_patterns import Kind
 from tfcore.training.pitfalls import Look
 from tfcore.views.finding import Finding, Statement, state
 

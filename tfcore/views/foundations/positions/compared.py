@@ -120,7 +120,7 @@ def added(model: Source, text: str, head: int) -> View:
             r"\underbrace{q_i\cdot k_j - m\,(i-j)}_{\text{ALiBi}}"
         ),
         papers="Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409",
-        code=(position_effects, positions.rotate, positions.alibi_bias),
+        code=(position_effects, positions.apply_rope, positions.alibi_bias),
     )
 
 

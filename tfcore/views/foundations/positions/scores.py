@@ -35,7 +35,7 @@ def rotary_pairs(d_head: int, base: float, alike: float, moved: int, distance: i
             "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i "
             "+ 1)"
         ),
-        code=(positions.rotate, rotary_scores),
+        code=(positions.apply_rope, rotary_scores),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.measures import kv_bytes
 from tfcore.measures.kv_bytes import cache_bytes
 from tfcore.measures.one_text import first_tokens

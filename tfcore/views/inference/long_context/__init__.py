@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tfcore.masks import FUNCTIONS, MaskConfig
 from tfcore.measures import flop_count
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.leaks import replacement_for
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig
 from tfcore.measures.one_text import FirstTokens, first_tokens
 from tfcore.measures.precision import stored_bytes
 from tfcore.measures.token_text import tick_labels

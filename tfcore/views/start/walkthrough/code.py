@@ -61,7 +61,7 @@ def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
         "heads": (Attention.heads,),
         "concat": (Attention.forward,),
         "qk-norm": (rms_norm,),
-        "rotation": (positions.rotate, positions.rope_angles),
+        "rotation": (positions.apply_rope, positions.rope_angles),
         **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
         "bias": (positions.relative_bucket if config.positions == "relative" else positions.alibi_bias,),
         "mask": (attention_weights, mask),

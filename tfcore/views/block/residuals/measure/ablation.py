@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionMask
+from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.generation.generate import generate
 from tfcore.inspection.capture import ActivationRecorder
@@ -18,7 +18,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import one_text
 from tfcore.measures.text_loss import token_losses
 from tfcore.model import Transformer
-from tfcore.positions import rope_angles, rotation
+from tfcore.positions import rope_angles, rope_cos_sin
 
 SUBSETS_AT_ONCE = 32  # streams whose scores are held at once
 
@@ -96,8 +96,8 @@ def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tens
         raise ValueError(f"sublayers are left out of pre-norm models with rope, not of {config}")
     places = torch.arange(ids.shape[1])
     angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling).to(ids.device)
-    turned, n = rotation(angles), len(places)
-    mask = AttentionMask(mask=None, is_causal=True, bias=None, rotation=turned, n_query=n, device=ids.device)
+    turned, n = rope_cos_sin(angles), len(places)
+    mask = AttentionContext(mask=None, is_causal=True, bias=None, rotation=turned, n_query=n, device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)
     for block in cast("Iterable[Block]", decoder.blocks):
         x = torch.cat((x, x + block.attn(block.ln1(x), mask, recorder)))

@@ -19,7 +19,7 @@ from tfcore.attention import attention_scores, attention_weights
 from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, turned
+from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, relative_bucket, rope_angles, rope_cos_sin
 from tfcore.views.foundations.heads.measure.attention import attention, part_of
 from tfcore.views.foundations.heads.measure.score_writers import (
     Side,
@@ -244,7 +244,7 @@ def _projected(
         x = frozen(norm, x, norm_scale(x.sum(1, keepdim=True), norm.kind, norm.eps))
     if config.positions == "rope" and run.part != "cross":
         angles = rope_angles(torch.tensor(places), config.head_size, config.rope_base, config.rope_scaling)
-        x = turned(x, *(table.to(x)[:, None] for table in rotation(angles)))
+        x = apply_rope(x, *(table.to(x)[:, None] for table in rope_cos_sin(angles)))
     return names, x
 
 

@@ -17,7 +17,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.masks import bidirectional, causal
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
-from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate, sinusoidal
+from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, rope_cos_sin, sinusoidal
 
 SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
 MOST_WORDS = 64  # words of a text that is shuffled
@@ -73,7 +73,7 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     for name, added in vectors.items():
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
         scores[name] = attention_scores(moved_q, moved_k, scale)
-    scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles), scale)
+    scores["rope"] = attention_scores(apply_rope(q, *rope_cos_sin(angles)), apply_rope(k, *rope_cos_sin(angles)), scale)
     (bias,) = alibi_bias(slope, places, places)
     scores["alibi"] = plain + bias
     return {name: _effect(value, plain) for name, value in scores.items()}

@@ -10,7 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.attention import attention_weights
-from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate
+from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, rope_cos_sin
 from tfcore.views.foundations.positions.measure.sinusoidal import wavelengths
 
 
@@ -66,7 +66,7 @@ def rotary_scores(
     distances = torch.arange(furthest + 1)
     scores = torch.stack([_scores(q, k, distances, start, base) for start in (0, moved)])  # (2, distance)
     at = torch.tensor([moved + distance, moved])
-    turned = rotate(torch.stack((q, k)), rope_angles(at, d_head, base))  # (query and key, d_head)
+    turned = apply_rope(torch.stack((q, k)), *rope_cos_sin(rope_angles(at, d_head, base)))  # (query and key, d_head)
     points = turned.unflatten(1, (2, -1)).transpose(1, 2)  # (query and key, pair, 2): pair i is (x_i, x_{i + d/2})
     pairs = torch.linspace(0, d_head // 2 - 1, min(shown, d_head // 2)).long()
     query, key = points[:, pairs]
@@ -84,8 +84,8 @@ def rotary_scores(
 
 def _scores(q: Tensor, k: Tensor, distances: Tensor, start: int, base: float) -> Float[Tensor, " distance"]:
     """q . k with the key at position `start` and the query at each distance after it."""
-    queries = rotate(q.expand(len(distances), -1), rope_angles(start + distances, len(q), base))
-    key = rotate(k[None], rope_angles(torch.tensor([start]), len(k), base))  # (1, d_head)
+    queries = apply_rope(q.expand(len(distances), -1), *rope_cos_sin(rope_angles(start + distances, len(q), base)))
+    key = apply_rope(k[None], *rope_cos_sin(rope_angles(torch.tensor([start]), len(k), base)))  # (1, d_head)
     return (queries * key).sum(1)
 
 

@@ -13,8 +13,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling
+from tfcore.kv_cache import KVCache
 from tfcore.measures.flop_count import flops
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.one_text import one_text

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.masks import Kind, MaskConfig, build
 from tfcore.measures.leaks import leak_test
+from tfcore.measures.mask_patterns import Kind, MaskConfig, build
 from tfcore.model import Transformer
 
 COUNTED = ("causal", "bidirectional", "window", "window_global", "dilated", "blocks")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.masks import Kind
+from tfcore.measures.mask_patterns import Kind
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.patterns import NAMES, MeasuredReach, Reach
 

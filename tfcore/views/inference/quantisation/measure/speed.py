@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from tfcore.linear import linear
 from tfcore.measures.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
 from tfcore.measures.timing import milliseconds
+from tfcore.onednn import linear
 
 ROWS = 1536  # of the matrix: the width of the feed-forward layers of smollm2, larger than a cache of level 2
 COLUMNS = 4096

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionMask, attention_scores, attention_weights, weighted_values
+from tfcore.attention import AttentionContext, attention_scores, attention_weights, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
@@ -24,7 +24,7 @@ from tfcore.measures.interventions import ablated
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, PlainRun
 from tfcore.model import NO_LOGITS, Transformer
-from tfcore.positions import turned
+from tfcore.positions import apply_rope
 
 Place = tuple[int, int]  # layer, head
 Input = Literal["query", "key", "value"]
@@ -70,7 +70,7 @@ class HeadsRun:
     plain: PlainRun
     z: tuple[Float[Tensor, "1 head seq d_head"], ...]
     base: tuple[Float[Tensor, "1 head #seq d_head"], ...]
-    mask: tuple[AttentionMask, ...]
+    mask: tuple[AttentionContext, ...]
 
 
 def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> HeadsRun:
@@ -95,7 +95,7 @@ def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> He
         else:
             other = model.activations(one_text(model, baseline), names[len(layers) :])
             base = tuple(other[name] for name in names[len(layers) :])
-    masks = tuple(model.decoder.attention_mask(len(ids), layer) for layer in layers)
+    masks = tuple(model.decoder.attention_context(len(ids), layer) for layer in layers)
     return HeadsRun(PlainRun(tuple(ids), streams, found.hidden), z, base, masks)
 
 
@@ -123,13 +123,13 @@ def attended(
     q: Float[Tensor, "row head seq d_head"],
     k: Float[Tensor, "row head seq d_head"],
     v: Float[Tensor, "row head seq d_head"],
-    mask: AttentionMask,
+    mask: AttentionContext,
     heads: Sequence[int] | None = None,
 ) -> Float[Tensor, "row head seq d_head"]:
     """The outputs of heads before W_O from queries, keys and values of their own each; `heads` are all by default."""
     if mask.rotation is not None:
         cos, sin = (table.to(q.dtype) for table in mask.rotation)
-        q, k = turned(q, cos, sin), turned(k, cos, sin)
+        q, k = apply_rope(q, cos, sin), apply_rope(k, cos, sin)
     scores = attention_scores(q, k, block.attn.scale)
     if mask.bias is not None:
         bias = mask.bias.to(scores.dtype)
@@ -204,7 +204,10 @@ def _slopes(
 
 @torch.enable_grad()
 def _at_inputs(
-    block: Block, stream: Float[Tensor, "1 seq d_model"], slope: Float[Tensor, "1 head seq d_head"], mask: AttentionMask
+    block: Block,
+    stream: Float[Tensor, "1 seq d_model"],
+    slope: Float[Tensor, "1 head seq d_head"],
+    mask: AttentionContext,
 ) -> Float[Tensor, "input head seq d_model"]:
     """d quantity / d the stream that each head of a block reads as Q, K or V, from d quantity / d z."""
     heads = range(block.attn.n_heads)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 from tfcore.measures.one_text import next_logits, one_text, piece_of
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import visible

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.edits import Edit
+from tfcore.kv_cache import KVCache
 from tfcore.loading.transcoders import chosen_dictionary
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.effect_metric import logits_of

@@ -6,7 +6,7 @@ from random import Random
 import torch
 
 from tfcore.attention import attention_weights
-from tfcore.masks import MaskConfig
+from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.token_counts import RATE, frame_count, patch_count, tokens_of_frames
 from tfcore.positions import alibi_slopes, inverse_frequencies
 from tfcore.views.inference.long_context.measure.patterns import pairs_kept

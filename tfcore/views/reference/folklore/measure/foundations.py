@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from tfcore.attention import attention_weights
-from tfcore.masks import MaskConfig
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.mask_cost import mask_cost
+from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.product_spread import product_spread
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal

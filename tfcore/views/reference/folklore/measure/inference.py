@@ -9,10 +9,10 @@ from tfcore import presets
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import distribution
-from tfcore.masks import MaskConfig
 from tfcore.measures.flop_count import flops, length_cost, sequence_cost
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared
+from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.one_text import next_logits
 from tfcore.model import Transformer
 from tfcore.views.inference.kv_cache.measure.generation import both_ways

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.small import ALL_PATTERNS, difference, ids, kinds, model
-from tfcore.generation.kv_cache import KVCache
+from tfcore.kv_cache import KVCache
 
 
 def in_chunks(subject, tokens, sizes):
