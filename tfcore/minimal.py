@@ -161,8 +161,8 @@ def differences(config: ModelConfig) -> list[str]:
     return [f"{key}={getattr(config, key)!r}" for key, value in KIND.items() if getattr(config, key) != value]
 
 
-def load(name: str) -> tuple[Decoder, Tokenizer]:
-    """A decoder with the weights of a model, such as "stories" or "smollm2", and its tokenizer.
+def load(name: str) -> tuple[Decoder, Tokenizer | None]:
+    """A decoder with the weights of a model, such as "stories" or "smollm2", and the tokenizer that came with it.
 
     Raises:
         CheckpointError: there is no such model.

@@ -1,6 +1,7 @@
 """The decoder of one file is the library's: the same logits, and the same text."""
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 import torch
@@ -42,7 +43,7 @@ def test_it_writes_what_the_library_writes():
 
 
 TOKENIZER = tfcore.load("stories")[1]
-OTHERWISE = [
+OTHERWISE: list[dict[str, Any]] = [
     {"positions": "none"},
     {"positions": "alibi"},
     {"positions": "sinusoidal"},
