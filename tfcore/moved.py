@@ -414,7 +414,7 @@ NAMES = {
     "tfcore.analysis.foundations.score_scale": {
         "tfcore.measures.product_spread": "WIDTHS SIGMAS BINS products_by_width ProductSpread product_spread",
         "tfcore.views.foundations.attention.say": (
-            "ProductVariance product_variance VarianceByWidth variance_by_width saturation_means theory_at"
+            "ProductVariance product_variance variance_by_width saturation_means theory_at"
         ),
     },
     "tfcore.analysis.foundations.signal_tokens": {
@@ -441,7 +441,7 @@ NAMES = {
     "tfcore.analysis.foundations.token_counts": {"tfcore.views.foundations.tokens.say.signals": "SequenceCost cost_at"},
     "tfcore.analysis.inference.attention_timing": {
         "tfcore.measures.timing": "on_cpu milliseconds",
-        "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed BytesAtOnce bytes_at_once NAMES",
+        "tfcore.views.inference.long_context.say.timing": "FusedSpeed fused_speed bytes_at_once NAMES",
     },
     "tfcore.analysis.inference.beam_tree": {
         "tfcore.views.inference.generation.say": "SAME_SCORE BeamSummary beam_summary BeamScores beam_scores"
@@ -453,7 +453,7 @@ NAMES = {
         "tfcore.views.inference.generation.say": "TextScore TextScores text_score text_scores"
     },
     "tfcore.analysis.inference.flash_attention": {
-        "tfcore.views.inference.long_context.say.pieces": ("tile_place Rescaling rescaling tile_scores")
+        "tfcore.views.inference.long_context.say.pieces": ("tile_place rescaling tile_scores")
     },
     "tfcore.analysis.inference.kv_cache": {
         "tfcore.measures.kv_bytes": (
@@ -466,13 +466,13 @@ NAMES = {
         "tfcore.views.inference.long_context.say.cost": (
             "ScoreMatrix score_matrix Operations operations LayerMemory layer_memory crossings"
         ),
-        "tfcore.views.inference.long_context.say.patterns": "pattern_reach pairs_at_length ModelReach model_reach",
+        "tfcore.views.inference.long_context.say.patterns": "pattern_reach pairs_at_length model_reach",
     },
     "tfcore.analysis.inference.memory_traffic": {
         "tfcore.views.inference.long_context.say.traffic": ("Moved moved against_sram MovedSoFar moved_so_far")
     },
     "tfcore.analysis.inference.next_token": {
-        "tfcore.views.inference.generation.say": "FilterCuts filter_cuts Draw where_drawn ranks"
+        "tfcore.views.inference.generation.say": "filter_cuts Draw where_drawn ranks"
     },
     "tfcore.analysis.inference.online_softmax": {
         "tfcore.measures.head_vectors": "HeadVectors TextVectors text_vectors head_vectors",
@@ -487,9 +487,7 @@ NAMES = {
         "tfcore.measures.quantisation.rounded_cache": "Axis GROUP CacheScheme rounded_cache cache_edits"
     },
     "tfcore.analysis.inference.ring_attention": {
-        "tfcore.views.inference.long_context.say.pieces": (
-            "RingStep ring_step meetings StillToCome still_to_come load_balance"
-        )
+        "tfcore.views.inference.long_context.say.pieces": ("ring_step meetings StillToCome still_to_come load_balance")
     },
     "tfcore.analysis.inference.speculation": {"tfcore.views.inference.generation.say": "acceptance_found draft_token"},
     "tfcore.analysis.inside.attribution_graphs.diagram": {"tfcore.views.inside.circuits.say": "largest_node node_sum"},
@@ -591,7 +589,7 @@ NAMES = {
         "tfcore.measures.lenses": "stages stage_names",
         "tfcore.views.inside.stream.measure.shape": "Measure AXES StreamShape angles stream_shape",
         "tfcore.views.inside.stream.say.shape": "stream_curve written_norms largest_turn",
-        "tfcore.views.inside.stream.say.skip": "LossIncreases loss_increases",
+        "tfcore.views.inside.stream.say.skip": "loss_increases",
     },
     "tfcore.analysis.inside.tuned_lens": {
         "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
@@ -635,7 +633,7 @@ NAMES = {
     },
     "tfcore.analysis.training.compute_budget": {
         "tfcore.views.training.scaling.say.compute_budget": (
-            "tokens_per_parameter BudgetSplit budget_split RuleRatios rule_ratios AGREEING agreed_ratio"
+            "tokens_per_parameter BudgetSplit budget_split rule_ratios AGREEING agreed_ratio"
         )
     },
     "tfcore.analysis.training.entropy": {
@@ -652,7 +650,7 @@ NAMES = {
         "tfcore.training.finetuning_runs": "Method METHODS RATES ALPHA RANKS FineTuneConfig Losses FineTuned"
     },
     "tfcore.analysis.training.kl_fit": {
-        "tfcore.views.training.information.say.kl_fit": ("fitted_bumps KLMinima kl_minima own_bump minus fit_table")
+        "tfcore.views.training.information.say.kl_fit": ("fitted_bumps kl_minima own_bump minus fit_table")
     },
     "tfcore.analysis.training.known_models": {
         "tfcore.views.training.scaling.say.known_models": ("ModelFacts model_facts ratio_range size_range")

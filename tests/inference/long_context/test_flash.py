@@ -183,7 +183,6 @@ def planted_steps(run, factors):
 def test_the_smallest_factor_is_found():
     run = follow(vectors(17), Tiling(n=17, d_head=5, sram=80), 13)
     found = say.rescaling(planted_steps(run, [0.0, 1.0, 0.5, 0.25, 1.0]))
-    assert (found.below, found.tiles, found.tile, found.factor) == (2, 5, 14, 0.25)
     assert found.sentence == (
         "For this query the factor is below 1 in 2 of 5 tiles, the smallest in tile 14: what was there before then "
         "counts 0.250 of what it did."

@@ -42,18 +42,18 @@ def test_the_skip_that_costs_most():
     names = (("blocks.0.attn_out",), ("blocks.0.mlp_out",), ("blocks.0.attn_out", "blocks.0.mlp_out"))
     increase = rng.normal(size=(3, 7))
     increase[1] += 3
-    found = loss_increases(Skips(names, increase), 2)
+    found = loss_increases(Skips(names, increase), 2).values
     means = [sum(row) / 7 for row in increase.tolist()]
-    assert (found.worst, found.worst_mean) == ("feed-forward 0", pytest.approx(max(means)))
-    assert (found.chosen, found.chosen_mean) == ("block 0", pytest.approx(means[2]))
-    assert (found.raised, found.tokens) == (sum(value > 1 for value in increase[2].tolist()), 7)
+    assert (found["worst"], found["worst_mean"]) == ("feed-forward 0", pytest.approx(max(means)))
+    assert (found["chosen"], found["chosen_mean"]) == ("block 0", pytest.approx(means[2]))
+    assert (found["raised"], found["tokens"]) == (sum(value > 1 for value in increase[2].tolist()), 7)
     assert [skip_name(one) for one in names] == ["attention 0", "feed-forward 0", "block 0"]
     increase[:] = [[0.5] * 7, [0.25] * 7, [2.0, -1, 2, 1, 1, 1, 1]]
     assert str(loss_increases(Skips(names, increase), 0)) == (
         "Largest mean on this text: block 0, +1.00 nats per token; attention 0: +0.50; tokens whose loss rises by more "
         "than 1 nat with it: 0 of 7."
     )
-    assert loss_increases(Skips(names, increase), 2).raised == 2, "by more than 1 nat"
+    assert loss_increases(Skips(names, increase), 2).values["raised"] == 2, "by more than 1 nat"
 
 
 def test_what_is_not_measured_yet_is_said():

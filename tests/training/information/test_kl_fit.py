@@ -99,8 +99,6 @@ def test_what_is_said_of_the_fits_names_the_right_ones():
 
 def test_what_is_said_of_the_minima():
     found = kl_minima(planted())
-    assert (found.cover_bits, found.cover_mean) == (1.25, -0.5)
-    assert (found.minima, found.pick_bits, found.pick_mean) == (2, 0.5, -2.25)
     assert str(found) == (
         "KL(P‖Q) is least, 1.250 bits, at mean −0.50; KL(Q‖P) has 2 local minima, the lowest with 0.500 bits at mean "
         "−2.25."

@@ -138,7 +138,6 @@ def test_the_last_step_of_a_run():
 
 def test_where_runs_end():
     named = [("seed 0", curves(held_accuracy=(0, 0.5, 0.75))), ("seed 1", curves(held_loss=(3, 1, 1.25)))]
-    assert run_ends(named, accuracy=True).ends == (("seed 0", 0.75), ("seed 1", 0.0))
     assert str(run_ends(named, accuracy=True)) == "Held-out accuracy: seed 0 ends at 75%; seed 1 ends at 0%."
     assert str(run_ends(named, accuracy=False)) == (
         "Held-out loss: seed 0 ends at 2.00 nats; seed 1 ends at 1.25 nats."

@@ -268,34 +268,17 @@ def product_variance(result: ProductSpread, at: int, *, divided: bool) -> Produc
     return ProductVariance(width, divided, measured, theory, result.samples)
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceByWidth(Finding):
-    """The variance of q . k at all widths.
-
-    Args:
-        variances: d_k -> variance, at every second width.
-        lowest, highest: of the variances of q . k / sqrt(d_k) at all widths.
-    """
-
-    variances: dict[int, float]
-    lowest: float
-    highest: float
-
-    @property
-    def sentence(self) -> str:
-        measured = ", ".join(f"{variance:.4g}" for variance in self.variances.values())
-        widths = ", ".join(f"{width:,}" for width in self.variances)
-        return (
-            f"Measured: {measured} at d_k = {widths}; after the division by √d_k between {self.lowest:.3f} and "
-            f"{self.highest:.3f}."
-        )
-
-
-def variance_by_width(result: ProductSpread) -> VarianceByWidth:
-    """The measured variances, and how far from 1 the division leaves them."""
+def variance_by_width(result: ProductSpread) -> Statement:
+    """The variance of q . k at every second width, and how far from 1 the division by sqrt(d_k) leaves all of them."""
     divided = result.variance / result.widths
-    variances = dict(zip(result.widths[::2].tolist(), result.variance[::2].tolist(), strict=True))
-    return VarianceByWidth(variances, float(divided.min()), float(divided.max()))
+    return state(
+        "variance by width",
+        "Measured: {variances} at d_k = {widths}; after the division by √d_k between {lowest:.3f} and {highest:.3f}.",
+        variances=", ".join(f"{variance:.4g}" for variance in result.variance[::2].tolist()),
+        widths=", ".join(f"{width:,}" for width in result.widths[::2].tolist()),
+        lowest=float(divided.min()),
+        highest=float(divided.max()),
+    )
 
 
 # of `Saturation`: name in a sentence, unit, digits after the point

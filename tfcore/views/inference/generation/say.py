@@ -26,38 +26,19 @@ from tfcore.views.inference.generation.measure.speculation import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FilterCuts(Finding):
-    """The tokens that the filters leave, and the one drawn of them.
-
-    Args:
-        total: tokens of the vocabulary.
-        left: filter that rules tokens out and is on -> tokens that can still be drawn after it.
-        token: that was drawn.
-        by_model, by_filters: its probability before and after all filters.
-    """
-
-    total: int
-    left: Mapping[str, int]
-    token: str
-    by_model: float
-    by_filters: float
-
-    @property
-    def sentence(self) -> str:
-        cuts = ", ".join(f"{name} leaves {count:,}" for name, count in self.left.items()) or "none is cut away"
-        return (
-            f"Of {self.total:,} tokens {cuts}; drawn: '{visible(self.token)}', {self.by_model:.3f} by the model, "
-            f"{self.by_filters:.3f} after all filters."
-        )
-
-
-def filter_cuts(found: NextToken) -> FilterCuts:
-    """The counts after each filter that is on and cuts, and both probabilities of the token that was drawn."""
+def filter_cuts(found: NextToken) -> Statement:
+    """The tokens left after each filter that is on and cuts, and both probabilities of the token that was drawn."""
     left = {name: int(found.left[i]) for i, name in enumerate(FILTERS) if name in CUTTING and found.is_on[i]}
-    p = found.probabilities
-    drawn = float(p[0, found.place]), float(p[-1, found.place])
-    return FilterCuts(p.shape[1], left, found.names[found.place], *drawn)
+    return state(
+        "filter cuts",
+        "Of {total:,} tokens {cuts}; drawn: '{token}', {by_model:.3f} by the model, {by_filters:.3f} after all "
+        "filters.",
+        total=found.probabilities.shape[1],
+        cuts=", ".join(f"{name} leaves {count:,}" for name, count in left.items()) or "none is cut away",
+        token=visible(found.names[found.place]),
+        by_model=float(found.probabilities[0, found.place]),
+        by_filters=float(found.probabilities[-1, found.place]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

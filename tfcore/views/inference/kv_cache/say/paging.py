@@ -31,7 +31,7 @@ def token_shares(runs: Mapping[Policy, MemoryRun]) -> Statement:
 
 
 def waste_shares(runs: Mapping[Policy, MemoryRun]) -> Statement:
-    """What of the memory in use or stranded holds no token."""
+    """Shares of the memory in use or stranded that hold no token."""
     shares = (
         f"{SHORT[policy]} {run.share(LATER):.0%} reserved, {run.share(NEVER):.0%} internal fragmentation, "
         f"{run.share(STRANDED):.0%} external"

@@ -1,13 +1,12 @@
 """Findings about sparse patterns: the pairs they keep, and how far information travels through them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from jaxtyping import Int
 from numpy import ndarray
 
 from tfcore.measures.mask_patterns import Kind
-from tfcore.views.finding import Finding, Statement, state
+from tfcore.views.finding import Statement, state
 from tfcore.views.inference.long_context.measure.patterns import NAMES, MeasuredReach, Reach
 
 
@@ -49,46 +48,17 @@ def pairs_at_length(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReach(Finding):
-    """Where a changed token changes the outputs of a real model.
-
-    Args:
-        pattern: name of the mask.
-        layers: of the model.
-        position: of the token.
-        changed: outputs that change.
-        furthest: how far behind the token lies the last of them.
-        expected: outputs that the pattern lets change.
-        is_same: whether both are the same tokens.
-    """
-
-    pattern: str
-    layers: int
-    position: int
-    changed: int
-    furthest: int
-    expected: int
-    is_same: bool
-
-    @property
-    def sentence(self) -> str:
-        same = "token by token" if self.is_same else "with differences"
-        return (
-            f"The shipped model, {self.layers} layers under {self.pattern}: changing token {self.position} changes the "
-            f"outputs of {self.changed} tokens, up to {self.furthest} further on; the pattern allows {self.expected}, "
-            f"{same}."
-        )
-
-
-def model_reach(found: MeasuredReach) -> ModelReach:
-    """Count the outputs, and compare them with the pattern."""
-    return ModelReach(
-        pattern=NAMES[found.kind],
+def model_reach(found: MeasuredReach) -> Statement:
+    """Where a changed token changes the outputs of a real model, beside what the pattern lets change."""
+    return state(
+        "model reach",
+        "The shipped model, {layers} layers under {pattern}: changing token {position} changes the outputs of "
+        "{changed} tokens, up to {furthest} further on; the pattern allows {expected}, {same}.",
         layers=found.layers,
+        pattern=NAMES[found.kind],
         position=found.position,
         changed=int(found.changed.sum()),
         furthest=found.furthest,
         expected=int(found.expected.sum()),
-        is_same=bool((found.changed == found.expected).all()),
+        same="token by token" if (found.changed == found.expected).all() else "with differences",
     )

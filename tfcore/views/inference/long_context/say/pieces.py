@@ -106,38 +106,21 @@ def tile_place(run: FlashRun, tile: int) -> Statement:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Rescaling(Finding):
-    """How often the sums of a query were scaled down.
-
-    Args:
-        below: tiles with a factor below 1, after the first.
-        tiles: of the query.
-        tile, factor: the tile with the smallest of them, from 1, and the factor; 0 and 1 where there is none.
-    """
-
-    below: int
-    tiles: int
-    tile: int
-    factor: float
-
-    @property
-    def sentence(self) -> str:
-        if not self.below:
-            return "For this query no tile beats the first: the factor stays 1."
-        return (
-            f"For this query the factor is below 1 in {self.below} of {self.tiles} tiles, the smallest in tile "
-            f"{self.tile}: what was there before then counts {compact(self.factor)} of what it did."
-        )
-
-
-def rescaling(run: FlashRun) -> Rescaling:
-    """The factors of the followed query; the first tile has nothing before it to scale."""
+def rescaling(run: FlashRun) -> Statement:
+    """How often the sums of the followed query were scaled down; the first tile has nothing before it to scale."""
     later = [step for step in run.steps[1:] if step.rescale < 1]
-    least = min(later, key=lambda step: step.rescale, default=None)
-    if least is None:
-        return Rescaling(0, len(run.steps), 0, 1.0)
-    return Rescaling(len(later), len(run.steps), least.at + 1, least.rescale)
+    if not later:
+        return state("no rescaling", "For this query no tile beats the first: the factor stays 1.")
+    least = min(later, key=lambda step: step.rescale)
+    return state(
+        "rescaling",
+        "For this query the factor is below 1 in {below} of {tiles} tiles, the smallest in tile {tile}: what was there "
+        "before then counts {factor} of what it did.",
+        below=len(later),
+        tiles=len(run.steps),
+        tile=least.at + 1,
+        factor=compact(least.rescale),
+    )
 
 
 def tile_scores(run: FlashRun, step: RowStep) -> Statement:
@@ -157,30 +140,17 @@ def plain_number(run: FlashRun) -> Statement:
     return state("plain number", "First number by standard attention: {value}.", value=compact(float(run.naive[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class RingStep(Finding):
-    """The ring at one step.
-
-    Args:
-        step: from 1.
-        held: whose keys and values each device holds.
-        idle: devices with nothing to compute.
-    """
-
-    step: int
-    held: tuple[int, ...]
-    idle: int
-
-    @property
-    def sentence(self) -> str:
-        where = ", ".join(f"device {device} has KV{block}" for device, block in enumerate(self.held))
-        devices = len(self.held)
-        return f"Step {self.step} of {devices}: {where}; {self.idle} of {devices} devices idle."
-
-
-def ring_step(run: RingRun, step: int) -> RingStep:
-    """State what every device holds at a step, from 0."""
-    return RingStep(step + 1, tuple(int(block) for block in run.held[step]), int((run.work[step] == 0).sum()))
+def ring_step(run: RingRun, step: int) -> Statement:
+    """The blocks that every device holds at a step, from 0, and how many devices have nothing to compute."""
+    held = [int(block) for block in run.held[step]]
+    return state(
+        "ring step",
+        "Step {step} of {devices}: {where}; {idle} of {devices} devices idle.",
+        step=step + 1,
+        devices=len(held),
+        where=", ".join(f"device {device} has KV{block}" for device, block in enumerate(held)),
+        idle=int((run.work[step] == 0).sum()),
+    )
 
 
 def meetings(run: RingRun, step: int) -> Statement:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.measures.quantities import prefixed
 from tfcore.measures.timing import milliseconds
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.long_context.measure.timing import Timed, Way
 
 NAMES: dict[Way, str] = {"naive": "plain", "fused": "fused"}
@@ -54,24 +54,19 @@ def fused_speed(points: Sequence[Timed]) -> FusedSpeed:
     return FusedSpeed(n, plain.seconds, fused.seconds, memory, fused.difference or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class BytesAtOnce(Finding):
-    """The memory of the ways at the longest text so far; `points` are theirs."""
-
-    points: tuple[Timed, ...]
-
-    @property
-    def sentence(self) -> str:
-        if not self.points:
-            return "Bytes at once beside Q, K, V: nothing yet."
-        words = "; ".join(
-            f"{NAMES[point.way]} {prefixed(point.computed)} computed"
-            + (f", {prefixed(point.measured)} measured" if point.measured else "" if point.runs else ", left out")
-            for point in self.points
-        )
-        return f"Bytes at once beside Q, K, V, at {self.points[0].n:,} tokens: {words}."
-
-
-def bytes_at_once(points: Sequence[Timed]) -> BytesAtOnce:
-    """The points of the longest text, which came last."""
-    return BytesAtOnce(tuple(point for point in points if point.n == points[-1].n))
+def bytes_at_once(points: Sequence[Timed]) -> Statement:
+    """The memory of the ways at the longest text so far, which came last."""
+    if not points:
+        return state("no bytes", "Bytes at once beside Q, K, V: nothing yet.")
+    words = (
+        f"{NAMES[point.way]} {prefixed(point.computed)} computed"
+        + (f", {prefixed(point.measured)} measured" if point.measured else "" if point.runs else ", left out")
+        for point in points
+        if point.n == points[-1].n
+    )
+    return state(
+        "bytes at once",
+        "Bytes at once beside Q, K, V, at {n:,} tokens: {words}.",
+        n=points[-1].n,
+        words="; ".join(words),
+    )

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, Place, listed, ranked
 from tfcore.measures.heads.kinds import targets
-from tfcore.views.finding import Finding, state
+from tfcore.views.finding import Finding, Statement, state
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this
@@ -21,37 +21,18 @@ SCORES = {  # what the number of each head is
 }
 
 
-@dataclass(frozen=True, slots=True)
-class InductionStripe(Finding):
-    """Where one head attends on a repeated text.
-
-    Args:
-        head: the head.
-        ablated: whether its output is set to zero.
-        weight: mean weight on the token after an earlier occurrence of the query token; None where no token of the
-            text comes twice.
-    """
-
-    head: Place
-    ablated: bool
-    weight: float | None
-
-    @property
-    def sentence(self) -> str:
-        name = f"layer {self.head[0]}, head {self.head[1]}"
-        name += " (ablated: it attends, but writes nothing)" if self.ablated else ""
-        if self.weight is None:
-            return f"No token of this text comes twice, so {name} has nothing to find."
-        return (
-            f"{name[0].upper()}{name[1:]} puts {self.weight:.2f} of its weight on the token after an earlier "
-            "occurrence of the query token."
-        )
-
-
-def induction_stripe(now: Copying, head: Place, off: Sequence[Place]) -> InductionStripe:
-    """The induction score of one head, where `off` are ablated."""
-    found = targets(now.ids)["induction"].any()
-    return InductionStripe(head, head in off, float(now.scores["induction"][head]) if found else None)
+def induction_stripe(now: Copying, head: Place, off: Sequence[Place]) -> Statement:
+    """The induction score of one head on a repeated text, where `off` are ablated."""
+    name = f"layer {head[0]}, head {head[1]}"
+    name += " (ablated: it attends, but writes nothing)" if head in off else ""
+    if not targets(now.ids)["induction"].any():
+        return state("no stripe", "No token of this text comes twice, so {name} has nothing to find.", name=name)
+    return state(
+        "stripe",
+        "{name} puts {weight:.2f} of its weight on the token after an earlier occurrence of the query token.",
+        name=name[0].upper() + name[1:],
+        weight=float(now.scores["induction"][head]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,32 +77,19 @@ def find_stripe(now: Copying, *, copies: bool) -> Stripe:
     return Stripe(copies, best, float(now.scores["induction"][best]))
 
 
-@dataclass(frozen=True, slots=True)
-class HighestScores(Finding):
-    """The heads with the highest numbers of one kind, the highest first.
-
-    Args:
-        kind: one of SCORES.
-        heads: how many heads the model has.
-        best: head -> number.
-    """
-
-    kind: str
-    heads: int
-    best: dict[Place, float]
-
-    @property
-    def sentence(self) -> str:
-        best = ", ".join(f"{listed([head])} {score:.2f}" for head, score in self.best.items())
-        meaning = SCORES[self.kind]
-        if not any(self.best.values()):
-            return f"{meaning[0].upper()}{meaning[1:]}: 0 in all {self.heads} heads."
-        return f"{meaning[0].upper()}{meaning[1:]}, of {self.heads} heads; the highest: {best}."
-
-
-def highest_scores(values: Float[ndarray, "layer head"], kind: str) -> HighestScores:
-    """The first BEST of the numbers of all heads."""
-    return HighestScores(kind, values.size, {head: float(values[head]) for head in ranked(values)[:BEST]})
+def highest_scores(values: Float[ndarray, "layer head"], kind: str) -> Statement:
+    """The BEST heads with the highest numbers of one kind of SCORES, the highest first."""
+    best = {head: float(values[head]) for head in ranked(values)[:BEST]}
+    what = SCORES[kind][0].upper() + SCORES[kind][1:]
+    if not any(best.values()):
+        return state("no scores", "{what}: 0 in all {heads} heads.", what=what, heads=values.size)
+    return state(
+        "highest scores",
+        "{what}, of {heads} heads; the highest: {best}.",
+        what=what,
+        heads=values.size,
+        best=", ".join(f"{listed([head])} {score:.2f}" for head, score in best.items()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

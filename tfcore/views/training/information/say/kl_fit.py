@@ -1,8 +1,6 @@
 """The words for one bump fitted to two."""
 
-from dataclasses import dataclass
-
-from tfcore.views.finding import Finding, Statement, state
+from tfcore.views.finding import Statement, state
 from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
 from tfcore.views.training.information.say.entropy import bits_text
 
@@ -20,35 +18,19 @@ def fitted_bumps(result: KLFit) -> Statement:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KLMinima(Finding):
-    """The minima of both maps.
-
-    Args:
-        cover_bits, cover_mean: the least KL(P || Q), in bits, and the mean of its bump.
-        minima: local minima of KL(Q || P).
-        pick_bits, pick_mean: the lowest of them, in bits, and the mean of its bump.
-    """
-
-    cover_bits: float
-    cover_mean: float
-    minima: int
-    pick_bits: float
-    pick_mean: float
-
-    @property
-    def sentence(self) -> str:
-        counted = "one local minimum" if self.minima == 1 else f"{self.minima} local minima, the lowest"
-        return minus(
-            f"KL(P‖Q) is least, {bits_text(self.cover_bits)} bits, at mean {self.cover_mean:.2f}; KL(Q‖P) has "
-            f"{counted} with {bits_text(self.pick_bits)} bits at mean {self.pick_mean:.2f}."
-        )
-
-
-def kl_minima(result: KLFit) -> KLMinima:
+def kl_minima(result: KLFit) -> Statement:
     """The minima of a result's maps."""
-    cover, pick = result.covering, result.picking[0]
-    return KLMinima(cover.forward, cover.mean, len(result.picking), pick.reverse, pick.mean)
+    cover, pick, minima = result.covering, result.picking[0], len(result.picking)
+    return state(
+        "minima",
+        "KL(P‖Q) is least, {cover_bits} bits, at mean {cover_mean}; KL(Q‖P) has {minima} with {pick_bits} bits at mean "
+        "{pick_mean}.",
+        cover_bits=bits_text(cover.forward),
+        cover_mean=minus(f" {cover.mean:.2f}").strip(),
+        minima="one local minimum" if minima == 1 else f"{minima} local minima, the lowest",
+        pick_bits=bits_text(pick.reverse),
+        pick_mean=minus(f" {pick.mean:.2f}").strip(),
+    )
 
 
 def own_bump(own: Fit) -> Statement:

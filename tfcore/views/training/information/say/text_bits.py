@@ -207,25 +207,13 @@ def every_coder(found: PerByte) -> Statement:
     return state("every coder", "Bits per byte: {each}.", each=each)
 
 
-@dataclass(frozen=True, slots=True)
-class LeastBits(Finding):
-    """The coder that needs the fewest bits per byte, and who is left out.
-
-    Args:
-        name, per_byte: of the coder.
-        changed: models whose tokenizer changes the text.
-    """
-
-    name: str
-    per_byte: float
-    changed: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        left_out = f" Not compared, as the tokenizer changes the text: {', '.join(self.changed)}."
-        return f"Least: {self.name} with {self.per_byte:.3f} bits per byte.{left_out if self.changed else ''}"
-
-
-def least_bits(found: PerByte) -> LeastBits:
-    """The best of the coders."""
-    return LeastBits(found.coders[0].name, found.coders[0].per_byte, found.changed)
+def least_bits(found: PerByte) -> Statement:
+    """The coder that needs the fewest bits per byte, and the models whose tokenizer changes the text."""
+    left_out = " Not compared, as the tokenizer changes the text: {changed}." if found.changed else ""
+    return state(
+        "least bits",
+        "Least: {name} with {per_byte:.3f} bits per byte." + left_out,
+        name=found.coders[0].name,
+        per_byte=found.coders[0].per_byte,
+        changed=", ".join(found.changed),
+    )

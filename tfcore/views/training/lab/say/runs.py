@@ -158,28 +158,14 @@ def last_gradient(curves: Curves, clip: float) -> Statement:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnds(Finding):
-    """Where several runs end.
-
-    Args:
-        accuracy: whether held-out accuracy is compared, or held-out loss in nats.
-        ends: (run, value at its last check).
-    """
-
-    accuracy: bool
-    ends: tuple[tuple[str, float], ...]
-
-    @property
-    def sentence(self) -> str:
-        ends = "; ".join(
-            f"{name} ends at {end:.0%}" if self.accuracy else f"{name} ends at {end:.2f} nats"
-            for name, end in self.ends
-        )
-        return f"Held-out {'accuracy' if self.accuracy else 'loss'}: {ends}."
-
-
-def run_ends(runs: Sequence[tuple[str, Curves]], accuracy: bool) -> RunEnds:
-    """The last checks of named runs."""
+def run_ends(runs: Sequence[tuple[str, Curves]], accuracy: bool) -> Statement:
+    """Where named runs end: held-out accuracy at their last checks, or held-out loss in nats."""
     ends = [(name, float((curves.held_accuracy if accuracy else curves.held_loss)[-1])) for name, curves in runs]
-    return RunEnds(accuracy, tuple(ends))
+    return state(
+        "run ends",
+        "Held-out {what}: {ends}.",
+        what="accuracy" if accuracy else "loss",
+        ends="; ".join(
+            f"{name} ends at {end:.0%}" if accuracy else f"{name} ends at {end:.2f} nats" for name, end in ends
+        ),
+    )

@@ -51,27 +51,14 @@ def budget_split(law: Law, flops: float) -> BudgetSplit:
     return BudgetSplit(optimum(law, flops), kaplan, 1 - budget_for(law, kaplan.loss).flops / flops)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleRatios(Finding):
-    """Tokens per parameter of every rule at one budget.
-
-    Args:
-        flops: operations.
-        rules: name and tokens per parameter of each.
-    """
-
-    flops: float
-    rules: tuple[tuple[str, float], ...]
-
-    @property
-    def sentence(self) -> str:
-        each = "; ".join(f"{name} {tokens_per_parameter(ratio)}" for name, ratio in self.rules)
-        return f"At {power(self.flops)} operations: {each}."
-
-
-def rule_ratios(flops: float) -> RuleRatios:
-    """State what every rule in RULES asks for at this budget."""
-    return RuleRatios(flops, tuple((rule.name, rule.ratio.item()) for rule in splits([flops])))
+def rule_ratios(flops: float) -> Statement:
+    """Tokens per parameter that every rule in RULES asks for at one budget."""
+    return state(
+        "rule ratios",
+        "At {flops:power} operations: {each}.",
+        flops=flops,
+        each="; ".join(f"{rule.name} {tokens_per_parameter(rule.ratio.item())}" for rule in splits([flops])),
+    )
 
 
 AGREEING = ("Chinchilla, approach 1", "Chinchilla, approach 2", "Chinchilla, approach 3 refitted")
