@@ -188,23 +188,6 @@ NOT_REPEATABLE: dict[str, str] = {
     "kv-cache-with-and-without": "times",
 }
 
-# Visits and pages that train or time something while they are looked at: their numbers depend on the machine.
-LIVE = {
-    *(
-        "masks",
-        "first steps",
-        "pitfalls",
-        "modern",
-        "balance",
-        "grow",
-        "growing dictionary",
-        "speculative",
-        "cache",
-        "timed",
-        "data types timed",
-    ),
-    *("schedules", "optimisers", "weight decay", "label smoothing"),
-}
 # Tables whose numbers a processor decides: with few bits a key that lies between two values goes to either.
 ROUNDED = {"cache in fewer bits": "maps"}
 LIVE_PAGES = {page.file for page in pages().values() if page.facts.live}
