@@ -44,7 +44,8 @@ def program(view: View) -> Program:
     needed = {(function.__module__, function.__name__)}
     needed |= {(type(one).__module__, type(one).__name__) for value in arguments.values() for one in records(value)}
     parts = [f"    {name}={_argument(name, value)}" for name, value in arguments.items()]
-    call = "\n".join([f"shown = {function.__name__}(", *parts, ")"])
+    given = "\n".join(["", *parts, ""]) if parts else ""
+    call = f"shown = {function.__name__}({given})"
     return Program(name_of(view), inspect.cleandoc(function.__doc__ or ""), import_lines(needed), call)
 
 
