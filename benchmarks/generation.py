@@ -12,6 +12,7 @@ from benchmarks import results
 from benchmarks.gpt2_shape import ours, peer, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 
@@ -51,7 +52,7 @@ def measure(rounds: dict[int, int] | None = None, new: int = NEW, device: str = 
     for tokens, n in (rounds or ROUNDS).items():
         ids = text(model, tokens)
         calls: dict[str, Callable[[], object]] = {
-            "ours": partial(generate, model, ids, max_new_tokens=new, temperature=0),
+            "ours": partial(generate, model, ids, Sampling(temperature=0), max_new_tokens=new),
             "peer": partial(other.generate, ids, attention_mask=torch.ones_like(ids), max_new_tokens=new),
             "cached": one_more(model, ids),
             "uncached": partial(model, ids),

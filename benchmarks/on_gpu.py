@@ -14,6 +14,7 @@ from benchmarks.gpt2_shape import text
 from benchmarks.real_model import FILE, NAME, peer
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.real_models import installed
 from tfcore.model import Transformer
 
@@ -81,7 +82,7 @@ def table_of(model: Transformer, peers: Mapping[str, Any], rounds: Mapping[str, 
     rows.append(line(model, "batch", LONG, calls, rounds["batch"]))
     ids = text(model, BEFORE)
     calls = {
-        "ours": partial(generate, model, ids, max_new_tokens=NEW, temperature=0),
+        "ours": partial(generate, model, ids, Sampling(temperature=0), max_new_tokens=NEW),
         "peer": partial(peers["sdpa"].generate, ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW),
     }
     rows.append(line(model, "written", BEFORE, calls, rounds["written"], parts=NEW))

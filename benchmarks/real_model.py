@@ -19,6 +19,7 @@ from benchmarks.generation import NEW
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.real_models import installed
 from tfcore.model import Transformer
 
@@ -125,7 +126,7 @@ def written(model: Transformer, other: Any, tokens: int, rounds: int) -> RealMod
     """64 tokens more, greedily, each as it is by default."""
     ids = text(model, tokens)
     calls: dict[str, Callable[[], object]] = {
-        "ours": partial(generate, model, ids, max_new_tokens=NEW, temperature=0),
+        "ours": partial(generate, model, ids, Sampling(temperature=0), max_new_tokens=NEW),
         "peer": partial(other.generate, ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW),
     }
     return line("written", tokens, interleaved(calls, rounds))

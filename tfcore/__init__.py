@@ -5,6 +5,7 @@ from tfcore import presets as presets
 from tfcore.config import ModelConfig as ModelConfig
 from tfcore.device import device as device
 from tfcore.generation.generate import generate as generate
+from tfcore.generation.sampling import Sampling as Sampling
 from tfcore.inspection.capture import Capture as Capture
 from tfcore.inspection.edits import Edit as Edit
 from tfcore.kv_cache import KVCache as KVCache

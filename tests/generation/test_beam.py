@@ -8,6 +8,7 @@ import torch
 from tests.small import model as small
 from tfcore import generate
 from tfcore.generation.beam import Beam, beam_search, beam_steps
+from tfcore.generation.sampling import Sampling
 
 VOCAB, LENGTH, STOP = 4, 3, 2
 SHAPES = {
@@ -64,7 +65,7 @@ def test_a_few_beams_have_the_scores_of_their_texts(shape):
 def test_one_beam_is_greedy():
     subject = small()
     (found,) = beam_search(subject, torch.tensor(IDS), beams=1, max_new_tokens=12)
-    assert list(found.ids) == generate(subject, IDS, max_new_tokens=12, temperature=0)
+    assert list(found.ids) == generate(subject, IDS, Sampling(temperature=0), max_new_tokens=12)
 
 
 def test_beams_find_a_likely_text_behind_an_unlikely_token():
@@ -86,7 +87,7 @@ def test_beams_find_a_likely_text_behind_an_unlikely_token():
     length = subject.config.d_model**0.5  # the norm makes every embedding this long
     weights["unembed.weight"].zero_()[:, :VOCAB] = (next_token + 1e-6).log().T / length
     subject.load_state_dict(weights)
-    assert generate(subject, [0], max_new_tokens=2, temperature=0)[0] == 1
+    assert generate(subject, [0], Sampling(temperature=0), max_new_tokens=2)[0] == 1
     best = beam_search(subject, [0], beams=2, max_new_tokens=2, length_penalty=0)[0]
     assert best.ids == (2, 3)
     assert best.score == pytest.approx(float(torch.tensor(0.4).log()), abs=1e-3)

@@ -6,6 +6,7 @@ import torch
 from tests import small
 from tfcore import generate
 from tfcore.generation.captured_steps import OneStep, can_be_captured
+from tfcore.generation.sampling import Sampling
 from tfcore.kv_cache import KVCache
 
 IDS, NEW = [3, 1, 4, 1, 5], 12
@@ -66,7 +67,7 @@ def test_what_is_not_captured(shape, options):
 def test_on_a_gpu_the_same_is_written_with_and_without(shape, monkeypatch):
     model = small.model(**shape).to("cuda")
     assert can_be_captured(model, KVCache(model.config, device="cuda"))
-    settings = [{"temperature": 0}, {"temperature": 0.9, "seed": 3}, {"temperature": 0, "repetition_penalty": 1.4}]
-    captured = [generate(model, IDS, max_new_tokens=20, **one) for one in settings]
+    ways = [Sampling(temperature=0), Sampling(temperature=0.9), Sampling(temperature=0, repetition_penalty=1.4)]
+    captured = [generate(model, IDS, way, max_new_tokens=20, seed=3) for way in ways]
     monkeypatch.setattr("tfcore.generation.generate.can_be_captured", lambda *_: False)
-    assert captured == [generate(model, IDS, max_new_tokens=20, **one) for one in settings]
+    assert captured == [generate(model, IDS, way, max_new_tokens=20, seed=3) for way in ways]

@@ -7,6 +7,7 @@ from tests.small import difference, ids
 from tests.small import model as small
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import speculative
 
 
@@ -31,8 +32,8 @@ def test_the_table_says_what_the_model_says_after_one_token():
 def test_both_guess_and_the_text_is_the_models():
     model = small(n_layers=3)
     for draft in (early_exit(model, 1), SingleTokenTable(model)):
-        found = speculative(model, draft, [3, 1, 4], max_new_tokens=20, temperature=0, guess=3)
-        assert list(found.ids) == generate(model, [3, 1, 4], max_new_tokens=20, temperature=0)
+        found = speculative(model, draft, [3, 1, 4], Sampling(temperature=0), max_new_tokens=20, guess=3)
+        assert list(found.ids) == generate(model, [3, 1, 4], Sampling(temperature=0), max_new_tokens=20)
         assert found.drafted > 0
 
 

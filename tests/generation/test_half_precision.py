@@ -9,6 +9,7 @@ from tests import small
 from tfcore.generation import half_precision
 from tfcore.generation.generate import generate
 from tfcore.generation.half_precision import HALF_FROM, copied_bytes, for_writing, half_is_faster
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import load
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -53,7 +54,7 @@ def test_what_it_writes_is_as_probable_to_the_model(monkeypatch):
     monkeypatch.setattr(half_precision, "half_is_faster", lambda *_: True)
     model, tokenizer = load("stories", device="cpu")
     ids = tokenizer.encode("Once upon a time there was a little")
-    text = generate(for_writing(model), ids, max_new_tokens=12, temperature=0)
+    text = generate(for_writing(model), ids, Sampling(temperature=0), max_new_tokens=12)
     logits = [one(torch.tensor([ids + text])).logits[0].float() for one in (model, for_writing(model))]
     assert float((logits[0] - logits[1]).abs().max()) < 0.5  # bfloat16 has 8 bits, of logits up to 30
     best = logits[0][len(ids) - 1 : -1].softmax(-1)

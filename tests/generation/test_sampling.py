@@ -8,28 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tfcore.generation.sampling import (
-    Sampling,
-    distribution,
-    min_p,
-    pick,
-    repetition_penalty,
-    temperature,
-    top_k,
-    top_p,
-)
+from tfcore.generation.sampling import Sampling, min_p, pick, repetition_penalty, temperature, top_k, top_p
 
 LOGITS = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
 SCORES = arrays("float32", 7, elements=st.floats(-20, 20, width=32))
 
 
 def test_temperature_one_is_softmax():
-    torch.testing.assert_close(distribution(LOGITS), torch.tensor([0.1, 0.4, 0.2, 0.3]))
+    torch.testing.assert_close(Sampling().distribution(LOGITS), torch.tensor([0.1, 0.4, 0.2, 0.3]))
 
 
 def test_temperature_half_squares_the_odds():
     p = torch.tensor([0.01, 0.16, 0.04, 0.09])
-    torch.testing.assert_close(distribution(LOGITS, temperature=0.5), p / p.sum())
+    torch.testing.assert_close(Sampling(temperature=0.5).distribution(LOGITS), p / p.sum())
 
 
 @pytest.mark.parametrize(
@@ -51,31 +42,31 @@ def test_temperature_half_squares_the_odds():
     ],
 )
 def test_what_the_filters_leave(cut, expected):
-    torch.testing.assert_close(distribution(LOGITS, **cut), torch.tensor(expected, dtype=torch.float32))
+    torch.testing.assert_close(Sampling(**cut).distribution(LOGITS), torch.tensor(expected, dtype=torch.float32))
 
 
 def test_min_p_comes_after_temperature():
     """0.1 is a quarter of 0.4, but only a sixteenth once the odds are squared."""
-    assert (distribution(LOGITS, min_p=0.2) > 0).tolist() == [True, True, True, True]
-    assert (distribution(LOGITS, min_p=0.2, temperature=0.5) > 0).tolist() == [False, True, True, True]
+    assert (Sampling(min_p=0.2).distribution(LOGITS) > 0).tolist() == [True, True, True, True]
+    assert (Sampling(min_p=0.2, temperature=0.5).distribution(LOGITS) > 0).tolist() == [False, True, True, True]
 
 
 def test_a_repeated_token_loses_whatever_the_sign_of_its_score():
     logits, previous = torch.tensor([2.0, -2.0, 3.0, 0.0]), torch.tensor([1, 0, 1])
     assert repetition_penalty(logits, previous, 2).tolist() == [1.0, -4.0, 3.0, 0.0]
     expected = torch.tensor([1.0, -4.0, 3.0, 0.0]).softmax(-1)
-    torch.testing.assert_close(distribution(logits, repetition_penalty=2, previous=previous), expected)
-    greedy = distribution(logits, repetition_penalty=2.0, previous=torch.tensor([2]), temperature=0)
+    torch.testing.assert_close(Sampling(repetition_penalty=2).distribution(logits, previous), expected)
+    greedy = Sampling(repetition_penalty=2.0, temperature=0).distribution(logits, torch.tensor([2]))
     assert greedy.tolist() == [1, 0, 0, 0]  # 3 / 2 is below 2
     with pytest.raises(ValueError, match=r"repetition_penalty=1\.5 needs previous"):
-        distribution(logits, repetition_penalty=1.5)
+        Sampling(repetition_penalty=1.5).distribution(logits)
 
 
 @given(SCORES, st.integers(1, 9), st.floats(0.01, 1), st.floats(0, 1), st.floats(0, 3))
 @settings(max_examples=100)
 def test_always_a_distribution_that_keeps_the_most_likely(logits, k, p, m, t):
     logits = torch.from_numpy(logits)
-    left = distribution(logits, top_k=k, top_p=p, min_p=m, temperature=t)
+    left = Sampling(top_k=k, top_p=p, min_p=m, temperature=t).distribution(logits)
     assert float(left.sum()) == pytest.approx(1, abs=1e-5)
     assert 1 <= int((left > 0).sum()) <= k
     assert float(logits[left > 0].max()) == float(logits.max())
@@ -116,10 +107,10 @@ def test_top_k_of_equal_scores_is_k():
 def test_tokens_that_are_ruled_out_stay_out():
     logits = torch.tensor([1.0, -math.inf, 2.0, -math.inf])
     for cut in ({}, {"temperature": 3.0}, {"top_k": 3}, {"top_p": 0.999}, {"min_p": 1e-9}):
-        p = distribution(logits, **cut)
+        p = Sampling(**cut).distribution(logits)
         assert p[[1, 3]].tolist() == [0, 0], cut
         assert float(p.sum()) == pytest.approx(1)
-    p = distribution(logits, repetition_penalty=2.0, previous=torch.tensor([1, 2]))
+    p = Sampling(repetition_penalty=2.0).distribution(logits, torch.tensor([1, 2]))
     torch.testing.assert_close(p, torch.tensor([0.5, 0, 0.5, 0]))
 
 
@@ -142,11 +133,11 @@ def test_scores_of_a_diverged_model_are_refused(bad, method):
 def test_rows_are_filtered_each_by_itself():
     logits = torch.randn(2, 3, 11, generator=torch.Generator().manual_seed(1)) * 3
     previous = torch.randint(0, 11, (2, 3, 4), generator=torch.Generator().manual_seed(2))
-    options = {"temperature": 0.7, "top_k": 6, "top_p": 0.8, "min_p": 0.1, "repetition_penalty": 1.3}
-    whole = distribution(logits, previous=previous, **options)
+    sampling = Sampling(temperature=0.7, top_k=6, top_p=0.8, min_p=0.1, repetition_penalty=1.3)
+    whole = sampling.distribution(logits, previous)
     for i in range(2):
         for j in range(3):
-            torch.testing.assert_close(whole[i, j], distribution(logits[i, j], previous=previous[i, j], **options))
+            torch.testing.assert_close(whole[i, j], sampling.distribution(logits[i, j], previous[i, j]))
 
 
 def test_stages_name_what_is_on_and_end_in_the_distribution():
@@ -157,7 +148,7 @@ def test_stages_name_what_is_on_and_end_in_the_distribution():
     assert [stage.name for stage in stages] == names
     torch.testing.assert_close(stages[0].probabilities, logits.softmax(-1))
     torch.testing.assert_close(stages[-1].probabilities, everything.distribution(logits, previous))
-    after_k = distribution(logits, temperature=2, top_k=5, repetition_penalty=1.5, previous=previous)
+    after_k = Sampling(temperature=2, top_k=5, repetition_penalty=1.5).distribution(logits, previous)
     torch.testing.assert_close(stages[3].probabilities, after_k)
     assert [stage.name for stage in Sampling().stages(logits)] == ["softmax"]
     assert [stage.name for stage in Sampling(top_p=0.5).stages(logits)] == ["softmax", "top-p"]
@@ -195,4 +186,4 @@ def test_equal_tokens_come_in_the_order_of_their_ids():
 def test_bad_settings_are_named(bad):
     name, value = next(iter(bad.items()))
     with pytest.raises(ValueError, match=f"{name}={value}"):
-        distribution(LOGITS, **bad)
+        Sampling(**bad)

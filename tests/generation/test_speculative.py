@@ -10,7 +10,7 @@ from tests.nightly import nightly
 from tests.small import config
 from tests.small import model as small
 from tfcore import Output, Transformer, generate
-from tfcore.generation.sampling import Sampling, distribution
+from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import accept, outcome, residual, speculate, speculative
 
 SHAPES = {
@@ -129,7 +129,7 @@ def joint(model, ids, n, settings):
     for text in itertools.product(range(3), repeat=n):
         whole, chances[text] = (*ids, *text), 1.0
         for i in range(len(ids), len(whole)):
-            p = distribution(model.row(whole[:i]), previous=torch.tensor(whole[:i]), **settings)
+            p = Sampling(**settings).distribution(model.row(whole[:i]), torch.tensor(whole[:i]))
             chances[text] *= float(p[whole[i]])
     return chances
 
@@ -148,7 +148,7 @@ def test_texts_have_the_distribution_of_the_model_alone(guess, settings):
     expected = joint(model, ids, 3, settings)
     counts, drafted, accepted = dict.fromkeys(expected, 0), 0, 0
     for seed in range(n):
-        found = speculative(model, draft, ids, max_new_tokens=3, guess=guess, seed=seed, **settings)
+        found = speculative(model, draft, ids, Sampling(**settings), max_new_tokens=3, guess=guess, seed=seed)
         counts[found.ids] += 1
         drafted, accepted = drafted + found.drafted, accepted + found.accepted
     assert 0.2 < accepted / drafted < 0.9  # both ways through the algorithm were taken
@@ -171,23 +171,23 @@ def noisy(model):
     ids=lambda value: str(value),
 )
 def test_greedy_is_the_greedy_text_of_the_model(shape, guess, extra):
-    model, options = small(**SHAPES[shape]), {"max_new_tokens": 16, "temperature": 0, **extra}
-    found = speculative(model, noisy(model), IDS, guess=guess, **options)
-    assert list(found.ids) == generate(model, IDS, **options)
+    model, sampling = small(**SHAPES[shape]), Sampling(temperature=0, **extra)
+    found = speculative(model, noisy(model), IDS, sampling, max_new_tokens=16, guess=guess)
+    assert list(found.ids) == generate(model, IDS, sampling, max_new_tokens=16)
     assert 0 < found.accepted < found.drafted
     assert len(found.ids) == found.accepted + len(found.rounds)
 
 
 def test_without_guesses_it_is_plain_generation():
     model = small()
-    found = speculative(model, small(seed=1), IDS, max_new_tokens=6, guess=0, temperature=0)
-    assert list(found.ids) == generate(model, IDS, max_new_tokens=6, temperature=0)
+    found = speculative(model, small(seed=1), IDS, Sampling(temperature=0), max_new_tokens=6, guess=0)
+    assert list(found.ids) == generate(model, IDS, Sampling(temperature=0), max_new_tokens=6)
     assert (found.drafted, len(found.rounds)) == (0, 6)
 
 
 def test_the_model_as_its_own_draft_is_never_refused():
     model = small()
-    found = speculative(model, model, IDS, max_new_tokens=20, guess=4, temperature=0)
+    found = speculative(model, model, IDS, Sampling(temperature=0), max_new_tokens=20, guess=4)
     assert [(len(r.guessed), r.accepted) for r in found.rounds] == [(4, 4)] * 4  # 5 tokens a pass
     assert found.drafted == found.accepted == 16
 
@@ -212,16 +212,16 @@ def test_seed_decides():
 
 def test_a_stop_id_ends_the_text_within_a_round():
     model = small()
-    whole = generate(model, IDS, max_new_tokens=20, temperature=0)
+    whole = generate(model, IDS, Sampling(temperature=0), max_new_tokens=20)
     stop = whole[6]
-    found = speculative(model, model, IDS, max_new_tokens=20, temperature=0, guess=4, stop_ids=[stop])
+    found = speculative(model, model, IDS, Sampling(temperature=0), max_new_tokens=20, guess=4, stop_ids=[stop])
     assert list(found.ids) == whole[: whole.index(stop) + 1]
 
 
 def test_it_ends_where_the_context_is_full_and_does_without_a_draft_whose_context_is():
     model, draft = small(max_seq_len=20), small(max_seq_len=10)
-    greedy = generate(model, IDS, max_new_tokens=100, temperature=0)
-    found = speculative(model, draft, IDS, max_new_tokens=100, temperature=0)
+    greedy = generate(model, IDS, Sampling(temperature=0), max_new_tokens=100)
+    found = speculative(model, draft, IDS, Sampling(temperature=0), max_new_tokens=100)
     assert list(found.ids) == greedy
     assert len(greedy) == 20 - len(IDS)
     assert found.rounds[0].guessed
@@ -231,9 +231,9 @@ def test_it_ends_where_the_context_is_full_and_does_without_a_draft_whose_contex
 def test_an_encoder_decoder_starts_its_draft_where_it_starts_itself():
     model, draft = small(**SHAPES["both"]), small(**SHAPES["both"] | {"start_id": 9})
     for start in (None, [5, 6]):
-        options = {"max_new_tokens": 8, "temperature": 0, "decoder_ids": start}
-        found = speculative(model, draft, IDS, **options)
-        assert list(found.ids) == generate(model, IDS, **options)
+        options = {"max_new_tokens": 8, "decoder_ids": start}
+        found = speculative(model, draft, IDS, Sampling(temperature=0), **options)
+        assert list(found.ids) == generate(model, IDS, Sampling(temperature=0), **options)
         assert found.accepted == found.drafted > 0
 
 
@@ -243,7 +243,6 @@ def test_an_encoder_decoder_starts_its_draft_where_it_starts_itself():
         ({"vocab_size": 60}, {}, "vocab_size=60, the model 61"),
         ({"architecture": "encoder-decoder"}, {}, "architecture='encoder-decoder', the model 'decoder'"),
         ({}, {"guess": -1}, "guess=-1"),
-        ({}, {"top_p": 0}, "top_p=0"),
         ({"max_seq_len": 3}, {}, "4 tokens are more than max_seq_len=3"),
     ],
 )
@@ -262,7 +261,7 @@ def test_rounds_tell_the_distributions_that_decided():
             logits = network(torch.tensor([read])).logits[0, len(text) - 1 :][: len(rows)]
             torch.testing.assert_close(rows, sampling.distribution(logits), atol=1e-5, rtol=1e-4)
         text += checked.ids
-    found = speculative(model, draft, IDS, max_new_tokens=12, guess=3, seed=2, temperature=0.9, top_k=20)
+    found = speculative(model, draft, IDS, Sampling(temperature=0.9, top_k=20), max_new_tokens=12, guess=3, seed=2)
     assert tuple(text[len(IDS) :]) == found.ids
     assert tuple(checked.round for checked in rounds) == found.rounds
 

@@ -9,6 +9,7 @@ import transformers as hf
 import tfcore
 from tests import own_folders
 from tfcore import CheckpointError
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens, special_tokens
 from tfcore.loading.tokenizer_config import declared_in
 from tfcore.tokenizers.isolated import read_tokenizer
@@ -99,11 +100,11 @@ def test_writing_ends_where_generate_of_transformers_ends(folder, ends):
     theirs = hf.AutoModelForCausalLM.from_pretrained(folder)
     assert list(special.ends) == sorted(theirs.generation_config.eos_token_id if isinstance(ends, list) else [ends])
     ours, prompt = tfcore.load(folder, device="cpu")[0], [3, 1, 4]
-    free = tfcore.generate(ours, prompt, max_new_tokens=12, temperature=0)
+    free = tfcore.generate(ours, prompt, Sampling(temperature=0), max_new_tokens=12)
     say(folder, "generation_config.json", eos_token_id=[free[4], 7])  # so that one of them comes
     theirs = hf.AutoModelForCausalLM.from_pretrained(folder)
     expected = theirs.generate(torch.tensor([prompt]), max_new_tokens=12, do_sample=False, pad_token_id=0)[0].tolist()
-    written = tfcore.generate(ours, prompt, max_new_tokens=12, temperature=0, stop_ids=found(folder).ends)
+    written = tfcore.generate(ours, prompt, Sampling(temperature=0), max_new_tokens=12, stop_ids=found(folder).ends)
     assert written in (expected, expected[len(prompt) :], expected[len(prompt) : -1])
     assert len(written) < 12
 

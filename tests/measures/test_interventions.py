@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests import small
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
@@ -85,7 +86,7 @@ def test_the_mean_stays_the_one_of_the_text_while_it_is_continued():
 
 def test_without_edits_the_text_goes_on_as_ever():
     model = small.model()
-    assert continue_text(model, TEXT, [], 6) == generate(model, TEXT, max_new_tokens=6, temperature=0)
+    assert continue_text(model, TEXT, [], 6) == generate(model, TEXT, Sampling(temperature=0), max_new_tokens=6)
     assert edits_for(model, TEXT, (), "mean") == []
 
 

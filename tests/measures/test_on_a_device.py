@@ -14,6 +14,7 @@ from torch import Tensor
 from tests.nightly import often
 from tests.pretend_device import NAME
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
 from tfcore.loading.tuned_lenses import load_tuned_lens
@@ -76,7 +77,7 @@ WORK = {
     "a scan of neurons": lambda model: scan_neurons(model, np.array(IDS), 1),
     "a dictionary in training": growing,
     "a tuned lens": lambda model: logit_lens(model, IDS[0], stages(model.config), load_tuned_lens("stories")),
-    "writing": lambda model: generate(model, IDS[0], max_new_tokens=8, repetition_penalty=1.2, top_p=0.9),
+    "writing": lambda model: generate(model, IDS[0], Sampling(repetition_penalty=1.2, top_p=0.9), max_new_tokens=8),
     "low-rank updates": lora,
 }
 

@@ -88,11 +88,11 @@ def their_text(theirs, ids, n, stop=None, **options):
 def test_greedy(pairs, name, penalty):
     ours, theirs = pairs(name)
     (expected,), _ = their_text(theirs, IDS, 20, do_sample=False, repetition_penalty=penalty)
-    assert generate(ours, IDS, max_new_tokens=20, temperature=0, repetition_penalty=penalty) == expected
+    assert generate(ours, IDS, Sampling(temperature=0, repetition_penalty=penalty), max_new_tokens=20) == expected
     stop = expected[4]
     (expected,), _ = their_text(theirs, IDS, 20, stop, do_sample=False, repetition_penalty=penalty)
-    options = {"max_new_tokens": 20, "temperature": 0, "repetition_penalty": penalty, "stop_ids": [stop]}
-    assert generate(ours, IDS, **options) == expected
+    sampling = Sampling(temperature=0, repetition_penalty=penalty)
+    assert generate(ours, IDS, sampling, max_new_tokens=20, stop_ids=[stop]) == expected
 
 
 def assert_same_beams(ours, theirs, ids, prompt, n, beams, stop=(), **options):

@@ -14,6 +14,7 @@ from tests.parity.checkpoints import written
 from tests.parity.comparing import TOLERANCE, assert_patterns, assert_scores, padding, scores
 from tests.small import ids
 from tfcore import generate, load
+from tfcore.generation.sampling import Sampling
 
 SEQ = 13
 GATES = st.sampled_from(["silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu"])
@@ -175,7 +176,7 @@ def test_any_decoder(drawn, pad):
         prompt = tokens[:1, :5]
         options = {"max_new_tokens": 8, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
         text = theirs.generate(prompt, attention_mask=torch.ones_like(prompt), **options)
-        assert generate(ours, prompt[0].tolist(), max_new_tokens=8, temperature=0) == text[0, 5:].tolist()
+        assert generate(ours, prompt[0].tolist(), Sampling(temperature=0), max_new_tokens=8) == text[0, 5:].tolist()
 
 
 @nightly

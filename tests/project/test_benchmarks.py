@@ -31,6 +31,7 @@ from tests.nightly import nightly
 from tests.small import config, difference
 from tfcore import onednn as kernel
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 
@@ -211,7 +212,7 @@ def test_generation_is_timed_on_the_same_text_as_the_peer_gives():
     ids = torch.randint(0, 61, (1, 5), generator=torch.Generator().manual_seed(0))
     other = generation.ready(peer(model))
     theirs = other.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=9)
-    assert generate(model, ids, max_new_tokens=9, temperature=0) == theirs[0, 5:].tolist()
+    assert generate(model, ids, Sampling(temperature=0), max_new_tokens=9) == theirs[0, 5:].tolist()
     assert len(generation.read(model)) == len(list(model.parameters())) - 1  # all but the learned positions
     more = generation.one_more(model, ids)
     again = model(torch.cat((ids, ids[:, -1:]), 1)).logits[:, -1:]

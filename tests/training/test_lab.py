@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load
 
 import tfcore
+from tfcore.generation.sampling import Sampling
 from tfcore.training.data import IGNORE
 from tfcore.training.lab import words
 from tfcore.training.lab.choices import norms, rates, updates
@@ -160,7 +161,7 @@ def test_free_running_is_greedy_generation_and_forced_reads_the_right_tokens():
     model = model_of(spec, train_slice(spec, 0, None, most=7, seconds=1e9).state)
     probe = task(spec).probed(5)
     seen = look(model, 7, probe.ids, probe.start)
-    greedy = tfcore.generate(model, probe.ids[0, : probe.start].tolist(), max_new_tokens=4, temperature=0)
+    greedy = tfcore.generate(model, probe.ids[0, : probe.start].tolist(), Sampling(temperature=0), max_new_tokens=4)
     assert seen.free.tolist() == greedy
     for place in range(4):
         logits = model(probe.ids[:1, : probe.start + place]).logits[0, -1]

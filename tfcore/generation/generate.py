@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.generation.captured_steps import CAPTURED_FROM, CapturedSteps, can_be_captured
-from tfcore.generation.sampling import Sampling, Stage, pick, uniform
+from tfcore.generation.sampling import UNFILTERED, Sampling, Stage, pick, uniform
 from tfcore.input_checks import check_vocabulary
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
@@ -23,13 +23,9 @@ Record = TypeVar("Record")
 def generate(
     model: "Transformer | DraftModel",
     ids: Ids,
+    sampling: Sampling = UNFILTERED,
     *,
     max_new_tokens: int = 64,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int = 1.0,
-    min_p: float | int = 0.0,
-    repetition_penalty: float | int = 1.0,
     seed: int = 0,
     stop_ids: Collection[int] = (),
     decoder_ids: Ids | None = None,
@@ -39,7 +35,7 @@ def generate(
 
     Args:
         ids: the text so far; of an encoder-decoder, what its encoder reads.
-        temperature, top_k, top_p, min_p, repetition_penalty: see tfcore.generation.sampling; temperature=0 is greedy.
+        sampling: how each is drawn; with a temperature of 0 the most likely one is taken.
         seed: of the draws; the same seed gives the same text.
         stop_ids: each of them ends the text, as its last id.
         decoder_ids: what an encoder-decoder's decoder starts with; None means config.start_id.
@@ -51,9 +47,6 @@ def generate(
     Raises:
         ValueError: nothing to continue, a model that does not continue texts, or a setting outside its range.
     """
-    sampling = Sampling(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
-    )
     reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, edits=edits, one_by_one=True)
     generator = torch.Generator().manual_seed(seed)
 
@@ -87,21 +80,14 @@ class Step:
 def stream(
     model: Transformer,
     ids: Ids,
+    sampling: Sampling = UNFILTERED,
     *,
     max_new_tokens: int = 64,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int = 1.0,
-    min_p: float | int = 0.0,
-    repetition_penalty: float | int = 1.0,
     seed: int = 0,
     stop_ids: Collection[int] = (),
     decoder_ids: Ids | None = None,
 ) -> Iterator[Step]:
     """The same as generate, one record per token, as soon as it is drawn; whoever has enough stops asking."""
-    sampling = Sampling(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
-    )
     reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, one_by_one=True)
     generator = torch.Generator().manual_seed(seed)
 

@@ -174,29 +174,7 @@ class Sampling:
         return tuple(stages)
 
 
-def distribution(
-    logits: Float[Tensor, "*batch vocab"],
-    *,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int = 1.0,
-    min_p: float | int = 0.0,
-    repetition_penalty: float | int = 1.0,
-    previous: Int[Tensor, "*batch seq"] | None = None,
-) -> Float[Tensor, "*batch vocab"]:
-    """Probabilities of the next token after all filters: softmax of the scores that are left.
-
-    Args:
-        temperature, top_k, top_p, min_p, repetition_penalty: see Sampling.
-        previous: ids of all tokens so far, for the repetition penalty.
-
-    Raises:
-        ValueError: a value outside its range, or scores of which none is finite.
-    """
-    sampling = Sampling(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
-    )
-    return sampling.distribution(logits, previous)
+UNFILTERED = Sampling()  # by the model's own probabilities
 
 
 def draw(probabilities: Float[Tensor, " vocab"], generator: torch.Generator) -> int:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.generation.generate import DraftModel, Ids, Reader
-from tfcore.generation.sampling import Sampling, draw
+from tfcore.generation.sampling import UNFILTERED, Sampling, draw
 from tfcore.model import Transformer
 
 
@@ -71,13 +71,9 @@ def speculative(
     model: Transformer,
     draft: Transformer | DraftModel,
     ids: Ids,
+    sampling: Sampling = UNFILTERED,
     *,
     max_new_tokens: int = 64,
-    temperature: float | int = 1.0,
-    top_k: int | None = None,
-    top_p: float | int = 1.0,
-    min_p: float | int = 0.0,
-    repetition_penalty: float | int = 1.0,
     guess: int = 4,
     seed: int = 0,
     stop_ids: Collection[int] = (),
@@ -97,9 +93,6 @@ def speculative(
 
     Source: arXiv:2211.17192, algorithm 1; arXiv:2302.01318, algorithm 2.
     """
-    sampling = Sampling(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
-    )
     found, rounds = list[int](), list[Round]()
     for checked in speculate(
         model,

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
 from tfcore.measures.information import divergence
 from tfcore.measures.one_text import one_text
@@ -191,7 +192,7 @@ def ablated(value: Float[Tensor, "*batch seq d"], action: Action) -> Float[Tenso
 
 def continue_text(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], new_tokens: int) -> list[int]:
     """The greedy continuation of a text under these edits, in every pass."""
-    return generate(model, ids, max_new_tokens=new_tokens, temperature=0, edits=edits)
+    return generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens, edits=edits)
 
 
 def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:

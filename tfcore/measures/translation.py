@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.one_text import one_text
 from tfcore.measures.statistics import ratio
 from tfcore.measures.token_pieces import cut_text
@@ -57,7 +58,7 @@ def written(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], beams:
     """The ids of a translation; the separator is the last, also where the model did not come to it."""
     end = end_id(tokenizer)
     if beams == 1:
-        found = generate(model, ids, max_new_tokens=LONGEST, temperature=0, stop_ids=[end])
+        found = generate(model, ids, Sampling(temperature=0), max_new_tokens=LONGEST, stop_ids=[end])
     else:
         found = list(beam_search(model, ids, beams=beams, max_new_tokens=LONGEST, stop_ids=[end])[0].ids)
     return found if found and found[-1] == end else [*found, end]

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import load
 from tfcore.measures.neuron_scan import load_neuron_scan
 from tfcore.model import Transformer
@@ -136,7 +137,7 @@ def fine_tune_to_the_end(config: FineTuneConfig) -> FineTuned:
 def continuation(model: Transformer, tokenizer: BPETokenizer) -> str:
     """The prompt and what the model writes after it, at temperature 0.7."""
     ids = tokenizer.encode(PROMPT)
-    new = generate(model, ids, max_new_tokens=WRITTEN, temperature=0.7, top_k=40, seed=1)
+    new = generate(model, ids, Sampling(temperature=0.7, top_k=40), max_new_tokens=WRITTEN, seed=1)
     return tokenizer.decode([*ids, *new])
 
 

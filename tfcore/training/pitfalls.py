@@ -364,7 +364,7 @@ def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -
         first, second = (f"{symbols(asked[0])} → {symbols(answer)}" for answer in answers)
         return first, second
     start = tasks.encode("the ")
-    texts = (generate(t.model, start, max_new_tokens=LETTERS_SAID, temperature=1.0, seed=config.seed) for t in twins)
+    texts = (generate(t.model, start, max_new_tokens=LETTERS_SAID, seed=config.seed) for t in twins)
     first, second = ("the " + tasks.decode(torch.tensor(text)) for text in texts)
     return first, second
 

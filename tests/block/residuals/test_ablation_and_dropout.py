@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
 from tfcore.views.block.residuals.measure.ablation import (
     SubsetLosses,
@@ -50,7 +51,7 @@ def test_counts_are_binomial():
 
 def test_the_whole_model_goes_on_as_generate_does():
     model = small.model()
-    assert continue_without(model, TEXT, (), 12) == generate(model, TEXT, max_new_tokens=12, temperature=0)
+    assert continue_without(model, TEXT, (), 12) == generate(model, TEXT, Sampling(temperature=0), max_new_tokens=12)
 
 
 def test_without_sublayers_it_goes_on_as_without_a_cache():

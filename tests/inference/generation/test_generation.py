@@ -13,7 +13,7 @@ from tests.small import model as small
 from tfcore.generation.beam import BeamStep, Candidate, beam_search
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.generate import generate
-from tfcore.generation.sampling import Sampling, distribution
+from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import speculative
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inference import generation as views
@@ -28,13 +28,13 @@ FILTERS = {"temperature": 0.8, "top_k": 30, "top_p": 0.9, "min_p": 0.03, "repeti
 
 def test_a_token_is_that_of_generate_and_its_rows_are_the_filters():
     model, sampling = small(), Sampling(**FILTERS)
-    text = generate(model, IDS, max_new_tokens=4, seed=5, **FILTERS)
+    text = generate(model, IDS, sampling, max_new_tokens=4, seed=5)
     for drawn in range(4):
         found = next_token.next_token(model, BYTES, IDS, sampling, 5, drawn)
         assert (list(found.before), found.token) == (text[:drawn], text[drawn])
     ids = torch.tensor([*IDS, *text[:3]])
     logits = model(ids[None]).logits[0, -1]
-    own, last = logits.softmax(-1).numpy(), distribution(logits, previous=ids, **FILTERS).numpy()
+    own, last = logits.softmax(-1).numpy(), sampling.distribution(logits, ids).numpy()
     np.testing.assert_allclose(found.probabilities[0], own[found.order], atol=1e-5)
     np.testing.assert_allclose(found.probabilities[-1], last[found.order], atol=1e-5)
     np.testing.assert_allclose(found.probabilities.sum(-1), 1, atol=1e-5)
@@ -52,7 +52,7 @@ def test_a_continuation_is_written_once_however_it_is_asked_for():
     model, sampling = small(), Sampling(**FILTERS)
     passes = []
     model.register_forward_hook(lambda *_: passes.append(1))
-    text = generate(model, IDS, max_new_tokens=6, seed=5, **FILTERS)
+    text = generate(model, IDS, sampling, max_new_tokens=6, seed=5)
     passes.clear()
     found = next_token.Continuation(model, BYTES, IDS, sampling, 5, 6)
     assert [found.token(number).token for number in (3, 0, 3, 5)] == [text[i] for i in (3, 0, 3, 5)]
@@ -93,8 +93,8 @@ def test_every_strategy_writes_what_it_says():
     for name, one in filter(None, decoding.continue_beside(model, plan)):
         texts[name].append(one)
     expected = {
-        "greedy": generate(model, IDS, max_new_tokens=8, temperature=0),
-        "sampling": generate(model, IDS, max_new_tokens=8, seed=3, **FILTERS),
+        "greedy": generate(model, IDS, Sampling(temperature=0), max_new_tokens=8),
+        "sampling": generate(model, IDS, Sampling(**FILTERS), max_new_tokens=8, seed=3),
         "pure": generate(model, IDS, max_new_tokens=8, seed=3),
         "beam": list(beam_search(model, IDS, beams=decoding.BEAMS, max_new_tokens=8)[0].ids),
     }
@@ -132,7 +132,9 @@ def test_the_tree_holds_the_search(beams, stop):
     assert tree.results[0].score == pytest.approx(total / len(again) ** 0.7, abs=1e-4)
     known = beam_tree.greedy_text(model, IDS, 7, stop)
     assert (
-        list(tree.greedy.ids) == list(known.ids) == generate(model, IDS, max_new_tokens=7, temperature=0, stop_ids=stop)
+        list(tree.greedy.ids)
+        == list(known.ids)
+        == generate(model, IDS, Sampling(temperature=0), max_new_tokens=7, stop_ids=stop)
     )
     assert beam_tree.beam_tree(model, BYTES, IDS, tokens=7, **options, greedy=known) == tree
     states = {node.ids: node.state for node in tree.nodes}
@@ -162,7 +164,7 @@ def test_speculation_is_told_as_it_happens(monkeypatch):
     draft, sampling = early_exit(model, 2), Sampling(temperature=0.7)
     items = list(speculation.watch(model, draft, IDS, sampling, 3, 4, 16))
     passes = [one for one in items if isinstance(one, speculation.Pass)]
-    found = speculative(model, draft, IDS, max_new_tokens=16, guess=3, seed=4, temperature=0.7)
+    found = speculative(model, draft, IDS, Sampling(temperature=0.7), max_new_tokens=16, guess=3, seed=4)
     assert [token for one in passes for token in one.ids] == list(found.ids)
     guesses = [guess for one in passes for guess in one.guesses]
     assert sum(guess.state == "accepted" for guess in guesses) == found.accepted

@@ -18,6 +18,7 @@ from tests.pages.visits import run
 from tests.pages.waiting import SOON, wait_for_jobs
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.views.inference.generation.measure import decoding
 from tfcore.views.inference.generation.measure.beam_tree import search_text, sentence_ends
 from tfcore.views.inference.generation.measure.speculation import Guess, Pass
@@ -55,7 +56,7 @@ def text_of(ids: list[int]) -> str:
 
 def test_one_token_is_the_one_that_generate_draws_and_the_link_decides():
     model, tokenizer = cache.model("stories")
-    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=4, seed=17, **ALL)
+    ids = generate(model, tokenizer.encode(TEXT), Sampling(**ALL), max_new_tokens=4, seed=17)
     address = {"text": TEXT, "seed": "17", "drawn": "3"}
     first, again = (figures(opened(**address)) for _ in range(2))
     assert set(first) == {"filters", "draw", "ranks"}
@@ -83,8 +84,8 @@ def test_every_strategy_ends_with_its_numbers():
     test = ended(opened(show="Decoding strategies", text=TEXT, tokens="10", seed="3"))
     model, tokenizer = cache.model("stories")
     ids, words = tokenizer.encode(TEXT), said(test).replace("\u00a0", " ")
-    for settings in ({"temperature": 0}, {"seed": 3}, {"seed": 3, **ALL}):
-        assert text_of(generate(model, ids, max_new_tokens=10, **settings)).strip() in words
+    for sampling in (Sampling(temperature=0), Sampling(), Sampling(**ALL)):
+        assert text_of(generate(model, ids, sampling, max_new_tokens=10, seed=3)).strip() in words
     best = beam_search(model, ids, beams=4, max_new_tokens=10)[0]
     assert f"beam search, 4 beams {best.score:.2f}" in figures(test)["likelihood"][0]["alt"]
     assert test.button(key="again:button").label == "Another seed"
@@ -153,7 +154,7 @@ def test_a_model_of_one_block_and_a_large_vocabulary_says_that_it_has_no_draft(m
 def test_a_greedy_draft_changes_nothing():
     test = ended(opened(show="Speculative decoding", text=TEXT, tokens="10", temperature="0"))
     model, tokenizer = cache.model("stories")
-    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=10, temperature=0)
+    ids = generate(model, tokenizer.encode(TEXT), Sampling(temperature=0), max_new_tokens=10)
     assert text_of(ids).strip() in said(test).replace("\u00a0", " ")
 
 

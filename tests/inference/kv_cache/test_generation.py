@@ -7,6 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.small import ALL_PATTERNS, config, ids, model
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.kv_cache import KVCache
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.views.inference.kv_cache.measure.generation import (
@@ -29,7 +30,7 @@ def test_both_ways_agree_and_write_what_generate_writes(kind, exactness, apart):
     steps = list(both_ways(subject, PROMPT, 12, seed=3, exactness=exactness))
     assert max(step.difference for step in steps) < apart
     assert all(step.same and step.with_cache > 0 and step.without > 0 for step in steps)
-    written = generate(subject, PROMPT, max_new_tokens=12, temperature=0.8, top_k=50, seed=3)
+    written = generate(subject, PROMPT, Sampling(temperature=0.8, top_k=50), max_new_tokens=12, seed=3)
     assert [step.token for step in steps] == written
     assert subject.embed.weight.dtype == torch.float32, "the model itself was changed"
 

@@ -21,6 +21,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Part
 from tfcore.measures.one_text import encoded
@@ -83,7 +84,7 @@ def test_a_patch_reads_both_texts_with_the_bos_token():
 
 def test_the_continuation_is_that_of_the_edited_model():
     model, tokenizer = cache.model("stories")
-    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
+    ids = generate(model, tokenizer.encode(TEXT), Sampling(temperature=0), max_new_tokens=12, edits=[head(2, 5, -2.0)])
     assert switches.continued(Reading("stories", TEXT), switches.Changes("2.5", "scale", -2.0)) == ids
     assert tokenizer.decode(ids).startswith(" she")
 

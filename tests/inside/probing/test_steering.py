@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
@@ -56,7 +57,7 @@ def test_each_row_is_generated_as_alone(stories, ids, along, grown):
     for factor in (-3.0, 0.0, 2.0):
         row = FACTORS.index(factor)
         edits = [Edit.add("blocks.2.resid_post", factor * torch.from_numpy(along.vector))]
-        alone = generate(model, ids, max_new_tokens=NEW, temperature=0, edits=edits)
+        alone = generate(model, ids, Sampling(temperature=0), max_new_tokens=NEW, edits=edits)
         assert grown[-1].tokens[row].tolist() == list(alone)
         expected = model(torch.tensor([ids]), edits=edits).logits[0, -1].softmax(-1)
         assert np.allclose(grown[0].probabilities[row], expected, atol=1e-5)

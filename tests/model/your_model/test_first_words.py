@@ -5,6 +5,7 @@ import torch
 
 from tests import own_folders
 from tfcore import generate, load
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
 from tfcore.views.model.your_model import say
@@ -24,7 +25,7 @@ def test_a_decoder_goes_on(models):
     model, tokenizer = models["gpt2"]
     found, ids = first_words(model, tokenizer, TEXT, 6), tokenizer.encode(TEXT)
     assert found.way == "continuation"
-    assert found.written == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
+    assert found.written == tokenizer.decode(generate(model, ids, Sampling(temperature=0), max_new_tokens=6))
     p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
     assert found.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
     assert found.best[0] == tokenizer.tokens([int(p.argmax())])[0]
@@ -53,7 +54,9 @@ def test_an_encoder_decoder_answers(models):
     model, tokenizer = models["t5"]
     found = first_words(model, tokenizer, TEXT, 5)
     assert found.way == "answer"
-    assert found.written == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
+    assert found.written == tokenizer.decode(
+        generate(model, tokenizer.encode(TEXT), Sampling(temperature=0), max_new_tokens=5)
+    )
     assert len(found.best) == 5
 
 

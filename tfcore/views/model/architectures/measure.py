@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from tfcore.config import Architecture, ModelConfig
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.masks import bidirectional, causal
 from tfcore.measures.masked_tokens import guesses, mask_id, with_blanks
 from tfcore.measures.one_text import piece_of
@@ -141,7 +142,7 @@ def continued(model: Transformer, tokenizer: BPETokenizer, text: str, new: int, 
     ids: Sequence[int] = tokenizer.encode(text)[-(model.config.max_seq_len - room) :]
     if not ids:
         return Continued((), None)
-    found = generate(model, ids, max_new_tokens=new, temperature=0) if new else []
+    found = generate(model, ids, Sampling(temperature=0), max_new_tokens=new) if new else []
     return Continued(tuple(tokenizer.tokens(found)), prediction(next_tokens(model, ids, count), tokenizer))
 
 

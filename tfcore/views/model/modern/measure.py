@@ -10,6 +10,7 @@ import torch
 
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import blank
 from tfcore.measures.kv_bytes import cache_shape
 from tfcore.measures.parameter_count import parameters
@@ -176,7 +177,7 @@ def race(seed: int) -> Iterator[Speed]:
             begin = time.perf_counter()
             network(ids)
             middle = time.perf_counter()
-            generate(network, ids.flatten().tolist()[:WRITTEN], max_new_tokens=WRITTEN, temperature=0)
+            generate(network, ids.flatten().tolist()[:WRITTEN], Sampling(temperature=0), max_new_tokens=WRITTEN)
             now = Speed(step, middle - begin, (time.perf_counter() - middle) / WRITTEN)
             last = best.get(step, now)
             best[step] = Speed(step, min(now.read, last.read), min(now.written, last.written))

@@ -11,6 +11,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.device import device
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.weights import free_memory
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.memory_use import memory
@@ -150,11 +151,11 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     if config.architecture == "encoder-decoder":
         ids = shortened(tokenizer, ids, config.max_seq_len)
         scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits.flatten()
-        ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+        ids_written = generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens)
         return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
     scores = next_logits(model, ids)
-    ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+    ids_written = generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens)
     return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
 
 

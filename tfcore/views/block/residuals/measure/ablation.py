@@ -13,6 +13,7 @@ from torch import Tensor
 from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import one_text
@@ -115,4 +116,4 @@ def continue_without(model: Transformer, ids: Sequence[int], without: Collection
     """The greedy continuation of a text by the model without these sublayers: what they add is set to zero."""
     every = sublayer_outputs(model.config.n_layers)
     edits = [Edit.zero(every[sublayer]) for sublayer in without]
-    return generate(model, ids, max_new_tokens=new_tokens, temperature=0, edits=edits)
+    return generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens, edits=edits)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tfcore.generation.beam import Beam, BeamStep, beam_steps
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.one_text import piece_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -106,7 +107,7 @@ def beam_tree(
 
 def greedy_text(model: Transformer, ids: Sequence[int], tokens: int, stop_ids: Collection[int] = ()) -> GreedyText:
     """The text that greedy decoding writes behind some ids."""
-    text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
+    text = tuple(generate(model, ids, Sampling(temperature=0), max_new_tokens=tokens, stop_ids=stop_ids))
     return GreedyText(text, sum(log(max(one.probability, LEAST)) for one in read_again(model, ids, text)))
 
 

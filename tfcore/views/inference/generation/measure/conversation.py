@@ -6,7 +6,7 @@ written again wherever they are asked for.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -88,12 +88,7 @@ def converse(
             )
         answer: list[int] = []
         steps = stream(
-            model,
-            ids,
-            max_new_tokens=plan.tokens,
-            seed=plan.seed + number,
-            stop_ids=special.ends,
-            **asdict(plan.sampling),
+            model, ids, plan.sampling, max_new_tokens=plan.tokens, seed=plan.seed + number, stop_ids=special.ends
         )
         for step in steps:
             yield number, written_token(step.filters[0].probabilities, step.token, step.probability)

@@ -4,7 +4,7 @@ Greedy decoding, beam search, sampling with filters and without; token by token,
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -123,7 +123,7 @@ def continue_beside(model: Transformer, plan: DecodingPlan) -> Iterator[tuple[St
     """
     ways: dict[Strategy, Sampling] = {"greedy": Sampling(temperature=0), "sampling": plan.sampling, "pure": Sampling()}
     streams = {
-        name: stream(model, plan.ids, max_new_tokens=plan.tokens, seed=plan.seed, stop_ids=plan.stop_ids, **asdict(way))
+        name: stream(model, plan.ids, way, max_new_tokens=plan.tokens, seed=plan.seed, stop_ids=plan.stop_ids)
         for name, way in ways.items()
     }
     while streams:

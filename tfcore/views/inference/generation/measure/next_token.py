@@ -1,7 +1,7 @@
 """How the next token is chosen: the whole distribution, what each filter leaves of it, and the draw."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -87,7 +87,7 @@ class Continuation:
         self, model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int, most: int
     ) -> None:
         self._tokenizer, self._sampling, self._given = tokenizer, sampling, len(ids)
-        self._rest = stream(model, ids, max_new_tokens=most, seed=seed, **asdict(sampling))
+        self._rest = stream(model, ids, sampling, max_new_tokens=most, seed=seed)
         self._written: list[NextToken] = []
         self._lock = Lock()
 

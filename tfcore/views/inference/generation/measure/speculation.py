@@ -4,7 +4,7 @@ Both are compared with the formulas of arXiv:2211.17192.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
@@ -152,14 +152,13 @@ def time_once(
     tokens: int,
 ) -> Timing:
     """One turn of everything, so that a busy machine is busy for all alike."""
-    options = {**asdict(sampling), "seed": seed}
     small = min(TIMED, tokens)
     start = perf_counter()
-    alone = generate(model, ids, max_new_tokens=tokens, **options)
+    alone = generate(model, ids, sampling, max_new_tokens=tokens, seed=seed)
     mid = perf_counter()
-    both = speculative(model, draft, ids, max_new_tokens=tokens, guess=guess, **options)
+    both = speculative(model, draft, ids, sampling, max_new_tokens=tokens, guess=guess, seed=seed)
     end = perf_counter()
-    own = generate(draft, ids, max_new_tokens=small, **options)
+    own = generate(draft, ids, sampling, max_new_tokens=small, seed=seed)
     after = perf_counter()
     one, several = (_pass(model, ids, length) for length in (1, guess + 1))
     return Timing(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tfcore.generation.generate import generate
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.quantisation.formats import Format, Per, Scheme
 from tfcore.measures.quantisation.matrices import quantised_copy
 from tfcore.model import Transformer
@@ -40,7 +41,7 @@ class Written:
 
 def continued(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens: int) -> tuple[int, ...]:
     """The ids with which a model continues a text greedily."""
-    return tuple(generate(model, tokenizer.encode(text), max_new_tokens=new_tokens, temperature=0))
+    return tuple(generate(model, tokenizer.encode(text), Sampling(temperature=0), max_new_tokens=new_tokens))
 
 
 def written(

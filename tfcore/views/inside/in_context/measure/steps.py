@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import stream
+from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import load
 from tfcore.measures.flop_count import flops
 from tfcore.model import Transformer
@@ -88,7 +89,7 @@ def write(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> Iter
     if (reason := too_long(model, tokenizer, seed, way)) is not None:
         raise ValueError(reason)
     ids = tokenizer.encode(asked(seed, way))
-    for step in stream(model, ids, max_new_tokens=MOST_TOKENS[way], temperature=0):
+    for step in stream(model, ids, Sampling(temperature=0), max_new_tokens=MOST_TOKENS[way]):
         if "\n" in tokenizer.decode([step.token]):
             return
         yield step.token

@@ -8,7 +8,7 @@ import torch
 from tfcore import presets
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
-from tfcore.generation.sampling import distribution
+from tfcore.generation.sampling import Sampling
 from tfcore.measures.flop_count import flops, length_cost, sequence_cost
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared
@@ -139,7 +139,7 @@ def scores_after(model: Transformer, tokenizer: Any, prompt: str) -> torch.Tenso
 def zero_is_greedy(model: Transformer, tokenizer: Any) -> Checked:
     """Probability of the likeliest token at temperature 0 and at small ones, on average over some prompts."""
     scores = torch.stack([scores_after(model, tokenizer, prompt) for prompt in PROMPTS])  # (prompt, vocab)
-    cases = {f"T = {t:g}": float(distribution(scores, temperature=t).amax(1).mean()) for t in (0.0, 0.05, 0.5)}
+    cases = {f"T = {t:g}": float(Sampling(temperature=t).distribution(scores).amax(1).mean()) for t in (0.0, 0.05, 0.5)}
     exact = compare(1, {"T = 0": cases["T = 0"]}, "")
     words = ", ".join(f"{value:.1%} ({name})" for name, value in cases.items())
     return Checked(words, exact.verdict, exact.ratios)
@@ -150,7 +150,7 @@ def top_p_keeps(model: Transformer, tokenizer: Any) -> Checked:
     cases = {}
     for prompt in PROMPTS:
         scores = scores_after(model, tokenizer, prompt)
-        kept = distribution(scores, top_p=0.9) > 0
+        kept = Sampling(top_p=0.9).distribution(scores) > 0
         cases[f"… {' '.join(prompt.split()[-2:])}"] = float(scores.softmax(-1)[kept].sum())
     words = f"{min(cases.values()):.1%} to {max(cases.values()):.1%}, over {len(PROMPTS)} prompts"
     return compare(0.9, cases, words)
