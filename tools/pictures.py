@@ -91,7 +91,7 @@ KINDS = {
     ".tf-picture": ".tf-picture .main-svg",
     ".tf-river-scroll": ".tf-river path",
     ".tf-planes": ".tf-planes [role=slider]",
-    ".tf-parts-map": ".tf-parts-map *",
+    ".tf-parts": ".tf-parts *",
     ".tf-bars": ".tf-bars *",
     ".tf-map": ".tf-map path",
     ".st-key-chips-chips": ".st-key-chips-chips",

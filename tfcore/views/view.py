@@ -224,7 +224,7 @@ class View:
             picture = scenes.html(self.chart.module, self.chart.data, self.chart.height, theme)
         else:
             picture = self.painted(theme).to_html(full_html=False, include_plotlyjs=True)
-        return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption))
+        return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption or self.alt))
 
     def save(self, path: str, theme: Theme = "light") -> None:
         """Write `html` to a file."""
