@@ -696,7 +696,7 @@ NAMES = {
         )
     },
     "tfcore.analysis.training.training_runs": {
-        "tfcore.training.lab.curves": "CHECKED STEPPED Curves Look look by_place free_running"
+        "tfcore.training.lab.curves": "CHECKED STEPPED Curves look by_place free_running"
     },
     "tfcore.figures.block.ablation_and_dropout": {
         "tfcore.views.block.residuals.draw.dropout": "MEAN_BINS NUMBERS_DRAWN dropout_figure dropout_means_figure"

@@ -11,7 +11,7 @@ from tests.fake_hub import COMMIT
 from tests.small import model
 from tfcore.loading import checkpoints, disk, hub
 from tfcore.loading.disk import FullDiskError
-from tfcore.training.loop import State
+from tfcore.training.loop import TrainingState
 from tfcore.training.optim import adamw
 
 FULL = {
@@ -42,7 +42,7 @@ def test_a_model_a_training_and_a_download_that_find_no_room(tmp_path, monkeypat
     with pytest.raises(FullDiskError, match=SAID):
         checkpoints.save(network, tmp_path)
     with pytest.raises(FullDiskError, match=SAID):
-        State(tmp_path, network, adamw(network, 1.0, (0.9, 0.9), 0.0)).save(1)
+        TrainingState(tmp_path, network, adamw(network, 1.0, (0.9, 0.9), 0.0)).save(1)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     remote = hub.Remote("tiny/gpt2", tmp_path / COMMIT, ("model.safetensors",), {"model.safetensors": 5_000_000}, 0)
     monkeypatch.setattr(hub, "_check_room", lambda *_: None)

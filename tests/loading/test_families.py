@@ -13,7 +13,7 @@ from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, writ
 from tests.small import difference, ids
 from tfcore import CheckpointError, load
 from tfcore.loading.families import FAMILIES, config_of, family_of
-from tfcore.loading.families.settings import NoTensors, Settings
+from tfcore.loading.families.settings import ConfigValues, NoTensors
 from tfcore.part_configs import RopeScaling
 
 EVERY: dict[str, tuple[Any, Any]] = DECODERS | ENCODERS | BOTH
@@ -283,5 +283,5 @@ def test_what_we_cannot_do_is_refused_in_a_sentence(tmp_path, kind, values, mess
 def test_a_value_is_refused_and_not_read_as_another():
     for field in ("flag", "number", "whole"):
         with pytest.raises(ValueError, match="x="):
-            getattr(Settings({"x": [1]}), field)("x")
-    assert Settings({"x": 1.0}).number("x") == 1.0
+            getattr(ConfigValues({"x": [1]}), field)("x")
+    assert ConfigValues({"x": 1.0}).number("x") == 1.0

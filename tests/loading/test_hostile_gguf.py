@@ -12,7 +12,7 @@ import tfcore
 from tests.loading.gguf_files import byte_level, random_model, sentence_piece, write
 from tfcore import CheckpointError
 from tfcore.loading import checkpoints, gguf_file
-from tfcore.loading.gguf_file import GgufFile, Settings
+from tfcore.loading.gguf_file import GgufFile, GGUFMetadata
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
@@ -195,7 +195,7 @@ def test_whatever_stands_where_a_value_belongs(kind, tmp_path, monkeypatch):
     path, asked = tmp_path / "model.gguf", {}
     write(path, "llama", random_model("llama"), **KINDS[kind])
     monkeypatch.setattr(checkpoints, "isolated", lambda _: ByteTokenizer())
-    read, of_kind, changed = gguf_file._Header.read, Settings._of_kind, {}
+    read, of_kind, changed = gguf_file._Header.read, GGUFMetadata._of_kind, {}
 
     def with_changes(header):
         settings, tensors = read(header)
@@ -206,9 +206,9 @@ def test_whatever_stands_where_a_value_belongs(kind, tmp_path, monkeypatch):
         asked[key] = called
         return of_kind(settings, key, default, kinds, called)
 
-    monkeypatch.setattr(Settings, "_of_kind", spied)
+    monkeypatch.setattr(GGUFMetadata, "_of_kind", spied)
     monkeypatch.setattr(gguf_file._Header, "read", with_changes)
-    monkeypatch.setattr(Settings, "get", lambda *_: pytest.fail("read without a look at its type"))
+    monkeypatch.setattr(GGUFMetadata, "get", lambda *_: pytest.fail("read without a look at its type"))
 
     def refusal(key, value):
         changed.clear()

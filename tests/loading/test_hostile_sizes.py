@@ -14,7 +14,7 @@ from tests.bounded import Taken, taken
 from tests.hostile_tokenizers import added, content
 from tests.small import model
 from tfcore import CheckpointError, load, save
-from tfcore.loading.gguf_file import Settings
+from tfcore.loading.gguf_file import GGUFMetadata
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.tokenizers.chat import Message, conversation
 from tfcore.tokenizers.isolated import TokenizerError, isolated
@@ -24,19 +24,19 @@ TIMES, SECONDS = 3, 0.5  # as long as the control, and this besides, on a machin
 PATH = Path("model.gguf")
 
 
-def sentence_piece(tokens: list[str], kind: int = 1) -> Settings:
+def sentence_piece(tokens: list[str], kind: int = 1) -> GGUFMetadata:
     kinds = np.array([2, *[kind] * len(tokens)])
     scores = np.zeros(len(kinds), np.float32)
     stated = {"model": "llama", "tokens": ["<unk>", *tokens], "scores": scores, "token_type": kinds, "bos_token_id": 0}
-    return Settings(str(PATH), {f"tokenizer.ggml.{key}": value for key, value in stated.items()})
+    return GGUFMetadata(str(PATH), {f"tokenizer.ggml.{key}": value for key, value in stated.items()})
 
 
-def byte_level(merges: list[str]) -> Settings:
+def byte_level(merges: list[str]) -> GGUFMetadata:
     stated = {"model": "gpt2", "tokens": ["a", "aa"], "merges": merges}
-    return Settings(str(PATH), {f"tokenizer.ggml.{key}": value for key, value in stated.items()})
+    return GGUFMetadata(str(PATH), {f"tokenizer.ggml.{key}": value for key, value in stated.items()})
 
 
-GGUF: dict[str, Callable[[], Settings]] = {
+GGUF: dict[str, Callable[[], GGUFMetadata]] = {
     "one long token": lambda: sentence_piece(["a", "b" * 75_000]),
     "many long tokens": lambda: sentence_piece([f"{i:05d}" + "x" * 1_000 for i in range(20_000)]),
     "tokens of each other": lambda: sentence_piece(["a" * k for k in range(1, 1_025)]),

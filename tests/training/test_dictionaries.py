@@ -8,11 +8,11 @@ from tests.small import difference, ids, model
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, substitute
 from tfcore.training.data import Batch
 from tfcore.training.dictionaries import InTraining, Revival, divergence_of, read_and_written, seen, train_dictionaries
-from tfcore.training.loop import Settings
+from tfcore.training.loop import TrainingSettings
 
 SHAPE = {"d_model": 24, "n_features": 60, "top_k": 6}
 CONFIGS = [TranscoderConfig.of_mlp(0, **SHAPE), TranscoderConfig.of_stream(1, **SHAPE)]
-SETTINGS = Settings(steps=30, rows=4, lr=1e-2, warmup=3, save_every=7)
+SETTINGS = TrainingSettings(steps=30, rows=4, lr=1e-2, warmup=3, save_every=7)
 
 
 def batches(step):

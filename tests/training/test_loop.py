@@ -19,7 +19,7 @@ from tfcore.measures.expert_scan import load_over_texts
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.ladder import read_table
-from tfcore.training.loop import Settings, train
+from tfcore.training.loop import TrainingSettings, train
 from tfcore.training.recipes import RECIPES
 from tfcore.training.recipes.stories import even_out
 
@@ -148,7 +148,7 @@ def constant(step: int) -> Batch:
 def test_training_learns_and_keeps_its_hands_off_global_randomness(tmp_path):
     subject = model(init_std=0.02, dropout=0.1).requires_grad_(True)
     losses, before = [], torch.get_rng_state()
-    settings = Settings(steps=30, rows=4, lr=1e-2, warmup=3)
+    settings = TrainingSettings(steps=30, rows=4, lr=1e-2, warmup=3)
     trained = train(subject, constant, settings, tmp_path, report=lambda p: losses.append(p.loss))
     assert losses[-1] < 0.7 * losses[0]
     assert torch.equal(torch.get_rng_state(), before)
@@ -165,7 +165,7 @@ def test_ignored_targets_do_not_count(tmp_path):
     subject = model().requires_grad_(True)
     logits = subject(constant(0).ids).logits[:, 1::2].detach()
     expected = torch.nn.functional.cross_entropy(logits.mT, constant(0).targets[:, 1::2])
-    train(subject, half, Settings(steps=1, rows=4, lr=1e-3), tmp_path, report=lambda p: losses.append(p.loss))
+    train(subject, half, TrainingSettings(steps=1, rows=4, lr=1e-3), tmp_path, report=lambda p: losses.append(p.loss))
     assert losses == [pytest.approx(float(expected), rel=1e-5)]
 
 
@@ -178,7 +178,7 @@ def test_routers_learn_from_the_auxiliary_loss(tmp_path):
     gradients = []
     for weight in (0.0, 10.0):
         subject = routed(balance_loss=weight)
-        train(subject, constant, Settings(steps=1, rows=4, lr=0.0, clip=1e9), tmp_path / str(weight))
+        train(subject, constant, TrainingSettings(steps=1, rows=4, lr=0.0, clip=1e9), tmp_path / str(weight))
         gradients.append(subject.decoder.blocks[0].mlp.router.weight.grad.clone())
     subject = routed(balance_loss=10.0).train()
     sum(subject(constant(0).ids).losses.values()).backward()
@@ -191,7 +191,7 @@ def test_the_bias_of_a_router_is_moved_once_a_step_and_kept_with_the_run(tmp_pat
     def trained(folder, *lengths):
         for steps in lengths:
             subject = routed(balance_loss=0.0, bias_rate=0.01)
-            settings = Settings(steps=steps, rows=4, lr=1e-3, lr_min=1e-3, warmup=1, save_every=2)
+            settings = TrainingSettings(steps=steps, rows=4, lr=1e-3, lr_min=1e-3, warmup=1, save_every=2)
             train(subject, constant, settings, folder)
         return [block.mlp for block in subject.decoder.blocks]
 
@@ -215,5 +215,5 @@ def test_experts_of_a_trained_model_get_as_much_to_do_by_biases_alone():
 
 
 def test_a_state_is_replaced_whole(tmp_path):
-    train(model().requires_grad_(True), constant, Settings(steps=2, rows=4, lr=1e-3, save_every=1), tmp_path)
+    train(model().requires_grad_(True), constant, TrainingSettings(steps=2, rows=4, lr=1e-3, save_every=1), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["state.safetensors"]

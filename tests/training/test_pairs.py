@@ -6,7 +6,7 @@ import torch
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import pairs
 from tfcore.training.data import IGNORE, CorpusError
-from tfcore.training.pairs import SOURCE, Encoded, Pair
+from tfcore.training.pairs import SOURCE, EncodedPairs, TranslationPair
 
 
 def corpus(folder, text):
@@ -18,7 +18,10 @@ def corpus(folder, text):
 
 def test_pairs_are_read_and_made_plain(tmp_path):
     lines = "Who?\tQui\u202f?\nIt\u2019s me.\tC\u2019est\u00a0moi.\n" + "a " * 11 + "\ttrop long\nno tab\n\tempty\n"
-    assert pairs.read_pairs(corpus(tmp_path, lines)) == [Pair("Who?", "Qui ?"), Pair("It's me.", "C'est moi.")]
+    assert pairs.read_pairs(corpus(tmp_path, lines)) == [
+        TranslationPair("Who?", "Qui ?"),
+        TranslationPair("It's me.", "C'est moi."),
+    ]
 
 
 def test_a_file_without_pairs_is_a_sentence(tmp_path):
@@ -29,7 +32,7 @@ def test_a_file_without_pairs_is_a_sentence(tmp_path):
 
 
 def many(n):
-    return [Pair(f"Sentence {i}{end}", f"Phrase {i} {end}") for i in range(n) for end in (".", "!")]
+    return [TranslationPair(f"Sentence {i}{end}", f"Phrase {i} {end}") for i in range(n) for end in (".", "!")]
 
 
 def test_no_english_sentence_is_on_both_sides():
@@ -49,8 +52,12 @@ def test_too_few_sentences_are_refused():
 
 def test_a_batch_teaches_the_decoder_the_next_token():
     tokenizer = BPETokenizer.train(["Sentence Phrase"], 270)
-    some = [*many(4), Pair("Go", "Va"), Pair("A much longer sentence", "Une phrase beaucoup plus longue")]
-    encoded = Encoded.of(tokenizer, some)
+    some = [
+        *many(4),
+        TranslationPair("Go", "Va"),
+        TranslationPair("A much longer sentence", "Une phrase beaucoup plus longue"),
+    ]
+    encoded = EncodedPairs.of(tokenizer, some)
     assert [len(ids) for ids in encoded.sources] == sorted(len(ids) for ids in encoded.sources)
     batch = encoded.batch(len(some), torch.Generator().manual_seed(0))
     assert batch.decoder_ids is not None

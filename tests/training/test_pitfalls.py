@@ -13,13 +13,22 @@ from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training import pitfalls as variants
-from tfcore.training.pitfalls import DOSES, KINDS, Look, PitfallConfig, Twin, last_said, model_config, train_twins
+from tfcore.training.pitfalls import (
+    DOSES,
+    KINDS,
+    PitfallConfig,
+    PitfallEvaluation,
+    Twin,
+    last_said,
+    model_config,
+    train_twins,
+)
 from tfcore.views.pitfall_remarks import remarks, without_places
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # trainings
 
 
-def looks(**values: object) -> list[Look]:
+def looks(**values: object) -> list[PitfallEvaluation]:
     return [look for look in train_twins(PitfallConfig(**values)) if look is not None]
 
 
@@ -85,7 +94,7 @@ def test_the_wrong_axis_is_the_right_norm_of_a_turned_tensor():
 
 
 def test_the_last_texts_are_those_of_the_last_look_that_has_some():
-    silent = Look(60, (1.0, 1.0), (0.0, 0.0))
+    silent = PitfallEvaluation(60, (1.0, 1.0), (0.0, 0.0))
     first, last = (replace(silent, step=step, said=(f"a{step}", f"b{step}")) for step in (20, 40))
     assert last_said([first, last, silent]) == (40, ("a40", "b40"))
     assert last_said([silent]) is None
@@ -172,7 +181,7 @@ def test_findings_can_be_said_of_any_beginning(kind):
     for dose in DOSES.get(kind, ((0,), 0))[0]:
         config = PitfallConfig(kind=kind, dose=dose)
         for pair in ((3.0, 3.0), (0.0, 0.0), (1e9, 1e-9)):
-            said = remarks(config, [Look(0, (3.2, 3.2), pair), Look(100, pair, pair)])
+            said = remarks(config, [PitfallEvaluation(0, (3.2, 3.2), pair), PitfallEvaluation(100, pair, pair)])
             assert said.sentence.endswith(".")
             assert "nan" not in said.sentence
 

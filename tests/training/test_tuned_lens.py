@@ -10,11 +10,11 @@ from tests.small import difference, ids, model
 from tests.training.tiny_run import write_corpus
 from tfcore.measures.lenses import mean_divergences
 from tfcore.training.data import Batch
-from tfcore.training.loop import Settings
+from tfcore.training.loop import TrainingSettings
 from tfcore.training.recipes.tuned_lens import TUNED_LENS, tuned_lens
 from tfcore.training.tuned_lenses import train_tuned_lens
 
-SETTINGS = Settings(steps=40, rows=4, lr=1e-2, warmup=3, save_every=7)
+SETTINGS = TrainingSettings(steps=40, rows=4, lr=1e-2, warmup=3, save_every=7)
 
 
 def batches(step):

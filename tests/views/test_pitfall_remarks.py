@@ -3,7 +3,7 @@
 import pytest
 
 from tfcore.training import pitfall_tasks as tasks
-from tfcore.training.pitfalls import Look, PitfallConfig
+from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation
 from tfcore.views.pitfall_remarks import _times, remarks, without_places
 
 FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
@@ -11,7 +11,7 @@ FLOOR, LETTERS = tasks.sentence_floor(), tasks.letter_loss()
 
 def found(kind, *rows):
     """Rows of (step, losses, symptoms)."""
-    return remarks(PitfallConfig(kind=kind), [Look(*row) for row in rows])
+    return remarks(PitfallConfig(kind=kind), [PitfallEvaluation(*row) for row in rows])
 
 
 FIRST = (0, (3.2, 3.1), (0.72, 0.02))

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.training.pitfalls import Look
+from tfcore.training.pitfalls import PitfallEvaluation
 
 BROKEN = "@cat1"
 HEALTHY = "@cat0"
@@ -48,7 +48,7 @@ class Axis:
 
 
 def loss_figure(
-    looks: Sequence[Look], remark: Remark, marks: Sequence[tuple[float, str]], steps: int, height: int
+    looks: Sequence[PitfallEvaluation], remark: Remark, marks: Sequence[tuple[float, str]], steps: int, height: int
 ) -> go.Figure:
     """The training loss of both.
 
@@ -69,7 +69,9 @@ def loss_figure(
     return theme.build(_curves(looks, "loss", ".3f"), layout)
 
 
-def symptom_figure(looks: Sequence[Look], remark: Remark, steps: int, axis: Axis, height: int) -> go.Figure:
+def symptom_figure(
+    looks: Sequence[PitfallEvaluation], remark: Remark, steps: int, axis: Axis, height: int
+) -> go.Figure:
     """The number that shows the mistake, of both.
 
     Args:
@@ -91,7 +93,7 @@ def symptom_figure(looks: Sequence[Look], remark: Remark, steps: int, axis: Axis
 
 
 def _free(
-    looks: Sequence[Look],
+    looks: Sequence[PitfallEvaluation],
     what: str,
     steps: int,
     axis: list[float],
@@ -115,7 +117,7 @@ def _height(value: float, log: bool) -> float:
     return math.log10(max(value, 1e-30)) if log else value
 
 
-def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
+def _curves(looks: Sequence[PitfallEvaluation], what: str, digits: str) -> list[dict[str, Any]]:
     """Both curves, the baseline first, so that the model with the mistake is drawn above it."""
     steps = [look.step for look in looks]
     pairs = (("baseline", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))

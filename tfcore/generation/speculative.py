@@ -51,7 +51,7 @@ class Speculation:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedRound:
     """A round, with the distributions that decided.
 
     Args:
@@ -121,7 +121,7 @@ def speculate(
     seed: int = 0,
     stop_ids: Collection[int] = (),
     decoder_ids: Ids | None = None,
-) -> Iterator[Checked]:
+) -> Iterator[CheckedRound]:
     """The same as speculative, round by round, as soon as the model has checked what the draft guessed."""
     _check_pair(model, draft, guess)
     large = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, rollback=guess)
@@ -134,7 +134,7 @@ def speculate(
         p = _distributions(large, text + guessed, len(guessed) + 1, sampling)
         accepted, token = accept(guessed, q, p, generator)
         new = _until([*guessed[:accepted], token], stop)
-        yield Checked(Round(tuple(guessed), accepted, token), tuple(new), q, p)
+        yield CheckedRound(Round(tuple(guessed), accepted, token), tuple(new), q, p)
         text, over = text + new, new[-1] in stop
         for reader in (large, small):
             if reader is not None:  # the last token is for the next round to read, whoever proposed it

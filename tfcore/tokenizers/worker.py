@@ -25,7 +25,7 @@ MOST_SPECIAL = 10_000  # Gemma 3 has 6,415
 LONGEST_TOKEN = 1_024  # bytes; the longest in use are spaces, 128 of them
 
 
-class RefusedError(ValueError):
+class HarmfulTokenizerError(ValueError):
     """A tokenizer that reads well, and would do harm."""
 
 
@@ -65,23 +65,29 @@ def described(tokenizer: Tokenizer) -> tuple[dict[str, Any], bytes, bytes, bytes
     the like of the readable names, where they are not those bytes.
 
     Raises:
-        RefusedError: ids or tokens that no vocabulary in use has.
+        HarmfulTokenizerError: ids or tokens that no vocabulary in use has.
     """
     n = tokenizer.vocab_size
     if n > MOST_IDS:
-        raise RefusedError(f"its largest id is {n - 1:,}, and at most {MOST_IDS:,} tokens can be shown here")
+        raise HarmfulTokenizerError(f"its largest id is {n - 1:,}, and at most {MOST_IDS:,} tokens can be shown here")
     pieces = [tokenizer.token_bytes(i) for i in range(n)]
     named = isinstance(tokenizer, ForeignTokenizer) and tokenizer.word_piece
     names = [name.encode() for name in tokenizer.tokens(range(n))] if named else []
     longest = max(map(len, [*pieces, *names]), default=0)
     if longest > LONGEST_TOKEN:
-        raise RefusedError(f"one of its tokens has {longest:,} bytes, and at most {LONGEST_TOKEN:,} can be shown here")
+        raise HarmfulTokenizerError(
+            f"one of its tokens has {longest:,} bytes, and at most {LONGEST_TOKEN:,} can be shown here"
+        )
     if (around := len(tokenizer.encode(""))) > MOST_AROUND:
-        raise RefusedError(f"it puts {around:,} tokens around every text, and at most {MOST_AROUND} can be shown here")
+        raise HarmfulTokenizerError(
+            f"it puts {around:,} tokens around every text, and at most {MOST_AROUND} can be shown here"
+        )
     exact = isinstance(tokenizer, BPETokenizer)
     separator = tokenizer.separator_id if isinstance(tokenizer, BPETokenizer) else None
     if len(special := dict(tokenizer.special_tokens)) > MOST_SPECIAL:
-        raise RefusedError(f"it has {len(special):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
+        raise HarmfulTokenizerError(
+            f"it has {len(special):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here"
+        )
     facts = {"exact": exact, "separator": separator, "special": special, "merges": isinstance(tokenizer, ByteLevelBPE)}
     return facts, *_table(pieces), *_table(names)
 

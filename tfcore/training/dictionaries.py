@@ -21,7 +21,7 @@ from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, module_o
 from tfcore.measures.lenses import divergence
 from tfcore.model import Output, Transformer
 from tfcore.training.data import Batch
-from tfcore.training.loop import Progress, Settings, train_beside
+from tfcore.training.loop import Progress, TrainingSettings, train_beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def train_dictionaries(
     model: Transformer,
     configs: Sequence[TranscoderConfig],
     batches: Callable[[int], Batch],
-    settings: Settings,
+    settings: TrainingSettings,
     folder: Path | None = None,
     report: Callable[[Progress], None] = lambda _: None,
     revival: Revival = Revival(),

@@ -92,7 +92,7 @@ class Grown:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class StoryWindows:
     """Held-out stories of TinyStories in windows of equal length; the parts are of different stories.
 
     Args:
@@ -105,14 +105,14 @@ class Windows:
     named: Int[np.ndarray, "window seq"]
 
 
-def shipped_windows() -> Windows:
+def shipped_windows() -> StoryWindows:
     """The windows beside the shipped dictionaries, in the order of their stories, without those that end early."""
     every = load_feature_scan(MODEL).windows
     whole = every[(every != PADDING_ID).all(1)].astype(np.int64)
     named = whole[-NAMED_ON:]
     held_out = named[:: max(1, NAMED_ON // HELD_OUT)][:HELD_OUT]
     # windows of one story overlap: a few are left out between the parts
-    return Windows(torch.from_numpy(whole[: BATCHES * ROWS]), held_out.tolist(), named)
+    return StoryWindows(torch.from_numpy(whole[: BATCHES * ROWS]), held_out.tolist(), named)
 
 
 def grow_dictionary(config: GrowDictionaryConfig) -> Iterator[Grown | None]:
@@ -171,7 +171,7 @@ def _measured(
     model: Transformer,
     now: Transcoder,
     step: int,
-    windows: Windows,
+    windows: StoryWindows,
     beside: Quality,
     chance: float,
 ) -> Grown:

@@ -15,7 +15,7 @@ from tfcore.loading.checkpoints import CheckpointError
 from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training import data, story_texts
-from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 
 HELD_OUT = 0.02  # of every source, its end
 SHIPPED = Path(__file__).parents[1] / "ladders"  # the tables of this repository
@@ -32,7 +32,7 @@ class Rung:
 
     labels: Mapping[str, str | int]
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     seed: int = 0
 
     @property

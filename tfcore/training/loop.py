@@ -28,7 +28,7 @@ from tfcore.training.optim import adamw, warmup_cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class TrainingSettings:
     """How to train.
 
     Args:
@@ -135,7 +135,7 @@ class _Loss(nn.Module):
 def train(
     model: Transformer,
     batches: Callable[[int], Batch],
-    settings: Settings,
+    settings: TrainingSettings,
     folder: Path,
     evaluate: Callable[[Transformer, int], dict[str, float]] = lambda _, __: {},
     report: Callable[[Progress], None] = lambda _: None,
@@ -158,7 +158,7 @@ def train(
         device = torch.device("cuda", torch.cuda.current_device())
     model.to(device).train()
     optimizer = adamw(model, settings.lr, settings.betas, settings.weight_decay)
-    state = State(folder, model, optimizer)
+    state = TrainingState(folder, model, optimizer)
     step = state.restore()
     loss_of: nn.Module = _Loss(model, settings.smoothing)
     if processes.world > 1:  # an expert that got no token of a batch has no gradient
@@ -218,7 +218,7 @@ def train_beside(
     parts: nn.Module,
     gradients: Callable[[int, Batch], float],
     batches: Callable[[int], Batch],
-    settings: Settings,
+    settings: TrainingSettings,
     folder: Path | None,
     report: Callable[[Progress], None],
     after: Callable[[], None] = lambda: None,
@@ -236,7 +236,7 @@ def train_beside(
         clip: largest norm of the gradient.
     """
     optimizer = torch.optim.Adam(parts.parameters(), lr=settings.lr, betas=settings.betas)
-    state = State(folder, parts, optimizer) if folder is not None else None
+    state = TrainingState(folder, parts, optimizer) if folder is not None else None
     step = state.restore() if state is not None else 0
     clock = Clock(settings.steps)
     while step < settings.steps:
@@ -268,7 +268,7 @@ class Clock:
         return tokens / max(self.seconds, 1e-9), self.seconds * (self.steps - step)
 
 
-class State:
+class TrainingState:
     """Everything a run needs to go on: weights, the optimiser's moments, the step. By safetensors, in one file."""
 
     def __init__(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:

@@ -19,7 +19,7 @@ HELD_OUT = 1_000  # English sentences for the card, and as many for measures dur
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TranslationPair:
     """A sentence and one of its translations."""
 
     english: str
@@ -27,15 +27,15 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class PairSplit:
     """Pairs that share no English sentence: to train on, to look at during training, and for the card."""
 
-    train: list[Pair]
-    valid: list[Pair]
-    test: list[Pair]
+    train: list[TranslationPair]
+    valid: list[TranslationPair]
+    test: list[TranslationPair]
 
 
-def read_pairs(corpus: Path) -> list[Pair]:
+def read_pairs(corpus: Path) -> list[TranslationPair]:
     """All pairs of at most WORDS English words, spaces and quotes made plain.
 
     Raises:
@@ -46,7 +46,7 @@ def read_pairs(corpus: Path) -> list[Pair]:
     for line in read_text(path, origin).splitlines():
         sides = [plain(side) for side in line.split("\t")[:2]]
         if len(sides) == 2 and all(sides) and len(sides[0].split()) <= WORDS:
-            found.append(Pair(*sides))
+            found.append(TranslationPair(*sides))
     if not found:
         raise CorpusError(f"{path} has no pair of up to {WORDS} words: it should hold {origin}")
     return found
@@ -62,7 +62,7 @@ def key(english: str) -> str:
     return " ".join(re.findall(r"\w+", english.lower()))
 
 
-def split(pairs: Sequence[Pair], held_out: int = HELD_OUT, seed: int = 0) -> Split:
+def split(pairs: Sequence[TranslationPair], held_out: int = HELD_OUT, seed: int = 0) -> PairSplit:
     """Pairs by English sentence; of a held-out sentence the first pair alone is kept.
 
     Raises:
@@ -73,18 +73,18 @@ def split(pairs: Sequence[Pair], held_out: int = HELD_OUT, seed: int = 0) -> Spl
         raise CorpusError(f"{len(sentences)} English sentences are too few to hold out 2 x {held_out}")
     order = np.random.default_rng(seed).permutation(len(sentences))
     place = {sentences[i]: rank for rank, i in enumerate(order.tolist())}
-    train, valid, test = list[Pair](), dict[str, Pair](), dict[str, Pair]()
+    train, valid, test = list[TranslationPair](), dict[str, TranslationPair](), dict[str, TranslationPair]()
     for pair in pairs:
         rank = place[name := key(pair.english)]
         if rank >= 2 * held_out:
             train.append(pair)
         else:
             (valid if rank >= held_out else test).setdefault(name, pair)
-    return Split(train, list(valid.values()), list(test.values()))
+    return PairSplit(train, list(valid.values()), list(test.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedPairs:
     """Pairs as ids, ordered by length, so that a batch of neighbours has little padding.
 
     Args:
@@ -97,7 +97,7 @@ class Encoded:
     separator: int
 
     @classmethod
-    def of(cls, tokenizer: BPETokenizer, pairs: Sequence[Pair]) -> "Encoded":
+    def of(cls, tokenizer: BPETokenizer, pairs: Sequence[TranslationPair]) -> "EncodedPairs":
         end = tokenizer.separator_id or 0
         both = [
             ([*tokenizer.encode(pair.english), end], [*tokenizer.encode(pair.french), end])

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
+
+from tfcore.training.data import Batch
 
 SLOTS = (
     ("big", "old", "shy", "tiny", "brave", "happy", "quiet", "clever"),
@@ -19,14 +20,6 @@ SENTENCE = "the {} {} {} a {} {}. "
 LETTERS = sorted(set("".join(word for slot in SLOTS for word in slot)) | set(SENTENCE) - set("{}"))
 SYMBOLS = 16  # kinds of symbols in the rows to be reversed
 ROW = 10  # symbols of a row
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Inputs and targets, both (row, seq)."""
-
-    ids: Int[Tensor, "row seq"]
-    targets: Int[Tensor, "row seq"]
 
 
 def sentences(count: int, generator: torch.Generator) -> str:

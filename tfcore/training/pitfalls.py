@@ -21,6 +21,7 @@ from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.norms import NoNorm, Norm
 from tfcore.training import pitfall_tasks as tasks
+from tfcore.training.data import Batch
 
 Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
 KINDS: tuple[Pitfall, ...] = get_args(Pitfall)
@@ -78,7 +79,7 @@ class PitfallConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PitfallEvaluation:
     """Both models after some steps; of each pair, the model with the mistake comes first.
 
     Args:
@@ -190,14 +191,14 @@ class Twin:
         weights = self.model.parameters()
         self.optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
 
-    def loss(self, batch: tasks.Batch, mask: Tensor | None = None) -> Float[Tensor, ""]:
+    def loss(self, batch: Batch, mask: Tensor | None = None) -> Float[Tensor, ""]:
         """Cross-entropy, nats a letter."""
         logits = self.model(batch.ids, mask=mask).logits
         if self.half is not None and logits.requires_grad:
             logits.register_hook(self.half.round)
         return F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten())
 
-    def step(self, batch: tasks.Batch, number: int) -> float:
+    def step(self, batch: Batch, number: int) -> float:
         """One step of training; returns the loss before it."""
         loss = self.loss(batch, self.mask)
         self.optimizer.zero_grad()
@@ -214,11 +215,11 @@ class Twin:
         return float(loss.detach())
 
 
-def train_twins(config: PitfallConfig) -> Iterator[Look | None]:
+def train_twins(config: PitfallConfig) -> Iterator[PitfallEvaluation | None]:
     """Train both models side by side on the same batches.
 
     Yields:
-        A Look every few steps and at the end, None after each other step.
+        An evaluation every few steps and at the end, None after each other step.
     """
     twins = _twins(config)
     generator = torch.Generator().manual_seed(config.seed)
@@ -236,15 +237,15 @@ def train_twins(config: PitfallConfig) -> Iterator[Look | None]:
         if symptom is None:  # those that look at the gradients of the step itself
             symptom = _gradient_symptoms(config, twins)
         said = _said(config, twins, held_out) if step % SPOKEN == 0 or last else None
-        yield Look(step, (loss[0], loss[1]), symptom, said)
+        yield PitfallEvaluation(step, (loss[0], loss[1]), symptom, said)
 
 
-def train_to_the_end(config: PitfallConfig) -> list[Look]:
+def train_to_the_end(config: PitfallConfig) -> list[PitfallEvaluation]:
     """All looks of `train_twins`."""
     return [look for look in train_twins(config) if look is not None]
 
 
-def last_said(looks: Sequence[Look]) -> tuple[int, tuple[str, str]] | None:
+def last_said(looks: Sequence[PitfallEvaluation]) -> tuple[int, tuple[str, str]] | None:
     """The last step after which both generated a text, and these texts."""
     return next(((look.step, look.said) for look in reversed(looks) if look.said is not None), None)
 
@@ -289,7 +290,7 @@ def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
     return Twin(bad), Twin(good)
 
 
-def _task(config: PitfallConfig, generator: torch.Generator) -> Callable[[], tasks.Batch]:
+def _task(config: PitfallConfig, generator: torch.Generator) -> Callable[[], Batch]:
     """Where the batches come from."""
     if config.kind == "positions":
         return lambda: tasks.reverse_batch(2 * ROWS, generator)
@@ -298,9 +299,9 @@ def _task(config: PitfallConfig, generator: torch.Generator) -> Callable[[], tas
 
 
 @torch.no_grad()
-def _symptoms(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[float, float]:
+def _symptoms(config: PitfallConfig, twins: tuple[Twin, Twin], batch: Batch) -> tuple[float, float]:
     """The number that shows the mistake, of each model, on a batch that is not trained on."""
-    measure: dict[Pitfall, Callable[[Twin, tasks.Batch], float]] = {
+    measure: dict[Pitfall, Callable[[Twin, Batch], float]] = {
         "mask": lambda twin, batch: float(twin.loss(batch)),
         "axis": loss_alone,
         "final": stream_size,
@@ -312,29 +313,29 @@ def _symptoms(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batc
     return first, second
 
 
-def loss_alone(twin: Twin, batch: tasks.Batch, texts: int = 4) -> float:
+def loss_alone(twin: Twin, batch: Batch, texts: int = 4) -> float:
     """The mean loss of texts that are read one at a time, as when the model is used."""
-    alone = [twin.loss(tasks.Batch(batch.ids[i : i + 1], batch.targets[i : i + 1])) for i in range(texts)]
+    alone = [twin.loss(Batch(batch.ids[i : i + 1], batch.targets[i : i + 1])) for i in range(texts)]
     return float(torch.stack(alone).mean())
 
 
-def stream_size(twin: Twin, batch: tasks.Batch) -> float:
+def stream_size(twin: Twin, batch: Batch) -> float:
     """The root mean square of what the unembedding reads."""
     return float(twin.model(batch.ids).hidden.pow(2).mean().sqrt())
 
 
-def largest_weight(twin: Twin, batch: tasks.Batch) -> float:
+def largest_weight(twin: Twin, batch: Batch) -> float:
     """The largest attention weight of a query, on average over heads and the queries that see half a text or more."""
     found = twin.model(batch.ids, capture=("blocks.*.attn.pattern",)).activations.values()
     return float(torch.stack([pattern[..., SEQ // 2 :, :].amax(-1).mean() for pattern in found]).mean())
 
 
-def share_right(twin: Twin, batch: tasks.Batch) -> float:
+def share_right(twin: Twin, batch: Batch) -> float:
     """The share of symbols that are right."""
     return float((twin.model(batch.ids).logits.argmax(-1) == batch.targets).float().mean())
 
 
-def weight_size(twin: Twin, batch: tasks.Batch) -> float:  # noqa: ARG001
+def weight_size(twin: Twin, batch: Batch) -> float:  # noqa: ARG001
     """The root mean square of the matrices' weights."""
     squares = [parameter.pow(2).flatten() for parameter in twin.model.parameters() if parameter.ndim == 2]
     return float(torch.cat(squares).mean().sqrt())
@@ -356,7 +357,7 @@ def first_gradient(model: Transformer) -> float:
 
 
 @torch.no_grad()
-def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[str, str]:
+def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: Batch) -> tuple[str, str]:
     """A text that each model generates: a continuation of "the ", or a row reversed."""
     if config.kind == "positions":
         asked = batch.ids[:1]

@@ -9,13 +9,13 @@ from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.measures.lenses import divergence, stages, tuned_lens_logits
 from tfcore.model import Transformer
 from tfcore.training.data import Batch
-from tfcore.training.loop import Progress, Settings, train_beside
+from tfcore.training.loop import Progress, TrainingSettings, train_beside
 
 
 def train_tuned_lens(
     model: Transformer,
     batches: Callable[[int], Batch],
-    settings: Settings,
+    settings: TrainingSettings,
     folder: Path | None = None,
     report: Callable[[Progress], None] = lambda _: None,
 ) -> TunedLens:

@@ -8,7 +8,7 @@ import torch
 
 from tfcore.charts.twins import Remark
 from tfcore.training import pitfall_tasks as tasks
-from tfcore.training.pitfalls import Look, Pitfall, PitfallConfig
+from tfcore.training.pitfalls import Pitfall, PitfallConfig, PitfallEvaluation
 from tfcore.views.finding import Finding
 
 
@@ -31,7 +31,7 @@ class Remarks(Finding):
         return f"Loss of the broken model {self.loss.text}; {self.symptom.text}."
 
 
-def remarks(config: PitfallConfig, looks: Sequence[Look]) -> Remarks:
+def remarks(config: PitfallConfig, looks: Sequence[PitfallEvaluation]) -> Remarks:
     """The remarks on the looks so far.
 
     Args:
@@ -54,7 +54,7 @@ def remarks(config: PitfallConfig, looks: Sequence[Look]) -> Remarks:
     return Remarks(loss, symptom, _marks(kind))
 
 
-def _on_loss(kind: Pitfall, looks: Sequence[Look]) -> Remark:
+def _on_loss(kind: Pitfall, looks: Sequence[PitfallEvaluation]) -> Remark:
     """The remark on the loss: what it reached, beside the baseline or a model that is known."""
     last, (floor, letters) = looks[-1], (tasks.sentence_floor(), tasks.letter_loss())
     bad, good = last.loss

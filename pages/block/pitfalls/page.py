@@ -9,7 +9,15 @@ from pages.block.pitfalls.words import WORDS
 from pages.ui import controls, page
 from pages.ui.frame import panel
 from pages.ui.work import live
-from tfcore.training.pitfalls import DOSES, Look, Pitfall, PitfallConfig, last_said, most_steps, train_twins
+from tfcore.training.pitfalls import (
+    DOSES,
+    Pitfall,
+    PitfallConfig,
+    PitfallEvaluation,
+    last_said,
+    most_steps,
+    train_twins,
+)
 from tfcore.views.block import pitfalls as views
 from tfcore.views.block.pitfalls.say import half_precision
 from tfcore.views.pitfall_remarks import remarks
@@ -27,7 +35,7 @@ def choose() -> PitfallConfig:
     return PitfallConfig(kind=kind, dose=dose, seed=seed, steps=steps)
 
 
-def show(looks: list[Look]) -> None:
+def show(looks: list[PitfallEvaluation]) -> None:
     """Both figures, what each model generates now, and what was found."""
     mistake = FACTS.sections.names[kind]
     left, right = st.columns(2, gap="medium")

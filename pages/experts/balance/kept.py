@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui.work import jobs
 from tfcore.views.experts.balance import Runs, compared
-from tfcore.views.experts.balance.measure import BalanceConfig, BalanceLook
+from tfcore.views.experts.balance.measure import BalanceConfig, BalanceEvaluation
 
 KEPT = "_balance_kept"  # in the session: the trainings that this visitor saw to their end, newest last
 MOST = 40
@@ -21,9 +21,9 @@ def keep(key: Key, job: jobs.Job) -> None:
         st.session_state[KEPT] = [*others, key][-MOST:]
 
 
-def kept() -> dict[BalanceConfig, Sequence[BalanceLook]]:
+def kept() -> dict[BalanceConfig, Sequence[BalanceEvaluation]]:
     """All looks of the trainings this visitor saw, as far as the server still has them."""
-    found: dict[BalanceConfig, Sequence[BalanceLook]] = {}
+    found: dict[BalanceConfig, Sequence[BalanceEvaluation]] = {}
     for key in st.session_state.get(KEPT, []):
         job = jobs.JOBS.look(key, jobs.visitor())
         if job is not None and job.state == "done":

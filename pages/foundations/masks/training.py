@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui import controls
 from pages.ui.frame import Panel, panel
 from pages.ui.work import jobs, live
-from tfcore.training.pitfalls import Look, PitfallConfig, last_said, train_twins
+from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation, last_said, train_twins
 from tfcore.views.foundations import masks as views
 
 STEPS = 160
@@ -25,7 +25,7 @@ def cheating() -> None:
     with panel(None) as p:
 
         def draw(job: jobs.Job) -> None:
-            looks: list[Look] = list(job.items)
+            looks: list[PitfallEvaluation] = list(job.items)
             live.bar(config, job, looks[-1].step if looks else 0, STEPS, {"seed": controls.next_seed(seed)})
             if looks:
                 show(p, config, looks)
@@ -33,7 +33,7 @@ def cheating() -> None:
         live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
 
 
-def show(p: Panel, config: PitfallConfig, looks: list[Look]) -> None:
+def show(p: Panel, config: PitfallConfig, looks: list[PitfallEvaluation]) -> None:
     """The losses so far, and what the models write."""
     curves, texts = st.columns([3, 2], gap="medium")
     with curves:

@@ -251,7 +251,7 @@ def over_an_encoder() -> None:
                     seed = controls.slider("Seed of weights and letters", "aligned_seed", 0, 20, 0)
             beside = st.container()
 
-        def show(of: AlignmentConfig | Order, looks: list[alignment.AlignmentLook] | None = None) -> None:
+        def show(of: AlignmentConfig | Order, looks: list[alignment.AlignmentEvaluation] | None = None) -> None:
             first, second = st.columns([4, 3], gap="medium")
             with first:
                 p.show(views.lengths(of, attention, so_far=looks))

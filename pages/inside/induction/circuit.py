@@ -9,7 +9,7 @@ from pages.ui import controls
 from pages.ui.frame import panel
 from pages.ui.loading import models
 from tfcore.config import ModelConfig
-from tfcore.measures.heads.induction_heads import HeadKinds, listed
+from tfcore.measures.heads.induction_heads import HeadsByScore, listed
 from tfcore.training.repeated_rows import training_note
 from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.measure.find import kinds_of
@@ -79,7 +79,7 @@ def circuit() -> None:
         )
 
 
-def first_layer(config: ModelConfig, found: HeadKinds) -> int:
+def first_layer(config: ModelConfig, found: HeadsByScore) -> int:
     """The layer of the strongest induction head, which reads what those below it wrote."""
     if reading.begins_with_strongest(config):
         return max(1, found.best[0])

@@ -11,7 +11,7 @@ from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from tfcore.measures.heads.induction_heads import HeadKinds, Place, listed
+from tfcore.measures.heads.induction_heads import HeadsByScore, Place, listed
 from tfcore.training.repeated_rows import training_note
 from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.find import NAMES
@@ -67,7 +67,7 @@ def choose(name: str, kind: Kind, more: Any) -> CopyTask:
     return CopyTask(kind, min(len(ids), most) if kind == "twice" else 0, pasted)
 
 
-def choose_off(name: str, found: HeadKinds) -> tuple[Place, ...]:
+def choose_off(name: str, found: HeadsByScore) -> tuple[Place, ...]:
     """Which heads are ablated."""
     knock = controls.segmented("Zero-ablate", "knock", list(KNOCK), "induction", KNOCK)
     if knock != "own":

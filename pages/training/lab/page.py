@@ -16,7 +16,7 @@ from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
 from tfcore.training.lab import words
 from tfcore.training.lab.choices import DECAY, WARM
-from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.curves import Curves, Evaluation
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 from tfcore.views.training import lab as views
@@ -76,7 +76,7 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
 
 
 @cache.shared(max_entries=16)
-def pictures(run_name: str, step: int, _spec: LabSpec, _curves: Curves, _look: Look) -> list[View]:  # noqa: ARG001
+def pictures(run_name: str, step: int, _spec: LabSpec, _curves: Curves, _look: Evaluation) -> list[View]:  # noqa: ARG001
     """The pictures of a run at a step, made once for all who look at it."""
     return [
         views.course(_spec, so_far=_curves),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pages.ui.work.registry import ACTIVE, Record, Snapshot
 from pages.ui.work.registry import RefusedError as RefusedError
-from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.curves import Curves, Evaluation
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice
 
@@ -69,7 +69,7 @@ class Seen(Snapshot):
     spec: LabSpec
     step: int
     curves: Curves | None
-    look: Look | None
+    look: Evaluation | None
     others: int
     shared: bool
     away: bool
@@ -98,7 +98,7 @@ class Run(Record):
     step: int = 0
     kept: bytes | None = None
     curves: Curves | None = None
-    look: Look | None = None
+    look: Evaluation | None = None
     turn: float = 0.0
     allowed: int | None = None
     away: bool = False

@@ -7,13 +7,13 @@ import pytest
 from tfcore.charts import theme
 from tfcore.charts.twins import Axis, loss_figure, symptom_figure
 from tfcore.training import pitfalls
-from tfcore.training.pitfalls import KINDS, Look, PitfallConfig
+from tfcore.training.pitfalls import KINDS, PitfallConfig, PitfallEvaluation
 from tfcore.views.block import pitfalls as views
 from tfcore.views.block.pitfalls.say import half_precision, of_both
 from tfcore.views.finding import Statement
 from tfcore.views.pitfall_remarks import remarks
 
-FIRST, LAST = Look(0, (3.3, 3.3), (0.5, 0.4)), Look(100, (0.05, 0.5), (1e-9, 0.7))
+FIRST, LAST = PitfallEvaluation(0, (3.3, 3.3), (0.5, 0.4)), PitfallEvaluation(100, (0.05, 0.5), (1e-9, 0.7))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -35,7 +35,7 @@ def test_curves_grow_and_remarks_point_at_them(kind, looks):
 
 
 def test_numbers_at_the_edge_are_drawn_too():
-    looks = [Look(0, (3.3, 3.3), (0.0, 0.0)), Look(5, (50.0, 3.0), (0.0, 0.0))]
+    looks = [PitfallEvaluation(0, (3.3, 3.3), (0.0, 0.0)), PitfallEvaluation(5, (50.0, 3.0), (0.0, 0.0))]
     found = remarks(PitfallConfig(kind="half"), looks)
     loss = loss_figure(looks, found.loss, found.marks, 100, 300)
     assert loss.layout.yaxis.range[1] > 50
@@ -47,7 +47,7 @@ def test_numbers_at_the_edge_are_drawn_too():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_last_numbers_of_both_models(kind):
-    config, looks = PitfallConfig(kind=kind), [FIRST, Look(50, (2.8, 2.0), (4.0, 0.2)), LAST]
+    config, looks = PitfallConfig(kind=kind), [FIRST, PitfallEvaluation(50, (2.8, 2.0), (4.0, 0.2)), LAST]
     found = remarks(config, looks)
     losses, symptom = (show(config, "a mistake", so_far=looks) for show in (views.losses, views.symptom))
     for shown, what, broken, baseline, note in (

@@ -5,14 +5,14 @@ import pytest
 
 from tfcore.charts import theme
 from tfcore.views.experts.balance import draw as figures
-from tfcore.views.experts.balance.measure import BalanceLook
+from tfcore.views.experts.balance.measure import BalanceEvaluation
 
 
-def look(step: int, share: float, refused: float = 0.0) -> BalanceLook:
+def look(step: int, share: float, refused: float = 0.0) -> BalanceEvaluation:
     load = np.full(8, (1 - share) / 7)
     load[2] = share
     lost = np.eye(8)[2] * refused
-    return BalanceLook(step, load, lost, refused, max(0.0, share - 1.25 / 8), 3.0 / step, 3.1 / step)
+    return BalanceEvaluation(step, load, lost, refused, max(0.0, share - 1.25 / 8), 3.0 / step, 3.1 / step)
 
 
 RUN = [look(1, 0.3), look(5, 0.6), look(10, 0.95)]

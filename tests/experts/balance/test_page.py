@@ -13,7 +13,7 @@ from tests.pages.sights import places
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
 from tfcore.views.experts import balance as views
-from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook
+from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceEvaluation
 
 PAIR = (BalanceConfig(steps=40), BalanceConfig(remedy="loss", steps=40))
 
@@ -108,7 +108,7 @@ def test_the_table_and_the_curves_have_the_numbers_of_the_looks(monkeypatch):
         largest=0.5, idle=3, entropy=0.7, lost=0.25, overflow=0.125, loss=2.0, held_out=2.5, written=3.0
     )
     monkeypatch.setattr(views, "ending", lambda _: end)
-    looks = [BalanceLook(step, np.array([0.75, 0.25]), np.zeros(2), 0.1, 0.2, 2.0, 2.5) for step in (1, 20)]
+    looks = [BalanceEvaluation(step, np.array([0.75, 0.25]), np.zeros(2), 0.1, 0.2, 2.0, 2.5) for step in (1, 20)]
     (row,) = views.compared({PAIR[0]: looks}).values.tolist()
     assert row == ["no remedy", 50.0, 3, 0.7, 25.0, 12.5, 2.0, 2.5, 3.0]
     curves = views.remedies(PAIR, PAIR[1], so_far=dict.fromkeys(PAIR, looks)).numbers()[:2]

@@ -18,7 +18,7 @@ from tfcore.views.experts.balance.measure import (
     N_EXPERTS,
     REMEDIES,
     BalanceConfig,
-    BalanceLook,
+    BalanceEvaluation,
     ending,
     fact_floor,
     fact_stream,
@@ -50,7 +50,7 @@ def small(monkeypatch):
     monkeypatch.setattr(balance, "SEQ", 12)
 
 
-def looks(**values) -> list[BalanceLook]:
+def looks(**values) -> list[BalanceEvaluation]:
     return [look for look in train_run(BalanceConfig(**values)) if look is not None]
 
 
@@ -189,13 +189,13 @@ def test_the_cosine_of_the_routers_inputs_is_a_mean_over_pairs(monkeypatch):
 # ---- findings ----
 
 
-def random_run(rng: np.random.Generator, steps: range, written: float | None = None) -> list[BalanceLook]:
+def random_run(rng: np.random.Generator, steps: range, written: float | None = None) -> list[BalanceEvaluation]:
     """Looks with random loads and losses."""
     looks = []
     for step in steps:
         load = rng.dirichlet(np.full(8, 0.15))
         lost, overflow, loss, held_out = rng.random(4).tolist()
-        looks.append(BalanceLook(step, load, 0.3 * load, lost, overflow, loss, held_out, written))
+        looks.append(BalanceEvaluation(step, load, 0.3 * load, lost, overflow, loss, held_out, written))
     return looks
 
 
@@ -217,10 +217,10 @@ def test_the_sentences_of_a_training_with_and_without_a_remedy():
     plain, cured = BalanceConfig(), BalanceConfig(remedy="loss")
     runs = {
         plain: [
-            BalanceLook(step, even if step <= 90 else crowded, 0 * even, 0.0, 0.0, 1.0, 0.9)
+            BalanceEvaluation(step, even if step <= 90 else crowded, 0 * even, 0.0, 0.0, 1.0, 0.9)
             for step in range(10, 101, 10)
         ],
-        cured: [BalanceLook(100, even, 0 * even, 0.2, 0.0, 1.0, 0.7, 1.1)],
+        cured: [BalanceEvaluation(100, even, 0 * even, 0.2, 0.0, 1.0, 0.7, 1.1)],
     }
     assert str(remedy_effect(runs, cured)) == (
         "Expert 5 takes 100% of the characters without a remedy, and 7 of the others get next to nothing; with the "
@@ -253,7 +253,7 @@ def test_verdicts(plain, cured, verdict):
     def end(share):
         load = np.full(8, (1 - share) / 7)
         load[3] = share
-        return ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, 1.0)])
+        return ending([BalanceEvaluation(10, load, 0 * load, 0.0, 0.0, 1.0, 1.0)])
 
     assert RemedyEffect(end(plain), end(cured), "with it").verdict == verdict
 
@@ -262,10 +262,10 @@ def test_what_is_exactly_at_a_limit_is_not_named():
     load = np.array([IDLE, 0.9 * IDLE, *6 * [0.1635]])
 
     def end(written, held_out=0.0):
-        return ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, held_out, written)])
+        return ending([BalanceEvaluation(10, load, 0 * load, 0.0, 0.0, 1.0, held_out, written)])
 
     assert end(None).idle == 1
-    at, above = (BalanceLook(10, load, 0 * load, lost, 0.0, 1.0, 0.0) for lost in (NAMED, 1.1 * NAMED))
+    at, above = (BalanceEvaluation(10, load, 0 * load, lost, 0.0, 1.0, 0.0) for lost in (NAMED, 1.1 * NAMED))
     assert "no expert" not in str(last_load(BalanceConfig(), [at]))
     assert "1% of the characters reach no expert" in str(last_load(BalanceConfig(), [above]))
     for written, named in ((0.01, False), (0.02, True), (-0.02, True)):

@@ -7,7 +7,7 @@ from tests import small
 from tests.nightly import nightly
 from tfcore.measures.mask_cost import MaskCost, mask_cost
 from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
-from tfcore.training.pitfalls import Look, PitfallConfig
+from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention
 from tfcore.views.foundations.masks.say import AllowedPairs, LeakComparison, blocked_weight, twin_losses
@@ -73,9 +73,9 @@ def test_a_comparison_says_whether_something_leaks():
 
 
 def test_the_losses_of_the_twins_are_those_of_the_last_look():
-    looks = [Look(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 8, 10)]
+    looks = [PitfallEvaluation(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 8, 10)]
     assert (twin_losses(looks).values["without"], twin_losses(looks).values["masked"]) == (0.1, 2.0)
-    assert str(twin_losses([Look(160, (0.01234, 1.2), (0.0, 0.0))])) == (
+    assert str(twin_losses([PitfallEvaluation(160, (0.01234, 1.2), (0.0, 0.0))])) == (
         "Training loss, nats per letter, after 160 steps: 0.0123 without a mask, 1.2 with it."
     )
 
@@ -127,7 +127,7 @@ def test_a_leak_is_measured_with_the_mask_and_without():
 
 @nightly
 def test_the_twins_are_trained_unless_it_is_known_what_they_came_to():
-    config, looks = PitfallConfig(kind="mask", steps=2), [Look(2, (3.0, 3.5), (3.1, 3.4))]
+    config, looks = PitfallConfig(kind="mask", steps=2), [PitfallEvaluation(2, (3.0, 3.5), (3.1, 3.4))]
     known, trained = views.trained(config, so_far=looks), views.trained(config)
     assert known.result is looks
     assert known.numbers().to_numpy().tolist() == [[2, 3.0, 3.5]]

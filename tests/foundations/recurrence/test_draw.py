@@ -4,9 +4,9 @@ import numpy as np
 
 from tfcore.charts import theme
 from tfcore.training.recurrent import alignment
-from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, Repeats
+from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, ComparisonEvaluation, Repeats
 from tfcore.training.recurrent.gradients import Arriving
-from tfcore.training.recurrent.passes import Pass, PassConfig, Passes
+from tfcore.training.recurrent.passes import PassConfig, Passes, TimedPass
 from tfcore.training.recurrent.real_model import RealGradient
 from tfcore.views.foundations.recurrence import draw
 
@@ -37,7 +37,7 @@ def test_gradients_have_their_products_over_them():
 
 
 def look(step):
-    return Look(
+    return ComparisonEvaluation(
         step=step,
         seconds=(1.0 * step, 2.0 * step, 3.0 * step),
         loss=(3.0, 2.0, 1.0),
@@ -80,7 +80,7 @@ def test_bars_reach_from_the_lowest_to_the_highest_of_all_seeds():
 
 def test_passes_may_be_few_or_none():
     theme.check(draw.passes_figure(Passes(PassConfig(), (), "here"), 300))
-    points = (Pass(16, "rnn", 0.002), Pass(16, "lstm", 20.0), Pass(16, "transformer", 0.00001))
+    points = (TimedPass(16, "rnn", 0.002), TimedPass(16, "lstm", 20.0), TimedPass(16, "transformer", 0.00001))
     figure = draw.passes_figure(Passes(PassConfig(), points, "here"), 300)
     theme.check(figure)
     assert [list(trace.y) for trace in figure.data] == [[2.0], [20_000.0], [0.01]]
@@ -92,7 +92,7 @@ def test_an_alignment_and_its_lengths():
     shares = tuple(n / 100 for n in alignment.LENGTHS)
     side = alignment.Side(loss=1.0, by_length=shares, seconds=1.0)
     weights = np.array([[0.2, 0.8], [1.0, 0.0]])
-    look = alignment.AlignmentLook(
+    look = alignment.AlignmentEvaluation(
         step=1, plain=side, attending=side, read=(0, 1), wrote=(1, 25), alignment=weights, followed=(1.0,)
     )
     assert [len(draw.length_figure(look, on, 300).data) for on in (False, True)] == [1, 2]

@@ -11,7 +11,15 @@ import torch
 import tfcore
 from pages.reference.check.training import QUESTIONS
 from tfcore.loading.checkpoints import PRETRAINED
-from tfcore.measures.heads.induction_heads import Copying, HeadKinds, HeadTests, copying, random_rows, scores_of, twice
+from tfcore.measures.heads.induction_heads import (
+    Copying,
+    HeadsByScore,
+    HeadTests,
+    copying,
+    random_rows,
+    scores_of,
+    twice,
+)
 from tfcore.training.repeated_rows import RECIPES, repeated_rows, training_note
 from tfcore.views.inside.induction.say import circuit
 from tfcore.views.inside.induction.say import find as findings
@@ -48,7 +56,7 @@ def test_what_ablation_costs_is_the_measured_loss():
 
 def test_heads_are_named_or_the_best_one_with_its_score():
     def kinds(heads, best, score):
-        return findings.induction_heads(HeadKinds(heads, [], [], best, score))
+        return findings.induction_heads(HeadsByScore(heads, [], [], best, score))
 
     assert str(kinds([(3, 2), (3, 0)], (3, 2), 0.9)) == (
         "On repeated random tokens, the usual test, 2 heads put a mean weight of 0.33 or more on that token and count "

@@ -6,7 +6,7 @@ import numpy as np
 
 from pages.ui.components.figure import _json
 from tfcore.charts import theme
-from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.curves import Curves, Evaluation
 from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.draw import choices, runs
 from tfcore.views.training.lab.measure import smoothing
@@ -25,7 +25,7 @@ def a_look(n=12, layers=2, heads=4):
     ids, half = np.arange(n) % 5, n // 2
     free = np.where(np.arange(half) == 1, 4, ids[half:])
     share = np.linspace(1, 0.5, half, dtype=np.float32)
-    return Look(7, ids, half, patterns / patterns.sum(-1, keepdims=True), ids[half:], share, free, share, share)
+    return Evaluation(7, ids, half, patterns / patterns.sum(-1, keepdims=True), ids[half:], share, free, share, share)
 
 
 def size(figure, height=300):

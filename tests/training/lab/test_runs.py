@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.training.lab.curves import Curves, Look, by_place, look
+from tfcore.training.lab.curves import Curves, Evaluation, by_place, look
 from tfcore.views.training.lab.say.runs import (
     RISEN,
     Generalisation,
@@ -36,7 +36,7 @@ def a_look():
     share = np.array([1.0, 0.5, 0.5, 0.0], np.float32)
     patterns = np.zeros((2, 3, 5, 5), np.float32)
     forced, free = np.array([1, 2, 3, 0]), np.array([1, 0, 0, 0])
-    return Look(1_200, ids, 2, patterns, forced, share, free, share, share / 2)
+    return Evaluation(1_200, ids, 2, patterns, forced, share, free, share, share / 2)
 
 
 def test_a_look_is_what_the_model_says_place_by_place():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tfcore.training.recurrent import alignment
-from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentLook, EncoderDecoder, Side
+from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentEvaluation, EncoderDecoder, Side
 from tfcore.views.foundations.recurrence import say
 
 
@@ -101,7 +101,7 @@ def test_looks_come_at_the_first_step_every_few_and_at_the_last(steps, looks, ex
 def made(read=(5, 6, 7), wrote=(7, 6, 0), **changes):
     weights = np.array([[0.0, 0.1, 0.9], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]])
     side = Side(loss=1.0, by_length=tuple(n / 100 for n in LENGTHS), seconds=1.0)
-    look = AlignmentLook(
+    look = AlignmentEvaluation(
         step=9,
         plain=side,
         attending=replace(side, by_length=tuple(1 - n / 100 for n in LENGTHS)),

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from tfcore.training.recurrent import comparison
-from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, ComparisonEvaluation
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.side_by_side import material
 from tfcore.views.foundations.recurrence import say
 
 
 def look(step, *accuracy):
-    return Look(
+    return ComparisonEvaluation(
         step=step,
         seconds=(step * 0.1, step * 0.2, step * 0.3),
         loss=(3.0, 2.0, 1.0),

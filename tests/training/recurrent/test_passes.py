@@ -4,7 +4,7 @@ import pytest
 
 from tfcore.training.recurrent import passes
 from tfcore.training.recurrent.networks import KINDS
-from tfcore.training.recurrent.passes import LENGTHS, Pass, PassConfig
+from tfcore.training.recurrent.passes import LENGTHS, PassConfig, TimedPass
 from tfcore.views.foundations.recurrence import say
 
 
@@ -21,7 +21,7 @@ def test_every_network_is_timed_at_every_length(monkeypatch):
 
 def test_the_finding_takes_the_length_where_the_transformer_is_best():
     seconds = {16: (0.001, 0.002, 0.004), 32: (0.01, 0.008, 0.002), 64: (0.02, 0.016, 0.008)}
-    points = [Pass(n, kind, s) for n, times in seconds.items() for kind, s in zip(KINDS, times, strict=True)]
+    points = [TimedPass(n, kind, s) for n, times in seconds.items() for kind, s in zip(KINDS, times, strict=True)]
     found = say.parallel_gain(points)
     assert found.n == 32
     assert found.growth == (("rnn", 2.0), ("lstm", 2.0), ("transformer", 4.0))
@@ -30,9 +30,9 @@ def test_the_finding_takes_the_length_where_the_transformer_is_best():
         "10 ms, the LSTM 8 ms, the Transformer 2 ms). The last doubling of the length: the RNN × 2.0, the LSTM × 2.0, "
         "the Transformer × 4.0."
     )
-    slow = [Pass(n, kind, 1.0 if kind == "transformer" else 0.5) for n in (16, 32) for kind in KINDS]
+    slow = [TimedPass(n, kind, 1.0 if kind == "transformer" else 0.5) for n in (16, 32) for kind in KINDS]
     assert "2.0 times slower" in str(say.parallel_gain(slow))
-    quick = [Pass(n, kind, 1.0 if kind == "transformer" else 1.5) for n in (16, 32) for kind in KINDS]
+    quick = [TimedPass(n, kind, 1.0 if kind == "transformer" else 1.5) for n in (16, 32) for kind in KINDS]
     assert "1.5 times as quick" in str(say.parallel_gain(quick))
     for n in (2, 3):  # of one length all, at most
         assert str(say.parallel_gain(points[:n])) == "Nothing to compare yet."

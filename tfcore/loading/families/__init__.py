@@ -7,7 +7,7 @@ from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.gpt2 import GPT2
 from tfcore.loading.families.llama import GEMMA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3
 from tfcore.loading.families.mapping import Family
-from tfcore.loading.families.settings import Settings, Tensors, short
+from tfcore.loading.families.settings import ConfigValues, Tensors, short
 from tfcore.loading.families.t5 import T5
 
 FAMILIES: dict[str, Family] = {
@@ -49,7 +49,7 @@ def family_of(values: Mapping[str, object]) -> Family:
     for name in UNSUPPORTED:
         if value := values.get(name):
             raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
-    settings = Settings(values)
+    settings = ConfigValues(values)
     for name, without_effect in OF_OTHERS.items():
         settings.only(name, *without_effect)
     classes = values.get("architectures") or []
@@ -66,4 +66,4 @@ def config_of(family: Family, values: Mapping[str, object], tensors: Tensors) ->
     Raises:
         ValueError: naming the field that does not fit.
     """
-    return family.config(Settings(values, family.defaults, family.aliases), tensors)
+    return family.config(ConfigValues(values, family.defaults, family.aliases), tensors)

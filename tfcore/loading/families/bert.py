@@ -4,7 +4,7 @@ from typing import Any
 
 from tfcore.config import Head, ModelConfig
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import Settings, Tensors
+from tfcore.loading.families.settings import ConfigValues, Tensors
 
 _BERT, _DISTIL = "encoder.layer.*.", "transformer.layer.*."
 _SHARED: dict[str, Any] = {
@@ -18,7 +18,7 @@ _SHARED: dict[str, Any] = {
 }
 
 
-def _head(s: Settings, tensors: Tensors, dense: str, embedding: str, unembedding: str) -> tuple[Head, bool]:
+def _head(s: ConfigValues, tensors: Tensors, dense: str, embedding: str, unembedding: str) -> tuple[Head, bool]:
     """The head for masked words, if it is there or must be."""
     tied = s.flag("tie_word_embeddings")
     if unembedding in tensors:
@@ -28,7 +28,7 @@ def _head(s: Settings, tensors: Tensors, dense: str, embedding: str, unembedding
     return ("mlm" if promised or dense in tensors else "none"), tied
 
 
-def _bert(s: Settings, tensors: Tensors) -> ModelConfig:
+def _bert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("position_embedding_type", "absolute")
     s.only("is_decoder", False)
     s.only("add_cross_attention", False)
@@ -56,7 +56,7 @@ def _bert(s: Settings, tensors: Tensors) -> ModelConfig:
     )
 
 
-def _distilbert(s: Settings, tensors: Tensors) -> ModelConfig:
+def _distilbert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     head, tied = _head(
         s, tensors, "vocab_transform.weight", "embeddings.word_embeddings.weight", "vocab_projector.weight"
     )

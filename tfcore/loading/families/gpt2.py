@@ -2,10 +2,10 @@
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import Settings, Tensors
+from tfcore.loading.families.settings import ConfigValues, Tensors
 
 
-def _config(s: Settings, tensors: Tensors) -> ModelConfig:
+def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("add_cross_attention", False)
     head, tied = s.head(tensors, "wte.weight", "lm_head.weight")
     width = s.whole("n_embd")

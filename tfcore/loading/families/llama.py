@@ -5,7 +5,7 @@ from typing import Any
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import Settings, Tensors, short
+from tfcore.loading.families.settings import ConfigValues, Tensors, short
 from tfcore.part_configs import ExpertsConfig
 
 _LAYER = "layers.*."
@@ -13,7 +13,7 @@ _ATTENTION = f"{_LAYER}self_attn."
 _EXPERTS = f"{_LAYER}mlp.experts."
 
 
-def _config(s: Settings, tensors: Tensors, **more: Any) -> ModelConfig:
+def _config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
     """Settings that all of them share; `more` is what one of them has besides, or otherwise."""
     head, tied = s.head(tensors, "embed_tokens.weight", "lm_head.weight")
     base, scaling = s.rope()
@@ -39,16 +39,16 @@ def _config(s: Settings, tensors: Tensors, **more: Any) -> ModelConfig:
     return ModelConfig(**(common | more))
 
 
-def _llama(s: Settings, tensors: Tensors) -> ModelConfig:
+def _llama(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     biased = s.flag("attention_bias")
     return _config(s, tensors, bias=s.flag("mlp_bias"), qkv_bias=biased, out_bias=biased)
 
 
-def _mistral(s: Settings, tensors: Tensors) -> ModelConfig:
+def _mistral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return _config(s, tensors, window=_window(s))
 
 
-def _mixtral(s: Settings, tensors: Tensors) -> ModelConfig:
+def _mixtral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     experts = ExpertsConfig(
         n_experts=s.whole("num_local_experts"),
         top_k=s.whole("num_experts_per_tok"),
@@ -58,18 +58,18 @@ def _mixtral(s: Settings, tensors: Tensors) -> ModelConfig:
     return _config(s, tensors, window=_window(s), experts=experts)
 
 
-def _qwen2(s: Settings, tensors: Tensors) -> ModelConfig:
+def _qwen2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     window, first = _some_windows(s)
     return _config(s, tensors, qkv_bias=True, window=window, window_from=first)
 
 
-def _qwen3(s: Settings, tensors: Tensors) -> ModelConfig:
+def _qwen3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     window, first = _some_windows(s)
     biased = s.flag("attention_bias")
     return _config(s, tensors, qk_norm=True, qkv_bias=biased, out_bias=biased, window=window, window_from=first)
 
 
-def _gemma(s: Settings, tensors: Tensors) -> ModelConfig:
+def _gemma(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("use_bidirectional_attention", False)
     activation = s.activation("hidden_act", gated=True)
     if s.get("hidden_act") == "gelu":  # what the first files say, and the weights were trained with the approximation
@@ -79,11 +79,11 @@ def _gemma(s: Settings, tensors: Tensors) -> ModelConfig:
     return _config(s, tensors, activation=activation, scale_embeddings=True, qkv_bias=biased, out_bias=biased)
 
 
-def _window(s: Settings) -> int | None:
+def _window(s: ConfigValues) -> int | None:
     return None if s.get("sliding_window") is None else s.whole("sliding_window")
 
 
-def _some_windows(s: Settings) -> tuple[int | None, int]:
+def _some_windows(s: ConfigValues) -> tuple[int | None, int]:
     """The window, and the first layer that has it."""
     n, window = s.whole("num_hidden_layers"), _window(s) if s.flag("use_sliding_window") else None
     kinds = s.get("layer_types")

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.settings import Settings, Tensors
+from tfcore.loading.families.settings import ConfigValues, Tensors
 from tfcore.loading.weights import CheckpointError
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WeightSource:
     """Where one module of ours, or one tensor, comes from.
 
     Args:
@@ -27,9 +27,9 @@ class Source:
     offset: float = 0.0
 
 
-def of(*names: str, transposed: bool = False, offset: float = 0.0) -> tuple[Source, ...]:
+def of(*names: str, transposed: bool = False, offset: float = 0.0) -> tuple[WeightSource, ...]:
     """A row of a table; `of(...) + of(...)` are alternatives, of which a file has one (or copies)."""
-    return (Source(names, transposed, offset),)
+    return (WeightSource(names, transposed, offset),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +44,12 @@ class Family:
         prefix: before names in some checkpoints and not in others.
         renamed: parts of older names -> today's.
         ignored: pattern of tensors that say nothing, such as stored masks.
-        defaults, aliases: see Settings.
+        defaults, aliases: see ConfigValues.
     """
 
     architectures: tuple[str, ...]
-    config: Callable[[Settings, Tensors], ModelConfig]
-    rows: Mapping[str, tuple[Source, ...]]
+    config: Callable[[ConfigValues, Tensors], ModelConfig]
+    rows: Mapping[str, tuple[WeightSource, ...]]
     head: str
     prefix: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Family:
             name = name.replace(old, new)
         return None if re.fullmatch(self.ignored, name) else name
 
-    def sources(self, name: str) -> tuple[Source, ...]:
+    def sources(self, name: str) -> tuple[WeightSource, ...]:
         """Where our tensor of this name comes from, names in full but for the number of the expert."""
         number = re.search(r"\.(\d+)\.", name)
         pattern = re.sub(r"\.\d+\.", ".*.", name, count=1)
@@ -72,7 +72,8 @@ class Family:
         rows, suffix = (self.rows[pattern], "") if pattern in self.rows else (self.rows[module], f".{kind}")
         layer = number[1] if number else ""
         return tuple(
-            Source(tuple(n.replace("*", layer) + suffix for n in row.names), row.transposed, row.offset) for row in rows
+            WeightSource(tuple(n.replace("*", layer) + suffix for n in row.names), row.transposed, row.offset)
+            for row in rows
         )
 
 
@@ -84,7 +85,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        transposed, offset: see Source.
+        transposed, offset: see WeightSource.
     """
 
     source: str
@@ -160,7 +161,7 @@ def _check_copy(
         raise CheckpointError(f"{where} holds {mine} and {there[0]}, which differ, and a model has one of them")
 
 
-def _sources(family: Family | None, config: ModelConfig, name: str) -> tuple[Source, ...]:
+def _sources(family: Family | None, config: ModelConfig, name: str) -> tuple[WeightSource, ...]:
     if family is None:
         return of(name)
     sources = family.sources(name)
@@ -169,7 +170,7 @@ def _sources(family: Family | None, config: ModelConfig, name: str) -> tuple[Sou
     return tuple(source for source in sources if family.head not in source.names)  # the head is not the table
 
 
-def _pieces(source: Source, shape: Shape, config: ModelConfig) -> Iterator[Piece]:
+def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator[Piece]:
     """The pieces that make up one of our tensors."""
     by_expert = any("#" in part for part in source.names)
     experts, inner = (range(shape[0]), shape[1:]) if by_expert else ((None,), shape)

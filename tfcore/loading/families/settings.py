@@ -50,7 +50,7 @@ class NoTensors:
         return False
 
 
-class Settings:
+class ConfigValues:
     """The values of a config.json.
 
     Args:
@@ -124,14 +124,14 @@ class Settings:
             raise ValueError(f"{field}.{inner}={short(values[inner])}, rotations by kind of layer, is not supported")
         if unread := next((key for key, value in values.items() if key not in ROPE and value is not None), None):
             raise ValueError(f"{field}.{short(unread)} is not supported; supported: {', '.join(sorted(ROPE))}")
-        whole_text = Settings(values, {"rope_theta": self.number("rope_theta")})
+        whole_text = ConfigValues(values, {"rope_theta": self.number("rope_theta")})
         for place in (whole_text, self):
             place.only("partial_rotary_factor", 1)
         return whole_text.number("rope_theta"), self._scaling(field, values)
 
     def _scaling(self, field: str, values: dict[str, object]) -> RopeScaling | None:
         kind = values.get("rope_type") or values.get("type") or "default"
-        inner = Settings(values)
+        inner = ConfigValues(values)
         if kind in ("default", "dynamic"):  # dynamic is slower in longer texts than the model takes, here not at all
             return None
         if kind == "linear":
@@ -143,7 +143,7 @@ class Settings:
             )
         length = "original_max_position_embeddings"
         default = self.get(length) or values.get(length) or self.get("max_position_embeddings")
-        original = Settings({}, {length: default}).whole(length)
+        original = ConfigValues({}, {length: default}).whole(length)
         if kind == "yarn":
             return self._yarn(values, original)
         return RopeScaling(
@@ -157,7 +157,7 @@ class Settings:
     def _yarn(self, values: dict[str, object], original: int) -> RopeScaling:
         """With the sharpness that `transformers` finds in the settings: its own, or that of two other factors."""
         implied = self.whole("max_position_embeddings") / original
-        inner = Settings(values, {"factor": implied, "beta_slow": 1, "beta_fast": 32, "truncate": True})
+        inner = ConfigValues(values, {"factor": implied, "beta_slow": 1, "beta_fast": 32, "truncate": True})
         factor = inner.number("factor")
         sharpness = None if inner.get("attention_factor") is None else inner.number("attention_factor")
         if sharpness is None and inner.get("mscale") and inner.get("mscale_all_dim"):

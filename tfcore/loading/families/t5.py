@@ -1,14 +1,14 @@
 """T5, 1.0 and 1.1: settings and weight names."""
 
 from tfcore.config import Activation, ModelConfig
-from tfcore.loading.families.mapping import Family, Source, of
-from tfcore.loading.families.settings import Settings, Tensors, known_activation
+from tfcore.loading.families.mapping import Family, WeightSource, of
+from tfcore.loading.families.settings import ConfigValues, Tensors, known_activation
 
 _TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one table, which files call by any of them
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
 
 
-def _config(s: Settings, tensors: Tensors) -> ModelConfig:
+def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("is_decoder", False)
     head, tied = _head(s, tensors)
     width, n_layers = s.whole("d_model"), s.whole("num_layers")
@@ -37,7 +37,7 @@ def _config(s: Settings, tensors: Tensors) -> ModelConfig:
     )
 
 
-def _head(s: Settings, tensors: Tensors) -> tuple[bool, bool]:
+def _head(s: ConfigValues, tensors: Tensors) -> tuple[bool, bool]:
     """Whether there is a language head, and whether it is the embedding table.
 
     `transformers` takes every T5 for tied unless the weights are there and say otherwise, whatever the settings say.
@@ -48,14 +48,14 @@ def _head(s: Settings, tensors: Tensors) -> tuple[bool, bool]:
     return not s.is_base(), True
 
 
-def _scaled(s: Settings) -> bool:
+def _scaled(s: ConfigValues) -> bool:
     """Whether hidden states are scaled before the head: in 1.0, whose files call the head tied or say nothing."""
     if s.get("scale_decoder_outputs") is not None:
         return s.flag("scale_decoder_outputs")
     return s.flag("tie_word_embeddings")
 
 
-def _activation(s: Settings) -> Activation:
+def _activation(s: ConfigValues) -> Activation:
     """From names such as "relu" and "gated-gelu"; files may also say outright what they mean."""
     name = s.get("feed_forward_proj")
     gated, inner = False, name
@@ -68,7 +68,7 @@ def _activation(s: Settings) -> Activation:
     return known_activation("feed_forward_proj", inner, gated, shown=name)
 
 
-def _stack(ours: str, theirs: str, feed_forward: int) -> dict[str, tuple[Source, ...]]:
+def _stack(ours: str, theirs: str, feed_forward: int) -> dict[str, tuple[WeightSource, ...]]:
     layer = f"{theirs}.block.*.layer."
     attention, dense = f"{layer}0.SelfAttention.", f"{layer}{feed_forward}.DenseReluDense."
     return {

@@ -270,7 +270,7 @@ def copying_score(raised: Float[Tensor, "key head token"]) -> Float[Tensor, " he
 
 
 @dataclass(frozen=True, slots=True)
-class HeadKinds:
+class HeadsByScore:
     """The heads of a model by their scores on repeated random tokens, the highest first.
 
     Args:
@@ -293,7 +293,7 @@ def copying_of_random_rows(model: Transformer) -> Copying:
     return copying(model, twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0)), length)
 
 
-def head_kinds(model: Transformer) -> HeadKinds:
+def head_kinds(model: Transformer) -> HeadsByScore:
     """Induction heads and previous-token heads of a model, on rows of repeated random tokens."""
     found = copying_of_random_rows(model)
     induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
@@ -303,7 +303,7 @@ def head_kinds(model: Transformer) -> HeadKinds:
     near, _ = best
     rest = [place for place in by_score if place not in induction and place not in previous]
     others = sorted(rest, key=lambda place: abs(place[0] - near))[: len(induction)]
-    return HeadKinds(induction, previous, others, best, float(found.scores["induction"][best]))
+    return HeadsByScore(induction, previous, others, best, float(found.scores["induction"][best]))
 
 
 def tested_length(config: ModelConfig) -> int:

@@ -70,7 +70,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Evaluation:
     """A model at one moment of its training.
 
     Args:
@@ -106,7 +106,7 @@ class Look:
 
 
 @torch.no_grad()
-def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int) -> Look:
+def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int) -> Evaluation:
     """The answers of a model to some rows, under teacher forcing and free-running, and its attention on the first.
 
     Not-a-number, of a model whose training diverged, becomes 0.
@@ -120,7 +120,7 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
     patterns = [output.activations[f"blocks.{layer}.attn.pattern"] for layer in range(model.config.n_layers)]
     probabilities = model(asked).logits[:, start - 1 :].softmax(-1)
     forced, free = probabilities.argmax(-1), free_running(model, ids[:, :start], wanted.shape[1])
-    return Look(
+    return Evaluation(
         step,
         ids[0].cpu().numpy(),
         start,

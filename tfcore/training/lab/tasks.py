@@ -47,7 +47,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LabTask:
     """One task of one spec.
 
     Args:
@@ -75,22 +75,22 @@ class Task:
         return self.probe(rows, torch.Generator().manual_seed(HELD_SEED + 1))
 
 
-class Example(NamedTuple):
+class TextRow(NamedTuple):
     """A row of a task as text: all of it, and what of it is given."""
 
     whole: str
     given: str
 
 
-def examples(spec: LabSpec, count: int = 2) -> list[Example]:
+def examples(spec: LabSpec, count: int = 2) -> list[TextRow]:
     """Rows that the model of a spec was never trained on."""
     found = task(spec)
     probe, tokenizer = found.probed(count), NamedTokenizer(found.names)
     rows = [tokenizer.tokens(row) for row in probe.ids.tolist()]
-    return [Example(joined(tokenizer, row), joined(tokenizer, row[: probe.start])) for row in rows]
+    return [TextRow(joined(tokenizer, row), joined(tokenizer, row[: probe.start])) for row in rows]
 
 
-def task(spec: LabSpec) -> Task:
+def task(spec: LabSpec) -> LabTask:
     """The task of a spec."""
     if spec.task == "induction":
         return _induction(spec)
@@ -104,7 +104,7 @@ def task(spec: LabSpec) -> Task:
 # ---- random tokens, repeated ----
 
 
-def _induction(spec: LabSpec) -> Task:
+def _induction(spec: LabSpec) -> LabTask:
     """Each training row begins again after a period of its own, so that looking back a fixed distance does not help
     (arXiv:2209.11895). Tokens of a period are all different: each next one is then certain."""
     shortest = max(2, spec.length // 4)
@@ -118,7 +118,7 @@ def _induction(spec: LabSpec) -> Task:
         once = shuffled_symbols(rows, spec.symbols, generator)[:, :half]
         return Probe(torch.cat((once, once), dim=1), half + 1)
 
-    return Task(tuple(ALPHABET[: spec.symbols]), train, train, probe)
+    return LabTask(tuple(ALPHABET[: spec.symbols]), train, train, probe)
 
 
 def shuffled_symbols(rows: int, symbols: int, generator: torch.Generator) -> Int[Tensor, "row symbol"]:
@@ -137,7 +137,7 @@ def periodic_rows(rows: int, seq: int, symbols: int, period: Int[Tensor, "row 1"
 # ---- symbols, and the same in another order ----
 
 
-def _arranged(spec: LabSpec) -> Task:
+def _arranged(spec: LabSpec) -> LabTask:
     n, arrow, arrange = spec.length, spec.symbols, ARRANGE[spec.task]
 
     def rows_of(held: bool) -> Callable[[int, torch.Generator], Int[Tensor, "row seq"]]:
@@ -156,7 +156,7 @@ def _arranged(spec: LabSpec) -> Task:
     def probe(rows: int, generator: torch.Generator) -> Probe:
         return Probe(rows_of(True)(rows, generator), n + 1)
 
-    return Task((*ALPHABET[: spec.symbols], ARROW), train, held, probe)
+    return LabTask((*ALPHABET[: spec.symbols], ARROW), train, held, probe)
 
 
 def drawn(rows: int, length: int, symbols: int, held: bool, generator: torch.Generator) -> Int[Tensor, "row length"]:
@@ -183,7 +183,7 @@ def answers_only(rows: Int[Tensor, "row seq"], start: int) -> Batch:
 # ---- sums modulo p ----
 
 
-def _addition(spec: LabSpec) -> Task:
+def _addition(spec: LabSpec) -> LabTask:
     """All p * p sums, cut in two parts once and for all; the cut is the same for every seed."""
     p = spec.symbols
     sums = all_sums(p)
@@ -201,7 +201,7 @@ def _addition(spec: LabSpec) -> Task:
         return Probe(unknown[some(len(unknown), rows, generator)], 4)
 
     names = (*(str(i) for i in range(p)), "+", "=")
-    return Task(names, of(known), of(unknown), probe)
+    return LabTask(names, of(known), of(unknown), probe)
 
 
 def all_sums(p: int) -> Int[Tensor, "sum 5"]:
@@ -221,7 +221,7 @@ def some(there: int, rows: int, generator: torch.Generator) -> Int[Tensor, " row
 # ---- characters of a text ----
 
 
-def _characters(spec: LabSpec) -> Task:
+def _characters(spec: LabSpec) -> LabTask:
     """Windows of the first nine tenths of a text; the last tenth is held out."""
     names = tuple(sorted(set(spec.text)))
     ids = {name: i for i, name in enumerate(names)}
@@ -236,7 +236,7 @@ def _characters(spec: LabSpec) -> Task:
     def probe(rows: int, generator: torch.Generator) -> Probe:
         return Probe(windows(unknown, rows, generator), max(1, spec.length // 2))
 
-    return Task(
+    return LabTask(
         names,
         lambda rows, generator: shift(windows(known, rows, generator)),
         lambda rows, generator: shift(windows(unknown, rows, generator)),

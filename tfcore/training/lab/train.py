@@ -16,9 +16,9 @@ from torch import nn
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.kept import put_back, tensors_of
-from tfcore.training.lab.curves import Curves, Look, look
+from tfcore.training.lab.curves import Curves, Evaluation, look
 from tfcore.training.lab.spec import LabSpec
-from tfcore.training.lab.tasks import Task, task
+from tfcore.training.lab.tasks import LabTask, task
 from tfcore.training.optim import optimiser, rate
 
 BETAS = (0.9, 0.98)
@@ -43,7 +43,7 @@ class Slice:
     step: int
     state: bytes
     curves: Curves
-    look: Look
+    look: Evaluation
     seconds: float
     problem: str = ""
 
@@ -89,7 +89,7 @@ def trained(spec: LabSpec) -> Slice:
 
 
 @lru_cache(maxsize=8)
-def _task(spec: LabSpec) -> Task:
+def _task(spec: LabSpec) -> LabTask:
     return task(spec)
 
 
@@ -142,7 +142,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 @torch.no_grad()
-def check(model: Transformer, material: Task, spec: LabSpec, step: int) -> tuple[float, float, float, float]:
+def check(model: Transformer, material: LabTask, spec: LabSpec, step: int) -> tuple[float, float, float, float]:
     """Loss and accuracy on rows just trained on, and on held-out rows: plain cross-entropy, dropout off."""
     trained = material.batch(spec, max(0, step - 1)).each(lambda tensor: tensor[:CHECKED_ROWS])
     model.eval()

@@ -12,7 +12,7 @@ from tfcore.measures.masked_tokens import filled, mask_id
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts
-from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 from tfcore.training.recipes.stories import STORIES
 
 
@@ -31,7 +31,7 @@ class FillRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     embeddings_of: str | None = "stories"
     hidden: float = 0.2
     seed: int = 0
@@ -42,7 +42,7 @@ FILL = FillRecipe(
     model=replace(
         STORIES.model, architecture="encoder", vocab_size=story_texts.VOCAB_SIZE + 1, head="mlm", dropout=0.0
     ),
-    settings=Settings(steps=2_600, rows=16, lr=1.5e-3, lr_min=2e-5, warmup=100, betas=(0.9, 0.98)),
+    settings=TrainingSettings(steps=2_600, rows=16, lr=1.5e-3, lr_min=2e-5, warmup=100, betas=(0.9, 0.98)),
 )
 
 

@@ -13,7 +13,7 @@ from tfcore.loading.checkpoints import load, save
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.training import data
-from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 from tfcore.training.measures import best, copying
 
 
@@ -28,7 +28,7 @@ class InductionRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     frames: tuple[int, ...]
     seq: int = 128
     seed: int = 0
@@ -38,7 +38,7 @@ INDUCTION = InductionRecipe(
     model=ModelConfig(
         vocab_size=256, d_model=64, n_layers=2, n_heads=4, d_head=32, d_ff=0, max_seq_len=256, tie_embeddings=False
     ),
-    settings=Settings(
+    settings=TrainingSettings(
         steps=2_000, rows=32, lr=3e-3, lr_min=1e-5, warmup=50, betas=(0.9, 0.98), weight_decay=0.0, evaluate_every=20
     ),
     frames=(0, 100, 200, *range(240, 600, 20), 660, 720, 800, 1_000, 1_400, 2_000),

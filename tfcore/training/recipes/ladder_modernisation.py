@@ -10,7 +10,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
-from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.loop import Processes, Progress, TrainingSettings
 from tfcore.training.modernisation import SWITCHES, first_of
 
 
@@ -25,7 +25,7 @@ class ModernisationRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     seeds: int = 3
     seq: int = 128
     windows: int = 400
@@ -33,7 +33,9 @@ class ModernisationRecipe:
 
 MODERNISATION = ModernisationRecipe(
     model=replace(first_of(64, 2, 4, story_texts.VOCAB_SIZE, 128), init_std=64**-0.5),
-    settings=Settings(steps=1_000, rows=16, lr=4e-3, lr_min=1e-4, warmup=150, betas=(0.9, 0.98), evaluate_every=10_000),
+    settings=TrainingSettings(
+        steps=1_000, rows=16, lr=4e-3, lr_min=1e-4, warmup=150, betas=(0.9, 0.98), evaluate_every=10_000
+    ),
 )
 
 

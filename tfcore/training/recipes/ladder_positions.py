@@ -11,7 +11,7 @@ from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
-from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.loop import Processes, Progress, TrainingSettings
 
 SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
 FAR = 4  # times the trained length
@@ -29,7 +29,7 @@ class PositionsRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     seeds: int = 2
     seq: int = 128
     windows: int = 100
@@ -46,7 +46,9 @@ POSITIONS = PositionsRecipe(
         scale_embeddings=True,
         init_std=96**-0.5,  # tokens as large as the sinusoids that are added to them
     ),
-    settings=Settings(steps=700, rows=16, lr=3e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
+    settings=TrainingSettings(
+        steps=700, rows=16, lr=3e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000
+    ),
 )
 
 

@@ -11,7 +11,7 @@ from tfcore.measures.parameter_count import EMBEDDINGS, parameters
 from tfcore.measures.scaling_laws import Law, fit_law
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
-from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.loop import Processes, Progress, TrainingSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class ScalingRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     sizes: tuple[tuple[int, int], ...]
     budgets: tuple[int, ...] = (1, 2, 4)
     seq: int = 128
@@ -37,7 +37,9 @@ class ScalingRecipe:
 
 SCALING = ScalingRecipe(
     model=ModelConfig(vocab_size=story_texts.VOCAB_SIZE, max_seq_len=128, tie_embeddings=True),
-    settings=Settings(steps=500, rows=16, lr=4e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
+    settings=TrainingSettings(
+        steps=500, rows=16, lr=4e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000
+    ),
     sizes=((16, 2), (24, 2), (32, 3), (48, 3), (64, 4), (96, 4)),
 )
 

@@ -14,7 +14,7 @@ from tfcore.measures.text_loss import bits_per_byte
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training import data, story_texts
-from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 
 TALES = "tinystories"  # the source that the held-out stories are of
 
@@ -40,8 +40,8 @@ class StoriesRecipe:
     """
 
     model: ModelConfig
-    start: Settings
-    settings: Settings
+    start: TrainingSettings
+    settings: TrainingSettings
     start_seq: int = 80
     alphabet: int = 64
     seq: int = 256
@@ -60,8 +60,10 @@ class StoriesRecipe:
 
 STORIES = StoriesRecipe(
     model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256, dropout=0.1),
-    start=Settings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
-    settings=Settings(steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3),
+    start=TrainingSettings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
+    settings=TrainingSettings(
+        steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3
+    ),
 )
 
 # As many parameters at work for a token as without experts (two of 256 for a layer of 512), and all else alike. Half as
@@ -94,10 +96,12 @@ STORIES_LEARNED = replace(
         activation="gelu_tanh",
         bias=True,
     ),
-    start=Settings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
+    start=TrainingSettings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
     start_seq=64,
     seq=64,
-    settings=Settings(steps=2_500, rows=48, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1),
+    settings=TrainingSettings(
+        steps=2_500, rows=48, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1
+    ),
     repeated_rows=8,
     grown=1_200,
 )
@@ -116,8 +120,10 @@ STORIES_SHARED = replace(
             n_experts=8, top_k=2, d_expert=64, n_shared=1, softmax="before", balance_loss=0.05, z_loss=1e-4
         ),
     ),
-    start=Settings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
-    settings=Settings(steps=2_500, rows=24, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1),
+    start=TrainingSettings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
+    settings=TrainingSettings(
+        steps=2_500, rows=24, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1
+    ),
     seq=128,
     repeated_rows=3,
     grown=1_200,

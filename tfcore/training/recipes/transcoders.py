@@ -15,7 +15,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts
 from tfcore.training.dictionaries import Revival, train_dictionaries
-from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.loop import Processes, Progress, TrainingSettings
 from tfcore.training.recipes.neurons import LICENCE, NEURONS, with_tokenizer
 
 MEASURED = 8  # every so many-th held-out story is measured
@@ -42,13 +42,13 @@ class TranscodersRecipe:
     stream_after: int = 2
     seq: int = 128
     seed: int = 0
-    settings: Settings = field(
-        default_factory=lambda: Settings(
+    settings: TrainingSettings = field(
+        default_factory=lambda: TrainingSettings(
             steps=14_400, rows=4, lr=4e-3, lr_min=4e-5, warmup=200, betas=(0.9, 0.99), save_every=400
         )
     )
-    tuning: Settings = field(
-        default_factory=lambda: Settings(
+    tuning: TrainingSettings = field(
+        default_factory=lambda: TrainingSettings(
             steps=7_200, rows=4, lr=2e-3, lr_min=4e-5, warmup=60, betas=(0.9, 0.99), save_every=200, bfloat16=True
         )
     )

@@ -13,7 +13,7 @@ from tfcore.model import Transformer
 from tfcore.presets import transformer_base
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, pairs
-from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 from tfcore.training.story_texts import trained_tokenizer
 
 
@@ -27,7 +27,7 @@ class TranslateRecipe:
     """
 
     model: ModelConfig
-    settings: Settings
+    settings: TrainingSettings
     held_out: int = pairs.HELD_OUT
     looked_at: int = 100
     seed: int = 0
@@ -45,7 +45,7 @@ TRANSLATE = TranslateRecipe(
         dropout=0.1,
         init_std=192**-0.5,
     ),
-    settings=Settings(
+    settings=TrainingSettings(
         steps=12_000,
         rows=128,
         lr=1e-3,
@@ -72,7 +72,7 @@ def translate_(
     with processes.first_alone():
         both = (side for pair in split.train for side in (pair.english, pair.french))
         tokenizer = trained_tokenizer(out, both, recipe.model.vocab_size)
-    encoded = pairs.Encoded.of(tokenizer, split.train)
+    encoded = pairs.EncodedPairs.of(tokenizer, split.train)
 
     def batches(step: int) -> data.Batch:
         generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
@@ -89,7 +89,7 @@ def translate_(
     return measures
 
 
-def measure(model: Transformer, tokenizer: BPETokenizer, some: Sequence[pairs.Pair]) -> dict[str, float]:
+def measure(model: Transformer, tokenizer: BPETokenizer, some: Sequence[pairs.TranslationPair]) -> dict[str, float]:
     """chrF and the share of exact matches of greedy translations."""
     found = [translate(model, tokenizer, pair.english) for pair in some]
     wanted = [pair.french for pair in some]

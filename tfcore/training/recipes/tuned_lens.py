@@ -14,7 +14,7 @@ from tfcore.measures.lenses import mean_divergences, stage_names, stages
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts
-from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.loop import Processes, Progress, TrainingSettings
 from tfcore.training.tuned_lenses import train_tuned_lens
 
 MEASURED = 4  # every so many-th held-out story is measured
@@ -33,8 +33,8 @@ class TunedLensRecipe:
     models: tuple[str, ...] = ("stories", "stories-learned")
     seq: int = 128
     seed: int = 0
-    settings: Settings = field(
-        default_factory=lambda: Settings(
+    settings: TrainingSettings = field(
+        default_factory=lambda: TrainingSettings(
             steps=900, rows=12, lr=4e-3, lr_min=4e-5, warmup=20, betas=(0.9, 0.999), save_every=100
         )
     )

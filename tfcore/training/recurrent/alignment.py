@@ -148,7 +148,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignmentLook:
+class AlignmentEvaluation:
     """Both at a moment.
 
     Args:
@@ -175,7 +175,7 @@ class AlignmentRepeats:
     Args:
         seeds: of weights and letters.
         plain, attending: (seed, length) share of right letters for each of LENGTHS, without and with attention.
-        followed: (seed, letter) as in AlignmentLook.
+        followed: (seed, letter) as in AlignmentEvaluation.
     """
 
     seeds: tuple[int, ...]
@@ -194,7 +194,7 @@ def letters(rows: int, length: int, seed: int) -> Int[Tensor, "row length"]:
     return torch.randint(LETTERS, (rows, length), generator=torch.Generator().manual_seed(seed))
 
 
-def align(config: AlignmentConfig) -> Iterator[AlignmentLook | None]:
+def align(config: AlignmentConfig) -> Iterator[AlignmentEvaluation | None]:
     """Train both on the same rows, a step of each in turn: yields a look now and then, and None in between."""
     models = [EncoderDecoder(config.width, attention, config.seed) for attention in (False, True)]
     optimisers = [torch.optim.Adam(model.parameters(), lr=LR) for model in models]
@@ -215,7 +215,7 @@ def align(config: AlignmentConfig) -> Iterator[AlignmentLook | None]:
             yield None
 
 
-def aligned(config: AlignmentConfig) -> AlignmentLook:
+def aligned(config: AlignmentConfig) -> AlignmentEvaluation:
     """The last look of a training."""
     return [look for look in align(config) if look is not None][-1]
 
@@ -245,14 +245,14 @@ def right_letters(model: EncoderDecoder, order: Order) -> tuple[float, ...]:
 @torch.no_grad()
 def _look(
     config: AlignmentConfig, step: int, models: list[EncoderDecoder], losses: list[float], seconds: list[float]
-) -> AlignmentLook:
+) -> AlignmentEvaluation:
     sides = [
         Side(loss=loss, by_length=right_letters(model, config.order), seconds=s)
         for model, loss, s in zip(models, losses, seconds, strict=True)
     ]
     ids = letters(1, SHOWN, 0)
     (row,), ((logits,), (alignment,)) = ids, models[1](ids)
-    return AlignmentLook(
+    return AlignmentEvaluation(
         step=step,
         plain=sides[0],
         attending=sides[1],
@@ -265,7 +265,7 @@ def _look(
 
 @torch.no_grad()
 def followed_places(model: EncoderDecoder, order: Order) -> tuple[float, ...]:
-    """See AlignmentLook.followed."""
+    """See AlignmentEvaluation.followed."""
     length = LENGTHS[-1]
     ids = letters(TESTED, length, -length % 2**31)
     _, alignment = model(ids, wanted(ids, order))
@@ -279,7 +279,7 @@ def sources(length: int, order: Order) -> Int[Tensor, " wrote"]:
     return places
 
 
-def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentLook]) -> AlignmentRepeats:
+def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentEvaluation]) -> AlignmentRepeats:
     """The last look of each training, rounded as it is kept."""
     plain, attending, followed = (
         tuple(tuple(float(f"{value:.{DIGITS}g}") for value in row) for row in rows)
@@ -292,17 +292,17 @@ def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentLook]) -> A
     return AlignmentRepeats(tuple(seeds), plain, attending, followed)
 
 
-def to_json(look: AlignmentLook) -> dict[str, Any]:
+def to_json(look: AlignmentEvaluation) -> dict[str, Any]:
     """As JSON-ready values."""
     return {**asdict(look), "alignment": np.round(look.alignment.astype(float), 4).tolist()}
 
 
-def from_json(kept: dict[str, Any]) -> AlignmentLook:
+def from_json(kept: dict[str, Any]) -> AlignmentEvaluation:
     """Read the text that `to_json` wrote."""
     sides = {
         name: Side(**{**kept[name], "by_length": tuple(kept[name]["by_length"])}) for name in ("plain", "attending")
     }
-    return AlignmentLook(
+    return AlignmentEvaluation(
         step=kept["step"],
         read=tuple(kept["read"]),
         wrote=tuple(kept["wrote"]),
@@ -313,7 +313,7 @@ def from_json(kept: dict[str, Any]) -> AlignmentLook:
 
 
 @cache
-def kept_alignment(order: Order) -> AlignmentLook:
+def kept_alignment(order: Order) -> AlignmentEvaluation:
     """The end of the training that ships; `python -m tfcore.training recurrence` makes it anew."""
     return from_json(json.loads(KEPT.read_text("utf-8"))[order])
 

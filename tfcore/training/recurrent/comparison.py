@@ -73,7 +73,7 @@ BEGIN: dict[TaskName, ComparisonConfig] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ComparisonEvaluation:
     """The three networks after as many steps; tuples are in the order of KINDS.
 
     Args:
@@ -105,13 +105,13 @@ class Comparison:
     """
 
     config: ComparisonConfig
-    looks: tuple[Look, ...]
+    looks: tuple[ComparisonEvaluation, ...]
     places: tuple[int, ...]
     gradients: tuple[Arriving, ...] = ()
     machine: str = ""
 
     @property
-    def last(self) -> Look:
+    def last(self) -> ComparisonEvaluation:
         """The networks as they are now."""
         return self.looks[-1]
 
@@ -153,7 +153,7 @@ def to_json(found: Comparison) -> dict[str, Any]:
 
 def from_json(kept: Mapping[str, Any]) -> Comparison:
     """Read the text that `to_json` wrote."""
-    looks = tuple(Look(**_each(look, _tuples)) for look in kept["looks"])
+    looks = tuple(ComparisonEvaluation(**_each(look, _tuples)) for look in kept["looks"])
     gradients = tuple(Arriving(**_each(one, np.array)) for one in kept["gradients"])
     return Comparison(ComparisonConfig(**kept["config"]), looks, tuple(kept["places"]), gradients, kept["machine"])
 

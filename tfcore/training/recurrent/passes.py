@@ -45,7 +45,7 @@ class PassConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class TimedPass:
     """One network at one length.
 
     Args:
@@ -63,14 +63,14 @@ class Passes:
     """All points, and where they were measured."""
 
     config: PassConfig
-    points: tuple[Pass, ...]
+    points: tuple[TimedPass, ...]
     machine: str
 
 
 def time_passes(config: PassConfig) -> Iterator[Passes | None]:
     """Every network at every length, from short to long: yields all points so far after each, and None in between."""
     models = {kind: network(config.networks, kind).eval() for kind in KINDS}
-    points: list[Pass] = []
+    points: list[TimedPass] = []
     for n in LENGTHS:
         ids = torch.randint(VOCABULARY, (1, n), generator=torch.Generator().manual_seed(config.seed))
         for kind, model in models.items():
@@ -80,7 +80,7 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
             while len(seconds) < REPEATS and sum(seconds) < SPENT:
                 seconds.append(run())
                 yield None
-            points.append(Pass(n, kind, min(seconds)))
+            points.append(TimedPass(n, kind, min(seconds)))
             yield Passes(config, tuple(points), on_cpu())
 
 
@@ -100,4 +100,4 @@ def _one_pass(run: Callable[[], torch.Tensor]) -> float:
 def kept_passes() -> Passes:
     """The measurement that ships; `python -m tfcore.training recurrence` makes it anew."""
     kept = json.loads(KEPT.read_text("utf-8"))
-    return Passes(PassConfig(**kept["config"]), tuple(Pass(**point) for point in kept["points"]), kept["machine"])
+    return Passes(PassConfig(**kept["config"]), tuple(TimedPass(**point) for point in kept["points"]), kept["machine"])

@@ -16,7 +16,7 @@ from tfcore.training.lab.recipes import own_text
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import HELD_SEED, task
 from tfcore.training.optim import adamw, rate
-from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, Look, TaskName
+from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, ComparisonEvaluation, TaskName
 from tfcore.training.recurrent.gradients import ROWS as GRADIENT_ROWS
 from tfcore.training.recurrent.gradients import Arriving, arriving
 from tfcore.training.recurrent.networks import KINDS, Network, NetworkConfig, logits_of, network
@@ -31,7 +31,7 @@ MODULUS = 31  # of the sums
 SHARE = 70  # of all sums that are trained on, percent
 
 
-class Rows(NamedTuple):
+class TaskRows(NamedTuple):
     """Rows of a task.
 
     Args:
@@ -50,8 +50,8 @@ class Material:
     """A task: names of its tokens, rows to train on by step, and rows held out."""
 
     names: tuple[str, ...]
-    batch: Callable[[int], Rows]
-    held_out: Rows
+    batch: Callable[[int], TaskRows]
+    held_out: TaskRows
 
 
 def material(config: ComparisonConfig) -> Material:
@@ -66,11 +66,11 @@ def material(config: ComparisonConfig) -> Material:
     spec = LabSpec(task=config.task, rows=config.rows, seed=config.seed, **own[config.task])  # type: ignore[arg-type]
     found = task(spec)
 
-    def placed(ids: Tensor, targets: Tensor) -> Rows:
+    def placed(ids: Tensor, targets: Tensor) -> TaskRows:
         before = config.length if config.task == "copy" else 0  # so that the first letter of the copy is 1
-        return Rows(ids, targets, torch.arange(1, ids.shape[1] + 1).expand_as(ids) - before)
+        return TaskRows(ids, targets, torch.arange(1, ids.shape[1] + 1).expand_as(ids) - before)
 
-    def batch(step: int) -> Rows:
+    def batch(step: int) -> TaskRows:
         drawn = found.batch(spec, step)
         return placed(drawn.ids, drawn.targets)
 
@@ -79,11 +79,11 @@ def material(config: ComparisonConfig) -> Material:
 
 
 def _recall(config: ComparisonConfig) -> Material:
-    def rows(count: int, seed: int) -> Rows:
+    def rows(count: int, seed: int) -> TaskRows:
         ids, answer, distance = recall_rows(count, config.length, torch.Generator().manual_seed(seed))
         targets, places = torch.full_like(ids, IGNORE), torch.zeros_like(ids)
         targets[:, -1], places[:, -1] = answer, distance
-        return Rows(ids, targets, places)
+        return TaskRows(ids, targets, places)
 
     held = rows(2 * HELD_ROWS, HELD_SEED)  # one answer a row
     return Material(TOKENS, lambda step: rows(config.rows, config.seed * 1_000_000 + step), held)
@@ -97,7 +97,7 @@ class Trainee:
         self.optimizer = adamw(model, config.lr, BETAS, weight_decay=0.0)
         self.seconds, self.losses = 0.0, list[float]()
 
-    def step(self, rows: Rows, step: int) -> None:
+    def step(self, rows: TaskRows, step: int) -> None:
         """One optimiser step."""
         began = time.perf_counter()
         for group in self.optimizer.param_groups:
@@ -116,7 +116,7 @@ class Trainee:
         return sum(losses) / len(losses)
 
 
-def cross_entropy(model: Network, rows: Rows) -> Tensor:
+def cross_entropy(model: Network, rows: TaskRows) -> Tensor:
     """Nats per token that counts."""
     return F.cross_entropy(logits_of(model, rows.ids).flatten(0, 1), rows.targets.flatten(), ignore_index=IGNORE)
 
@@ -130,7 +130,7 @@ def compare(config: ComparisonConfig) -> Iterator[Comparison | None]:
     places = tuple(sorted(set(rows.held_out.places[rows.held_out.targets != IGNORE].tolist())))
     sizes = NetworkConfig(vocab_size=len(rows.names), seed=config.seed)
     trainees = [Trainee(network(sizes, kind), config) for kind in KINDS]
-    looks: list[Look] = []
+    looks: list[ComparisonEvaluation] = []
     every = max(1, config.steps // LOOKS)
     for step in range(config.steps):
         batch = rows.batch(step)
@@ -151,7 +151,7 @@ def compared(config: ComparisonConfig) -> Comparison:
 
 
 @torch.no_grad()
-def look_at(trainees: list[Trainee], held: Rows, places: tuple[int, ...], step: int) -> Look:
+def look_at(trainees: list[Trainee], held: TaskRows, places: tuple[int, ...], step: int) -> ComparisonEvaluation:
     """All three on the held-out rows."""
     counts = held.targets != IGNORE
     targets, where = held.targets[counts], held.places[counts]
@@ -163,7 +163,7 @@ def look_at(trainees: list[Trainee], held: Rows, places: tuple[int, ...], step: 
         losses.append(float(F.cross_entropy(logits, targets)))
         accuracies.append(float(right.mean()))
         by_place.append(tuple(float(right[where == place].mean()) for place in places))
-    return Look(
+    return ComparisonEvaluation(
         step=step,
         seconds=tuple(trainee.seconds for trainee in trainees),
         loss=tuple(trainee.mean_loss() for trainee in trainees),
@@ -173,7 +173,7 @@ def look_at(trainees: list[Trainee], held: Rows, places: tuple[int, ...], step: 
     )
 
 
-def final_gradients(trainees: list[Trainee], held: Rows) -> Iterator[Arriving]:
+def final_gradients(trainees: list[Trainee], held: TaskRows) -> Iterator[Arriving]:
     """The gradient that arrives in each trained network, from the last token of held-out rows."""
     ids, answer = held.ids[:GRADIENT_ROWS], held.targets[:GRADIENT_ROWS, -1]
     for trainee, kind in zip(trainees, KINDS, strict=True):

@@ -365,7 +365,7 @@ def test_who_leaves_while_a_model_loads_frees_the_place(folder, monkeypatch):
         if name == "./slow":
             begun.set()
             while True:  # until it is stopped: `say` raises then
-                say(weights.Progress("load", 1, 2))
+                say(weights.LoadProgress("load", 1, 2))
                 left.wait(0.05)
         whole(name, settings, say)
 

@@ -13,7 +13,7 @@ from pages.ui.work import jobs as module
 from pages.ui.work.jobs import Jobs
 from pages.ui.work.progress import steps
 from tests.hostile_tokenizers import LATER, SEARCHED
-from tfcore.loading.weights import Progress
+from tfcore.loading.weights import LoadProgress
 from tfcore.tokenizers import isolated
 
 SOON = 20.0  # seconds that nothing here takes
@@ -256,7 +256,7 @@ def test_who_leaves_frees_the_place_unless_another_waits_for_the_same(monkeypatc
         return jobs.start(key, work, visitor, has_left=lambda: visitor in left).state
 
     slow, second = Gate(), Gate()
-    start("slow", lambda: steps(lambda say: [slow.open.acquire(timeout=SOON), say(Progress("load", 1, 2))]), "me")
+    start("slow", lambda: steps(lambda say: [slow.open.acquire(timeout=SOON), say(LoadProgress("load", 1, 2))]), "me")
     start("slow", slow, "you")
     start("second", second, "she")
     assert start("third", Gate(), "he") == "refused"

@@ -10,9 +10,9 @@ from tfcore.masks import bidirectional
 from tfcore.training.pitfalls import (
     AcrossBatch,
     HalfGradients,
-    Look,
     Pitfall,
     PitfallConfig,
+    PitfallEvaluation,
     Twin,
     WithoutSkip,
     train_to_the_end,
@@ -44,7 +44,7 @@ SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
 
 
 @view
-def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | None = None) -> View:
+def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[PitfallEvaluation] | None = None) -> View:
     """A Transformer with a mistake, trained beside a baseline: the same seed, the same batches.
 
     Args:
@@ -66,7 +66,7 @@ def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | None
 
 
 @view
-def symptom(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | None = None) -> View:
+def symptom(config: PitfallConfig, mistake: str, *, so_far: Sequence[PitfallEvaluation] | None = None) -> View:
     """The number that shows a mistake, beside that of the baseline. See losses."""
     looks = train_to_the_end(config) if so_far is None else so_far
     found, axis = remarks(config, looks), SYMPTOMS[config.kind]
@@ -80,7 +80,7 @@ def symptom(config: PitfallConfig, mistake: str, *, so_far: Sequence[Look] | Non
     )
 
 
-def _table(kind: Pitfall, looks: Sequence[Look]) -> pd.DataFrame:
+def _table(kind: Pitfall, looks: Sequence[PitfallEvaluation]) -> pd.DataFrame:
     name = SYMPTOMS[kind].title
     return pd.DataFrame(
         [(look.step, *look.loss, *look.symptom) for look in looks],

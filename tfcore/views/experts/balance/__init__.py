@@ -10,7 +10,7 @@ from tfcore.views.experts.balance import say
 from tfcore.views.experts.balance.draw import COLOURS, Curve, curves_figure, load_bands_figure, load_map_figure
 from tfcore.views.experts.balance.measure import (
     BalanceConfig,
-    BalanceLook,
+    BalanceEvaluation,
     Remedy,
     Where,
     ending,
@@ -22,7 +22,7 @@ from tfcore.views.experts.balance.measure import (
 from tfcore.views.kept import kept
 from tfcore.views.view import View, view
 
-Runs: TypeAlias = Mapping[BalanceConfig, Sequence[BalanceLook]]
+Runs: TypeAlias = Mapping[BalanceConfig, Sequence[BalanceEvaluation]]
 PLACES: tuple[Where, ...] = ("sinusoidal", "rope")
 
 
@@ -76,7 +76,7 @@ cosine_of = kept(router_input_cosine, entries=64)
 
 @view
 def load(
-    config: BalanceConfig, *, as_map: bool = False, height: int = 300, so_far: Sequence[BalanceLook] | None = None
+    config: BalanceConfig, *, as_map: bool = False, height: int = 300, so_far: Sequence[BalanceEvaluation] | None = None
 ) -> View:
     """The share of the characters that each expert takes in one training, over its steps.
 

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.views.experts.balance.measure import BalanceLook
+from tfcore.views.experts.balance.measure import BalanceEvaluation
 
 TICKS = [0.1, 0.2, 0.5, 1, 2, 5]
 DARKEST = 50  # per cent of the letters from which on a field is as dark as can be: an even 12.5 must be seen
@@ -28,11 +28,11 @@ class Curve:
     """
 
     name: str
-    looks: Sequence[BalanceLook]
+    looks: Sequence[BalanceEvaluation]
     colour: str
 
 
-def load_bands_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go.Figure:
+def load_bands_figure(looks: Sequence[BalanceEvaluation], steps: int, height: int) -> go.Figure:
     """The share of the choices that each expert takes, one band on the other; on top what found its expert full.
 
     Args:
@@ -88,7 +88,7 @@ def _names(shares: Any, steps: int, x: int) -> list[dict[str, Any]]:
     ]
 
 
-def load_map_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go.Figure:
+def load_map_figure(looks: Sequence[BalanceEvaluation], steps: int, height: int) -> go.Figure:
     """The same as a heatmap: a row for each expert, a column for each look, darker where it gets more."""
     load = np.array([look.load for look in looks], dtype=np.float32).T  # (expert, look)
     field = kit.cells(

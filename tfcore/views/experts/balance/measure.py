@@ -21,7 +21,8 @@ from tfcore.measures.information import entropy
 from tfcore.model import Output, Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import importance_loss
-from tfcore.training.pitfall_tasks import LETTERS, SENTENCE, SLOTS, Batch, encode, text_batch
+from tfcore.training.data import Batch
+from tfcore.training.pitfall_tasks import LETTERS, SENTENCE, SLOTS, encode, text_batch
 
 Remedy = Literal["none", "loss", "capacity", "noise", "experts", "bias"]
 Where = Literal["sinusoidal", "rope"]
@@ -181,7 +182,7 @@ class BalanceConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class BalanceLook:
+class BalanceEvaluation:
     """A model and its experts after some steps; loads are of the steps since the last look.
 
     Args:
@@ -248,18 +249,18 @@ class Tally:
         self.loss += loss
         self.steps += 1
 
-    def look(self, step: int, held_out: float, written: float | None) -> BalanceLook:
+    def look(self, step: int, held_out: float, written: float | None) -> BalanceEvaluation:
         n = self.steps
-        return BalanceLook(
+        return BalanceEvaluation(
             step, self.load / n, self.refused / n, self.lost / n, self.overflow / n, self.loss / n, held_out, written
         )
 
 
-def train_run(config: BalanceConfig) -> Iterator[BalanceLook | None]:
+def train_run(config: BalanceConfig) -> Iterator[BalanceEvaluation | None]:
     """Train one model: AdamW on the loss of the letters plus what the remedy asks for.
 
     Yields:
-        a BalanceLook at the first step, every few steps and at the end, None after each other step.
+        an evaluation at the first step, every few steps and at the end, None after each other step.
     """
     model = Transformer(config.model, config.seed).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
@@ -289,15 +290,15 @@ def train_run(config: BalanceConfig) -> Iterator[BalanceLook | None]:
 
 
 def train_together(
-    configs: Sequence[BalanceConfig], known: Mapping[BalanceConfig, Sequence[BalanceLook]] | None = None
-) -> Iterator[tuple[BalanceLook, ...] | None]:
+    configs: Sequence[BalanceConfig], known: Mapping[BalanceConfig, Sequence[BalanceEvaluation]] | None = None
+) -> Iterator[tuple[BalanceEvaluation, ...] | None]:
     """Several trainings side by side, step by step; those that differ only by remedy see the same batches.
 
     Args:
         known: all looks of trainings that were made before: these are not made again.
 
     Yields:
-        one BalanceLook for each, or None between two looks.
+        one evaluation for each, or None between two looks.
     """
     known = known or {}
     runs = [_again(known[config]) if config in known else train_run(config) for config in configs]
@@ -305,13 +306,13 @@ def train_together(
         yield tuple(look for look in looks if look is not None) or None
 
 
-def train_all(configs: Sequence[BalanceConfig]) -> dict[BalanceConfig, list[BalanceLook]]:
+def train_all(configs: Sequence[BalanceConfig]) -> dict[BalanceConfig, list[BalanceEvaluation]]:
     """All looks of trainings that run side by side to their end."""
     looks = [look for look in train_together(configs) if look is not None]
     return {config: list(run) for config, run in zip(configs, zip(*looks, strict=True), strict=True)}
 
 
-def _again(looks: Sequence[BalanceLook]) -> Iterator[BalanceLook | None]:
+def _again(looks: Sequence[BalanceEvaluation]) -> Iterator[BalanceEvaluation | None]:
     """Repeat what train_run yielded for a training that was made before."""
     at = {look.step: look for look in looks}
     for step in range(1, looks[-1].step + 1):
@@ -390,7 +391,7 @@ class Ending:
     written: float | None
 
 
-def ending(looks: Sequence[BalanceLook]) -> Ending:
+def ending(looks: Sequence[BalanceEvaluation]) -> Ending:
     """The last tenth of the looks until now."""
     last = looks[-1]
     few = [look for look in looks if look.step > (1 - LAST) * last.step]

@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.views.experts.balance.measure import N_EXPERTS, BalanceConfig, BalanceLook, Ending, Remedy, Where, ending
+from tfcore.views.experts.balance.measure import (
+    N_EXPERTS,
+    BalanceConfig,
+    BalanceEvaluation,
+    Ending,
+    Remedy,
+    Where,
+    ending,
+)
 from tfcore.views.finding import Finding, Statement, state
 
 CROWDED = 0.6  # share of the choices from which on one expert does nearly all
@@ -18,7 +26,7 @@ PHRASES: dict[Remedy, str] = {
 NAMED = 0.005  # share of characters without an expert above which it is stated: less is 0 %
 
 
-def last_load(config: BalanceConfig, looks: Sequence[BalanceLook]) -> Statement:
+def last_load(config: BalanceConfig, looks: Sequence[BalanceEvaluation]) -> Statement:
     """The load of the experts at the end of one training."""
     end = ending(looks)
     return state(
@@ -35,7 +43,7 @@ def last_load(config: BalanceConfig, looks: Sequence[BalanceLook]) -> Statement:
     )
 
 
-def run_ends(runs: Mapping[BalanceConfig, Sequence[BalanceLook]]) -> Statement:
+def run_ends(runs: Mapping[BalanceConfig, Sequence[BalanceEvaluation]]) -> Statement:
     """Largest share, entropy and held-out loss of each training."""
     ends = {config.name: ending(looks) for config, looks in runs.items()}
     numbers = [
@@ -82,7 +90,7 @@ class RemedyEffect(Finding):
         return f"{crowd}{idle}; {busiest}.{lost}{losses}{written}."
 
 
-def remedy_effect(runs: Mapping[BalanceConfig, Sequence[BalanceLook]], chosen: BalanceConfig) -> RemedyEffect:
+def remedy_effect(runs: Mapping[BalanceConfig, Sequence[BalanceEvaluation]], chosen: BalanceConfig) -> RemedyEffect:
     """A training beside the same without its remedy.
 
     Args:

@@ -21,7 +21,7 @@ from tfcore.measures.one_text import FirstTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.training.pitfalls import Look, PitfallConfig, train_to_the_end, train_twins
+from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation, train_to_the_end, train_twins
 from tfcore.views.finding import state
 from tfcore.views.foundations.masks.draw import leak_figure, masked_scores_figure, masked_weights_figure
 from tfcore.views.foundations.masks.measure import MaskedAttention, masked_attention
@@ -213,7 +213,7 @@ def leak(model: Source, text: str, mask: MaskConfig, position: int) -> View:
 
 
 @view
-def trained(config: PitfallConfig, *, so_far: Sequence[Look] | None = None) -> View:
+def trained(config: PitfallConfig, *, so_far: Sequence[PitfallEvaluation] | None = None) -> View:
     """A model trained without a mask beside one trained with it: it sees the answer, and learns nothing else.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tfcore.measures.mask_cost import MaskCost
 from tfcore.measures.mask_patterns import Kind
-from tfcore.training.pitfalls import Look
+from tfcore.training.pitfalls import PitfallEvaluation
 from tfcore.views.finding import Finding, Statement, state
 
 NAMES: dict[Kind, str] = {
@@ -82,7 +82,7 @@ class LeakComparison(Finding):
         )
 
 
-def twin_losses(looks: Sequence[Look]) -> Statement:
+def twin_losses(looks: Sequence[PitfallEvaluation]) -> Statement:
     """The training losses, at the last look, of a model without a causal mask and of one with it, nats per letter."""
     without, masked = looks[-1].loss
     return state(

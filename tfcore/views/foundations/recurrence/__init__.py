@@ -13,7 +13,7 @@ from tfcore.measures.timing import on_cpu
 from tfcore.training.recurrent import alignment as aligning
 from tfcore.training.recurrent import comparison, gradients, networks, side_by_side
 from tfcore.training.recurrent import passes as timing
-from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentLook, Order
+from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentEvaluation, Order
 from tfcore.training.recurrent.comparison import BEGIN, Comparison, ComparisonConfig, TaskName
 from tfcore.training.recurrent.gradients import Arriving, GradientConfig
 from tfcore.training.recurrent.networks import KINDS, NAMES, NetworkConfig
@@ -225,7 +225,7 @@ def passes(config: PassConfig | None = None, *, so_far: Sequence[Passes] | None 
 # ---- attention over an encoder ----
 
 
-def _aligned(of: AlignmentConfig | Order, so_far: Sequence[AlignmentLook] | None) -> AlignmentLook:
+def _aligned(of: AlignmentConfig | Order, so_far: Sequence[AlignmentEvaluation] | None) -> AlignmentEvaluation:
     if isinstance(of, str):
         return aligning.kept_alignment(of)
     return aligning.aligned(of) if so_far is None else so_far[-1]
@@ -233,7 +233,7 @@ def _aligned(of: AlignmentConfig | Order, so_far: Sequence[AlignmentLook] | None
 
 @view
 def lengths(
-    of: AlignmentConfig | Order, attention: bool = True, *, so_far: Sequence[AlignmentLook] | None = None
+    of: AlignmentConfig | Order, attention: bool = True, *, so_far: Sequence[AlignmentEvaluation] | None = None
 ) -> View:
     """Right letters by length, of an encoder-decoder with one vector between, and of one with attention; and what the
     same training gives with other seeds.
@@ -273,7 +273,7 @@ def lengths(
 
 
 @view
-def alignment(of: AlignmentConfig | Order, *, so_far: Sequence[AlignmentLook] | None = None) -> View:
+def alignment(of: AlignmentConfig | Order, *, so_far: Sequence[AlignmentEvaluation] | None = None) -> View:
     """The weight on each letter that was read while each letter is written (arXiv:1409.0473, figure 3). See lengths."""
     found = _aligned(of, so_far)
     letters = say.aligned_letters(found, of if isinstance(of, str) else of.order)

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
 from tfcore.training.recurrent.alignment import LENGTHS as TESTED_LENGTHS
-from tfcore.training.recurrent.alignment import TRAINED, AlignmentLook
-from tfcore.training.recurrent.comparison import Comparison, Look, Repeats, TaskName
+from tfcore.training.recurrent.alignment import TRAINED, AlignmentEvaluation
+from tfcore.training.recurrent.comparison import Comparison, ComparisonEvaluation, Repeats, TaskName
 from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.networks import KINDS, NAMES, Kind
 from tfcore.training.recurrent.passes import LENGTHS, Passes
@@ -189,7 +189,7 @@ def passes_figure(found: Passes, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def length_figure(look: AlignmentLook, attention: bool, height: int) -> go.Figure:
+def length_figure(look: AlignmentEvaluation, attention: bool, height: int) -> go.Figure:
     """Right letters by length, from one vector and, where it is switched on, with attention; the lengths of training
     are shaded."""
     sides = (
@@ -235,7 +235,7 @@ def length_figure(look: AlignmentLook, attention: bool, height: int) -> go.Figur
     return theme.build(data, layout)
 
 
-def alignment_figure(look: AlignmentLook, height: int) -> go.Figure:
+def alignment_figure(look: AlignmentEvaluation, height: int) -> go.Figure:
     """The weight on every letter read (columns) while each letter is written (rows)."""
     names = ascii_lowercase
     read, wrote = [names[i] for i in look.read], [names[i] for i in look.wrote]
@@ -259,7 +259,7 @@ def alignment_figure(look: AlignmentLook, height: int) -> go.Figure:
     return theme.build([cells], layout)
 
 
-def column(looks: Sequence[Look], field: str, kind: Kind) -> list[float]:
+def column(looks: Sequence[ComparisonEvaluation], field: str, kind: Kind) -> list[float]:
     """One number of one network, look by look."""
     return [getattr(look, field)[KINDS.index(kind)] for look in looks]
 

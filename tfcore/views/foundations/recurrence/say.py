@@ -7,11 +7,11 @@ import numpy as np
 
 from tfcore.measures.quantities import compact, power, span
 from tfcore.measures.timing import milliseconds
-from tfcore.training.recurrent.alignment import LENGTHS, TRAINED, AlignmentLook, AlignmentRepeats, Order
+from tfcore.training.recurrent.alignment import LENGTHS, TRAINED, AlignmentEvaluation, AlignmentRepeats, Order
 from tfcore.training.recurrent.comparison import Comparison, Repeats, TaskName
 from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, NAMES, Kind, NetworkConfig, sizes
-from tfcore.training.recurrent.passes import Pass
+from tfcore.training.recurrent.passes import TimedPass
 from tfcore.training.recurrent.real_model import RealGradient
 from tfcore.views.finding import Finding, Statement, state
 
@@ -266,7 +266,7 @@ class ParallelGain(Finding):
         )
 
 
-def parallel_gain(points: Sequence[Pass]) -> ParallelGain:
+def parallel_gain(points: Sequence[TimedPass]) -> ParallelGain:
     """The comparison over all lengths at which the three were measured."""
     by_length: dict[int, dict[Kind, float]] = {}
     for point in points:
@@ -283,7 +283,7 @@ def parallel_gain(points: Sequence[Pass]) -> ParallelGain:
 # ---- attention over an encoder ----
 
 
-def right_by_length(look: AlignmentLook) -> Statement:
+def right_by_length(look: AlignmentEvaluation) -> Statement:
     """Right letters without and with attention, at the longest length of training and at the longest tested."""
     at = LENGTHS.index(TRAINED[1])
     return state(
@@ -301,7 +301,7 @@ def right_by_length(look: AlignmentLook) -> Statement:
     )
 
 
-def aligned_letters(look: AlignmentLook, order: Order) -> Statement:
+def aligned_letters(look: AlignmentEvaluation, order: Order) -> Statement:
     """Where the weights of the alignment that is shown are: letters written, those that are right, those whose largest
     weight is near the letter that they repeat, and exactly on it."""
     n = len(look.read)

@@ -14,7 +14,7 @@ import pandas as pd
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.training.lab import choices
 from tfcore.training.lab.choices import DECAY, DECAYING, MOST_RATE, WARM
-from tfcore.training.lab.curves import Curves, Look, free_running, look
+from tfcore.training.lab.curves import Curves, Evaluation, free_running, look
 from tfcore.training.lab.options import SCHEDULES
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
@@ -144,7 +144,7 @@ def curve_table(curves: Curves) -> pd.DataFrame:
 
 
 @view
-def maps(spec: LabSpec, *, so_far: Look | None = None) -> View:
+def maps(spec: LabSpec, *, so_far: Evaluation | None = None) -> View:
     """The attention patterns of all heads of a small Transformer on a held-out row, after its training. See course.
 
     Args:
@@ -168,7 +168,7 @@ def maps(spec: LabSpec, *, so_far: Look | None = None) -> View:
 
 
 @view
-def answer(spec: LabSpec, *, so_far: Look | None = None) -> View:
+def answer(spec: LabSpec, *, so_far: Evaluation | None = None) -> View:
     """The end of that held-out row, under teacher forcing and free-running. See maps."""
     now = whole_run(spec).look if so_far is None else so_far
     right = right_tokens(now)
@@ -186,7 +186,7 @@ def answer(spec: LabSpec, *, so_far: Look | None = None) -> View:
     )
 
 
-def _answer_table(spec: LabSpec, now: Look) -> pd.DataFrame:
+def _answer_table(spec: LabSpec, now: Evaluation) -> pd.DataFrame:
     """The three rows of tokens, and how sure the model was of the right one."""
     rows = {"right": now.wanted, "teacher forcing": now.forced, "free-running": now.free}
     tokens = {name: _words(spec, ids) for name, ids in rows.items()}
@@ -200,7 +200,7 @@ def _words(spec: LabSpec, ids: Iterable[int]) -> list[str]:
 
 
 @view
-def places(spec: LabSpec, *, so_far: Look | None = None) -> View:
+def places(spec: LabSpec, *, so_far: Evaluation | None = None) -> View:
     """The share of right tokens by place of the answer, over several held-out rows. See maps."""
     now = whole_run(spec).look if so_far is None else so_far
     right = right_shares(now)

@@ -15,7 +15,7 @@ from numpy import ndarray
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
 from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
-from tfcore.generation.speculative import Checked, outcome, speculate, speculative
+from tfcore.generation.speculative import CheckedRound, outcome, speculate, speculative
 from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 
@@ -115,7 +115,7 @@ def watch(
         yield time_once(model, draft, ids, sampling, guess, seed, tokens)
 
 
-def checked_pass(checked: Checked) -> Pass:
+def checked_pass(checked: CheckedRound) -> Pass:
     """A pass with the two distributions of each guess, cut to the SHOWN most likely tokens."""
     made, q, p = checked.round, checked.q, checked.p[:-1]
     overlap, error = torch.minimum(p, q).sum(1), (outcome(p, q) - p).abs().amax(1)  # (guess)

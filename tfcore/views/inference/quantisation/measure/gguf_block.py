@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.loading.gguf_file import Entry, GgufFile
+from tfcore.loading.gguf_file import GgufFile, TensorEntry
 from tfcore.loading.real_models import installed
 from tfcore.measures.quantisation.matrices import matrix_of
 from tfcore.model import Transformer
@@ -86,7 +86,7 @@ def file_of_smollm2() -> Path | None:
 
 
 @lru_cache(maxsize=2)
-def tensor_entries(path: Path) -> dict[str, Entry]:
+def tensor_entries(path: Path) -> dict[str, TensorEntry]:
     """Where the tensors of a file are; kept, since 49,152 tokens stand before them and take longer to read."""
     with GgufFile(path) as file:
         return file.tensors

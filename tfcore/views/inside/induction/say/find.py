@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadKinds, Place, listed, ranked
+from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadsByScore, Place, listed, ranked
 from tfcore.measures.heads.kinds import targets
 from tfcore.views.finding import Finding, Statement, state
 
@@ -175,7 +175,7 @@ class InductionHeads(Finding):
         return f"{test} {told}: {listed(self.heads)}."
 
 
-def induction_heads(found: HeadKinds) -> InductionHeads:
+def induction_heads(found: HeadsByScore) -> InductionHeads:
     """The induction heads of a model."""
     return InductionHeads(tuple(found.induction), found.best, found.score)
 

@@ -12,7 +12,7 @@ from numpy import ndarray
 from tfcore.charts import kit, theme
 from tfcore.charts.tiles import tiles
 from tfcore.charts.tokens import label_room
-from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.curves import Curves, Evaluation
 
 MOST = 300  # points of a curve that travel
 SMALL = 8  # maps up to which each has MANY cells along a side, and beyond which it has FEW
@@ -129,7 +129,7 @@ def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Fig
     return theme.build(data, layout)
 
 
-def head_maps_figure(look: Look, height: int) -> go.Figure:
+def head_maps_figure(look: Evaluation, height: int) -> go.Figure:
     """Every head's map on the example."""
     layers, heads = look.patterns.shape[:2]
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
@@ -145,7 +145,7 @@ def head_maps_figure(look: Look, height: int) -> go.Figure:
     )
 
 
-def tokens_a_cell(look: Look) -> int:
+def tokens_a_cell(look: Evaluation) -> int:
     """How many tokens share a cell along each side of a map: many large maps would take long to travel."""
     layers, heads, n, _ = look.patterns.shape
     return -(-n // (FEW if layers * heads > SMALL else MANY))
@@ -163,7 +163,7 @@ def largest_weights(maps: Float[ndarray, "tile row column"], every: int) -> Floa
     return cells
 
 
-def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
+def answer_figure(look: Evaluation, labels: Sequence[str], height: int) -> go.Figure:
     """The end of one row: the right tokens, and the model's under teacher forcing and free-running.
 
     Args:
@@ -216,7 +216,7 @@ def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def _sentence(look: Look, labels: Sequence[str], row: str, place: int) -> str:
+def _sentence(look: Evaluation, labels: Sequence[str], row: str, place: int) -> str:
     wanted = labels[int(look.wanted[place])]
     if row == "right":
         return f"'{wanted}' is right; the model gives it {look.sure[place]:.0%}"
@@ -224,7 +224,7 @@ def _sentence(look: Look, labels: Sequence[str], row: str, place: int) -> str:
     return f"{row}: it says '{predicted}', right is '{wanted}'"
 
 
-def right_shares_figure(look: Look, height: int) -> go.Figure:
+def right_shares_figure(look: Evaluation, height: int) -> go.Figure:
     """The share of right tokens by place of the answer, under teacher forcing and free-running."""
     x = np.arange(1, len(look.wanted) + 1)
     data = [

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.training.lab.curves import Curves, Look
+from tfcore.training.lab.curves import Curves, Evaluation
 from tfcore.views.finding import Finding, Statement, state
 
 LEARNED = 0.95  # accuracy from which on a task counts as learned
@@ -112,7 +112,7 @@ def stage(curves: Curves, task: str) -> LowestLoss | Generalisation:
     return lowest_loss(curves) if task == "characters" else generalisation(curves)
 
 
-def head_maps(look: Look) -> Statement:
+def head_maps(look: Evaluation) -> Statement:
     """How many heads there are in all layers, and tokens along a side of each map."""
     layers, heads, tokens, _ = look.patterns.shape
     return state(
@@ -124,7 +124,7 @@ def head_maps(look: Look) -> Statement:
     )
 
 
-def right_tokens(look: Look) -> Statement:
+def right_tokens(look: Evaluation) -> Statement:
     """The right tokens of one answer, under teacher forcing and free-running."""
     return state(
         "right tokens",
@@ -135,7 +135,7 @@ def right_tokens(look: Look) -> Statement:
     )
 
 
-def right_shares(look: Look) -> Statement:
+def right_shares(look: Evaluation) -> Statement:
     """The mean share of right tokens over all rows and places, under teacher forcing and free-running."""
     return state(
         "right shares",
