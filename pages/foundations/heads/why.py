@@ -10,7 +10,7 @@ from pages.ui.frame import Panel
 from pages.ui.loading import models
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.measure.attention import attention, part_of
-from tfcore.views.foundations.heads.measure.score_parts import ScoreParts, Source, key_to_ask_about, keys_seen
+from tfcore.views.foundations.heads.measure.score_parts import HeadSource, ScoreParts, key_to_ask_about, keys_seen
 from tfcore.views.sources import Reading
 
 STRONGEST = -1  # in place of a key: the one that the query attends to most
@@ -121,6 +121,6 @@ def follow(found: ScoreParts) -> None:
             )
 
 
-def _words(source: Source) -> str:
+def _words(source: HeadSource) -> str:
     one, other = text.visible(source.token), text.visible(source.key_token)
     return text.escape(f"{source.writer.name}: “{one}” → “{other}” ({source.weight:.2f}), adds {source.share:+.1f}")

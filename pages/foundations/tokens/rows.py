@@ -8,7 +8,7 @@ from pages.ui.frame import panel
 from tfcore.measures import token_counts
 from tfcore.views.foundations import tokens as views
 from tfcore.views.foundations.tokens.measure import protein as proteins
-from tfcore.views.foundations.tokens.measure.signals import Column, temperatures
+from tfcore.views.foundations.tokens.measure.signals import TableColumn, temperatures
 from tfcore.views.foundations.tokens.say import signals as say
 
 CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(temperatures().tolist(), 1))
@@ -23,7 +23,7 @@ COLUMNS, LETTERS = 50, 30  # of a table to choose from, and of the name of one
 LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 
 
-def column(pasted: str, index: int | None) -> Column | str:
+def column(pasted: str, index: int | None) -> TableColumn | str:
     """The numbers of a column, or what is wrong with the table."""
     try:
         return views.column_of(pasted, index)
@@ -47,7 +47,7 @@ def series() -> None:
         with p.controls:
             pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
             first = column(pasted, None)
-            found = _choose_column(pasted, first) if isinstance(first, Column) else first
+            found = _choose_column(pasted, first) if isinstance(first, TableColumn) else first
         if isinstance(found, str):
             st.warning(text.escape(found[:1].upper() + found[1:], text.MESSAGE) + ".")
             return
@@ -81,7 +81,7 @@ def series() -> None:
         )
 
 
-def _choose_column(pasted: str, first: Column) -> Column | str:
+def _choose_column(pasted: str, first: TableColumn) -> TableColumn | str:
     """The column of a table that has several."""
     if len(first.names) < 2:
         return first

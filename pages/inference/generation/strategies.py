@@ -11,7 +11,7 @@ from pages.ui.work import jobs, live
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.measure import decoding
-from tfcore.views.inference.generation.measure.decoding import NAMES, DecodingPlan, Strategy, Written
+from tfcore.views.inference.generation.measure.decoding import NAMES, DecodingPlan, Strategy, WrittenToken
 
 EVERY = 0.5  # seconds between two looks at the job
 PATIENCE = 10.0  # seconds without a look, after which the job stops
@@ -73,7 +73,7 @@ def show(prompt: Prompt) -> None:
         )
 
 
-def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], is_active: bool) -> None:
+def _texts(prompt: Prompt, texts: dict[Strategy, list[WrittenToken]], is_active: bool) -> None:
     """Each text, in chips and in words."""
     rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
     for row in rows:
@@ -82,7 +82,7 @@ def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], is_active: bool
                 _one(prompt, name, texts[name], is_active)
 
 
-def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
+def _one(prompt: Prompt, name: Strategy, found: list[WrittenToken], is_active: bool) -> None:
     """One text: as it reads, token by token, and its numbers."""
     st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
     ids = [one.token for one in found]

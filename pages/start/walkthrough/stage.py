@@ -17,7 +17,7 @@ from tfcore.views.start.walkthrough.measure.walk import WalkedText, with_next_to
 from tfcore.views.start.walkthrough.say.costs import cost_metrics
 from tfcore.views.start.walkthrough.say.prediction import likeliest_token, text_counts
 from tfcore.views.start.walkthrough.say.stages import stage_finding
-from tfcore.views.start.walkthrough.say.words import Words
+from tfcore.views.start.walkthrough.say.words import StageWords
 from tfcore.views.view import View
 
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.
@@ -46,7 +46,7 @@ class Here(NamedTuple):
     head: int
     name: str
     walked: WalkedText
-    words: Words
+    words: StageWords
 
     @property
     def height(self) -> int:

@@ -7,7 +7,7 @@ from tfcore.charts import theme
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED, promoted_figure
 from tfcore.views.block.feedforward.draw import neurons as figures
 from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
-from tfcore.views.block.feedforward.measure.shares import Writer
+from tfcore.views.block.feedforward.measure.shares import WritingNeuron
 
 LABELS = [f"t{i}" for i in range(40)]
 
@@ -43,7 +43,7 @@ def test_a_click_names_layer_neuron_and_side():
 
 
 def test_shares_of_either_sign_lead_to_their_neurons_and_leave_room_for_words():
-    found = [Writer(1, 7, 0.5, ()), Writer(0, 2, -1.25, ())]
+    found = [WritingNeuron(1, 7, 0.5, ()), WritingNeuron(0, 2, -1.25, ())]
     figure = figures.shares_figure(found, ["a b", "c d"], (0, 2), 300)
     theme.check(figure)
     bars = figure.data[0]

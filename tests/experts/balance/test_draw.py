@@ -39,7 +39,7 @@ def test_the_heatmap_has_a_row_for_each_expert_and_a_column_for_each_look():
 
 @pytest.mark.parametrize("count", [2, 6])
 def test_curves_share_their_steps_and_keep_their_axes(count):
-    curves = [figures.Curve(f"run {i}", RUN, f"@cat{i}") for i in range(count)]
+    curves = [figures.TrainingCurve(f"run {i}", RUN, f"@cat{i}") for i in range(count)]
     figure = figures.curves_figure(curves, 10, 0.12, 600)
     theme.check(figure)
     assert len(figure.data) == 6 * count

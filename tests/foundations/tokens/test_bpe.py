@@ -11,7 +11,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
 from tfcore.views.foundations.tokens.measure.bpe import (
-    Learned,
+    LearnedMerge,
     LearnedMerges,
     MergeStep,
     WordMerges,
@@ -178,7 +178,7 @@ def test_the_merges_of_a_word_in_words():
 
 LEARNED = LearnedMerges(
     (b"abab", b" abc"),
-    (Learned((b"a", b"b"), 3, 5, (((b"b", b"a"), 1),)), Learned((b"ab", b"c"), 2, 4, (((b" ", b"ab"), 2),))),
+    (LearnedMerge((b"a", b"b"), 3, 5, (((b"b", b"a"), 1),)), LearnedMerge((b"ab", b"c"), 2, 4, (((b" ", b"ab"), 2),))),
 )
 
 

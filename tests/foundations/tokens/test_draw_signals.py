@@ -7,7 +7,7 @@ from tfcore.charts import theme
 from tfcore.measures.flop_count import sequence_cost
 from tfcore.views.foundations.tokens.draw import signals as figures
 from tfcore.views.foundations.tokens.measure import signal_tokens, signals
-from tfcore.views.foundations.tokens.measure.protein import Composition
+from tfcore.views.foundations.tokens.measure.protein import ResidueCounts
 
 
 @pytest.mark.parametrize(("side", "patch", "at"), [(224, 16, 77), (224, 48, 15), (64, 64, 0), (448, 4, 12_543)])
@@ -63,6 +63,6 @@ def test_cost_marks_the_chosen_length():
 
 
 def test_composition():
-    figure = figures.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
+    figure = figures.composition_figure(ResidueCounts(("L", "K"), (3, 1), (0, 2), "L"), 300)
     theme.check(figure)
     assert [trace.name for trace in figure.data] == ["water-avoiding", "positive"]

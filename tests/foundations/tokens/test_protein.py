@@ -6,7 +6,7 @@ from tfcore.views.foundations.tokens.measure.protein import (
     GROUPS,
     LETTERS,
     SPECIAL,
-    Composition,
+    ResidueCounts,
     composition,
     read_protein,
 )
@@ -45,7 +45,7 @@ def test_what_is_no_protein_is_said(text, words):
 def test_residues_are_counted_by_group():
     found = composition(read_protein("KDDLSKAAKL"))
     assert dict(zip(found.letters, found.counts, strict=True)) == {c: "KDDLSKAAKL".count(c) for c in "AKDLS"}
-    assert found == Composition(("L", "A", "S", "K", "D"), (2, 2, 1, 3, 2), (0, 0, 1, 2, 3), "K")
+    assert found == ResidueCounts(("L", "A", "S", "K", "D"), (2, 2, 1, 3, 2), (0, 0, 1, 2, 3), "K")
     for letter, group in zip(found.letters, found.groups, strict=True):
         assert letter in list(GROUPS.values())[group]
     assert str(residue_counts(found)) == "5 kinds of residue; most often K, 3 of 10."

@@ -12,7 +12,7 @@ from transformers.audio_utils import mel_filter_bank, spectrogram, window_functi
 from tfcore.measures.token_counts import frame_count, patch_count, tokens_of_frames, window_count
 from tfcore.views.foundations.tokens.measure.signal_tokens import (
     AudioFrames,
-    Windows,
+    SeriesWindows,
     cut_frames,
     cut_windows,
     log_mel,
@@ -182,7 +182,7 @@ def test_a_window_in_words_is_the_one_in_its_place():
     assert found.values == pytest.approx(places | measured)
     rows = np.zeros((42, 16))
     rows[12] = -0.514
-    steps = Windows(np.zeros(1_336), 11.0, 6.25, 8 * np.arange(42), rows, 8)
+    steps = SeriesWindows(np.zeros(1_336), 11.0, 6.25, 8 * np.arange(42), rows, 8)
     assert str(say.series_windows(steps, 12)) == (
         "1,336 steps, mean 11, deviation 6.25, in 42 windows of 16. Window 12: steps 96 to 111, -0.51 deviations from "
         "the mean."

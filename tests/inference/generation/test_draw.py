@@ -12,7 +12,7 @@ from tfcore.views.inference.generation.draw import beam_tree, next_token, specul
 from tfcore.views.inference.generation.measure import beam_tree as trees
 from tfcore.views.inference.generation.measure import next_token as tokens
 from tfcore.views.inference.generation.measure import speculation as guesses
-from tfcore.views.inference.generation.measure.decoding import Written, read_again
+from tfcore.views.inference.generation.measure.decoding import WrittenToken, read_again
 
 IDS = [3, 1, 4, 1, 5]
 BYTES = ByteTokenizer()
@@ -117,7 +117,7 @@ def test_curves_end_at_the_mean():
 
 def test_numbers_at_the_ends_of_curves_do_not_touch():
     ends = {"greedy": 0.3, "beam": 0.31, "sampling": 1.0, "pure": 1e-9}
-    texts = {key: [Written(0, probability, 0)] for key, probability in ends.items()}
+    texts = {key: [WrittenToken(0, probability, 0)] for key, probability in ends.items()}
     notes = text_likelihood.likelihood_figure(texts, 10, 300).layout.annotations
     pixels = sorted(note.y * (300 - 72) / 4.1 + note.yshift for note in notes)
     assert np.diff(pixels).min() >= 12.9

@@ -245,7 +245,7 @@ def test_the_last_tokens_of_a_text():
 
 def test_scores_of_texts():
     texts = decoding.by_strategy(
-        [("pure", decoding.Written(1, 0.5, 1)), None, *[("greedy", decoding.Written(7, 0.25, 2, 0.3))] * 5]
+        [("pure", decoding.WrittenToken(1, 0.5, 1)), None, *[("greedy", decoding.WrittenToken(7, 0.25, 2, 0.3))] * 5]
     )
     assert {name: len(found) for name, found in texts.items()} == {"greedy": 5, "beam": 0, "sampling": 0, "pure": 1}
     found = say.text_scores(texts)

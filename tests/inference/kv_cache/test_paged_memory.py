@@ -14,8 +14,8 @@ from tfcore.views.inference.kv_cache.measure.paging import (
     TOKEN,
     Contiguous,
     Paged,
-    Piece,
     Request,
+    SlotRange,
     Traffic,
     compare,
     open_server,
@@ -147,12 +147,12 @@ def test_what_would_never_fit_is_refused():
 DEEDS = st.lists(st.integers(1, 80), max_size=60)
 
 
-def used(taken: list[list[Piece]]) -> list[int]:
+def used(taken: list[list[SlotRange]]) -> list[int]:
     return [slot for pieces in taken for piece in pieces for slot in range(piece.start, piece.start + piece.size)]
 
 
 def check(allocator, slots, deeds, refused):
-    taken: list[list[Piece]] = []
+    taken: list[list[SlotRange]] = []
     for deed in deeds:
         if deed >= 40:
             if taken:
@@ -175,7 +175,7 @@ def check(allocator, slots, deeds, refused):
 def test_contiguous_memory(slots, deeds):
     allocator = Contiguous(slots)
     check(allocator, slots, deeds, lambda wanted, _: all(hole.size < wanted for hole in allocator.holes))
-    assert allocator.holes == [Piece(0, slots)], "all holes are one again"
+    assert allocator.holes == [SlotRange(0, slots)], "all holes are one again"
 
 
 @given(st.integers(1, 120), st.sampled_from([1, 2, 7, 16]), DEEDS)
@@ -188,21 +188,21 @@ def test_blocks(slots, block, deeds):
 def test_the_first_hole_that_is_large_enough():
     memory = Contiguous(10)
     first, second, third = (memory.take(size) for size in (3, 4, 2))
-    assert (first, second, third) == ([Piece(0, 3)], [Piece(3, 4)], [Piece(7, 2)])
+    assert (first, second, third) == ([SlotRange(0, 3)], [SlotRange(3, 4)], [SlotRange(7, 2)])
     memory.give_back(first)
     memory.give_back(third)
-    assert memory.holes == [Piece(0, 3), Piece(7, 3)]
+    assert memory.holes == [SlotRange(0, 3), SlotRange(7, 3)]
     assert memory.take(4) is None, "six are free, but not four together"
-    assert memory.take(2) == [Piece(0, 2)]
+    assert memory.take(2) == [SlotRange(0, 2)]
 
 
 def test_blocks_may_lie_anywhere():
     memory = Paged(10, 3)
     first, second = memory.take(3), memory.take(2)
     memory.give_back(first)
-    assert memory.take(4) == [Piece(0, 3), Piece(6, 3)]
+    assert memory.take(4) == [SlotRange(0, 3), SlotRange(6, 3)]
     assert memory.take(1) is None
-    assert second == [Piece(3, 3)]
+    assert second == [SlotRange(3, 3)]
 
 
 @given(TRAFFIC)

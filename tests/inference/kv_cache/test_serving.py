@@ -22,7 +22,7 @@ from tfcore.views.inference.kv_cache.measure.serving import (
     remedy_names,
     user_bytes,
 )
-from tfcore.views.inference.kv_cache.say.serving import Fit, fit
+from tfcore.views.inference.kv_cache.say.serving import ServiceFit, fit
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 USER = 85_899_345_920
@@ -202,13 +202,13 @@ def test_the_best_remedy_leaves_more_than_every_other_one_alone(service):
 
 def test_the_sentence_of_a_fit():
     best = replace(ASKED, shape=shared(EIGHTY, "mqa"), cache="int4", weights="int8", block=16, parallel=8)
-    alone = Fit(Model("It", 70 * 10**9, best.shape), best, {"as set above": "fits, 1.00 GB left"}, "")
+    alone = ServiceFit(Model("It", 70 * 10**9, best.shape), best, {"as set above": "fits, 1.00 GB left"}, "")
     assert str(alone) == (
         "It (MQA: 1 KV head), 16 users x 32,768 tokens on 8 x 80.0 GB (74.5 GiB). as set above: fits, 1.00 GB left."
     )
-    other = Fit(MODEL, replace(best, parameters=69 * 10**9), {"a": "x", "b": "y"}, "b")
+    other = ServiceFit(MODEL, replace(best, parameters=69 * 10**9), {"a": "x", "b": "y"}, "b")
     assert str(other) == (
         "It, had it been built with MQA: 1 KV head (it has MHA: 64 KV heads; its weights 69,000,000,000 parameters), "
         "16 users x 32,768 tokens on 8 x 80.0 GB (74.5 GiB). a: x; b: y. The largest saving by itself: b."
     )
-    assert "its weights" not in str(Fit(MODEL, best, {"a": "x"}, ""))
+    assert "its weights" not in str(ServiceFit(MODEL, best, {"a": "x"}, ""))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
-    State,
+    SoftmaxState,
     merge,
     nothing_yet,
     of_tile,
@@ -31,7 +31,7 @@ def close(a, b):
     assert torch.allclose(a, b, rtol=1e-9, atol=1e-12), (a - b).abs().max()
 
 
-def same(a: State, b: State):
+def same(a: SoftmaxState, b: SoftmaxState):
     """Two states that mean the same."""
     close(a.m, b.m)
     close(a.l, b.l)

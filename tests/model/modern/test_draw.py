@@ -2,7 +2,7 @@
 
 from tests.small import config
 from tfcore.charts import theme
-from tfcore.views.model.modern.draw import Panel, effects_figure, panels
+from tfcore.views.model.modern.draw import QuantityPanel, effects_figure, panels
 from tfcore.views.model.modern.measure import Speed, Trained, Version
 
 NAMES = ["a", "b", "c"]
@@ -10,9 +10,9 @@ NAMES = ["a", "b", "c"]
 
 def test_bars_and_marks_with_their_numbers():
     panels = [
-        Panel("size", [1, 2, 3], ["1", "2", "3"]),
-        Panel("ms", [0.5, None, 2.0], ["0.5", "", "2.0"]),
-        Panel("loss", [2.0, 1.5, 1.0], ["2", "1.5", "1"], [[1.9, 2.1], [1.5], [1.0]], near=True),
+        QuantityPanel("size", [1, 2, 3], ["1", "2", "3"]),
+        QuantityPanel("ms", [0.5, None, 2.0], ["0.5", "", "2.0"]),
+        QuantityPanel("loss", [2.0, 1.5, 1.0], ["2", "1.5", "1"], [[1.9, 2.1], [1.5], [1.0]], near=True),
     ]
     drawn = effects_figure(NAMES, panels, 1, 300)
     theme.check(drawn)
@@ -25,7 +25,7 @@ def test_bars_and_marks_with_their_numbers():
 
 
 def test_nothing_known_yet_is_an_empty_panel():
-    theme.check(effects_figure(NAMES, [Panel("ms", [None] * 3, [""] * 3)], 0, 300))
+    theme.check(effects_figure(NAMES, [QuantityPanel("ms", [None] * 3, [""] * 3)], 0, 300))
 
 
 def test_each_version_has_its_own_numbers():

@@ -9,7 +9,7 @@ from tfcore.views.training.information.measure.kl_fit import (
     POINTS,
     REACH,
     WIDTHS,
-    Fit,
+    FittedBump,
     KLFit,
     bump,
     divergences,
@@ -84,7 +84,11 @@ def test_minima_are_lower_than_all_eight():
 
 def planted():
     """Fits with numbers of their own; KL(Q || P) has two minima."""
-    cover, pick, other = Fit(-0.5, 2.5, 1.25, 2.0), Fit(-2.25, 0.75, 9.0, 0.5), Fit(2.0, 0.7, 8.0, 1.5)
+    cover, pick, other = (
+        FittedBump(-0.5, 2.5, 1.25, 2.0),
+        FittedBump(-2.25, 0.75, 9.0, 0.5),
+        FittedBump(2.0, 0.7, 8.0, 1.5),
+    )
     empty = np.zeros((1, 1))
     return KLFit(X, X, -0.4, 2.6, cover, (pick, other), empty[0], empty[0], empty, empty)
 
@@ -107,7 +111,7 @@ def test_what_is_said_of_the_minima():
 
 
 def test_ones_own_bump_and_the_table():
-    own = Fit(1.0, 1.5, 3.5, 4.25)
+    own = FittedBump(1.0, 1.5, 3.5, 4.25)
     assert str(own_bump(own)) == "Yours: KL(P‖Q) = 3.500 bits, KL(Q‖P) = 4.250 bits."
     assert fit_table(planted(), own) == {
         "bump": ["covers: least KL(P‖Q)", "picks: least KL(Q‖P)", "another minimum of KL(Q‖P)", "yours"],

@@ -191,7 +191,7 @@ def test_the_surprisal_of_a_token_is_the_one_looked_at():
 
 
 def test_the_best_guess_is_the_first_of_a_prediction():
-    prediction = text_bits.Prediction((" cat", "dog"), np.array([0.6, 0.3]), 7)
+    prediction = text_bits.RankedPrediction((" cat", "dog"), np.array([0.6, 0.3]), 7)
     found = say.first_guess(prediction)
     assert tuple(found.values.values()) == ("·cat", 0.6, 7)
     assert str(found) == "Predicted there: first '·cat' with 60.0%. The token of the text has rank 7."

@@ -4,7 +4,7 @@ import pytest
 
 from tfcore.measures.flop_count import RuleError, rule_errors
 from tfcore.presets import gpt2_small, gpt3_175b
-from tfcore.views.training.scaling.measure.training_cost import HARDWARE, RUNS, Cost, Plan, Run, training_cost
+from tfcore.views.training.scaling.measure.training_cost import HARDWARE, RUNS, Cost, Plan, PublishedRun, training_cost
 from tfcore.views.training.scaling.say.training_cost import (
     PlannedCost,
     duration,
@@ -76,7 +76,7 @@ def test_the_share_that_published_runs_reached_is_that_of_the_table():
     assert str(found) == (
         "The peak is never reached: the published runs in the table above come out at 32% to 48% of it (MFU)."
     )
-    half = Run("x", 1e9, 312e12 * 1800 * 1e3 / 6e9, "a100", 1_000, "hand")
+    half = PublishedRun("x", 1e9, 312e12 * 1800 * 1e3 / 6e9, "a100", 1_000, "hand")
     assert half.numbers == ("1,000", "50%")
 
 

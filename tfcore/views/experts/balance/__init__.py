@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfcore import routing
 from tfcore.views.experts.balance import say
-from tfcore.views.experts.balance.draw import COLOURS, Curve, curves_figure, load_bands_figure, load_map_figure
+from tfcore.views.experts.balance.draw import COLOURS, TrainingCurve, curves_figure, load_bands_figure, load_map_figure
 from tfcore.views.experts.balance.measure import (
     BalanceConfig,
     BalanceEvaluation,
@@ -107,7 +107,10 @@ def remedies(configs: Sequence[BalanceConfig], chosen: BalanceConfig, *, so_far:
         so_far: the looks of each until now, at least one; None trains all of them to their end.
     """
     runs = train_all(configs) if so_far is None else so_far
-    curves = [Curve(config.name, looks, colour) for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)]
+    curves = [
+        TrainingCurve(config.name, looks, colour)
+        for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)
+    ]
     method = METHODS[chosen.remedy]
     alike = say.input_cosines({where: cosine_of(BalanceConfig(positions=where, seed=chosen.seed)) for where in PLACES})
     return View(

@@ -18,7 +18,7 @@ NARROW = 0.08  # share of the letters below which an expert's band has no name i
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class TrainingCurve:
     """One training in a figure of several.
 
     Args:
@@ -126,7 +126,7 @@ def _layout(height: int, steps: int) -> dict[str, Any]:
     )
 
 
-def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int) -> go.Figure:
+def curves_figure(curves: Sequence[TrainingCurve], steps: int, best: float, height: int) -> go.Figure:
     """Below each other, over the same steps: the largest load, the entropy, what no expert computes, and the loss.
 
     Args:
@@ -165,7 +165,7 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
     return theme.build(data, layout)
 
 
-def _numbers(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+def _numbers(curves: Sequence[TrainingCurve]) -> list[dict[str, Any]]:
     """The last numbers of two trainings, at the right of three panels."""
     lasts = [curve.looks[-1] for curve in curves]
     panels = (
@@ -194,7 +194,7 @@ def _even(y: float, axis: str) -> dict[str, Any]:
     return kit.across(y, width=1, dash="dot", yref=axis)
 
 
-def _traces(curve: Curve) -> list[dict[str, Any]]:
+def _traces(curve: TrainingCurve) -> list[dict[str, Any]]:
     """The five lines of one training, one in each panel and two for what is lost."""
     looks = curve.looks
     lines = (

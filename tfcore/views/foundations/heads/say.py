@@ -16,7 +16,7 @@ from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.foundations.heads.measure.attention_maps import overlap
 from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking
 from tfcore.views.foundations.heads.measure.head_splits import LARGEST_SHARED, MOST_DRAWN, HeadSplit, SharedKV
-from tfcore.views.foundations.heads.measure.score_parts import ScoreParts, Source
+from tfcore.views.foundations.heads.measure.score_parts import HeadSource, ScoreParts
 from tfcore.views.foundations.heads.measure.score_table import LargestPairs
 
 LETTERS = 12  # of a token in a sentence
@@ -315,7 +315,7 @@ class StrongestWriters(Finding):
     at_query: tuple[str, float]
     at_key: tuple[str, float]
     tokens: tuple[str, str]
-    sources: tuple[Source, ...]
+    sources: tuple[HeadSource, ...]
 
     @property
     def sentence(self) -> str:

@@ -40,7 +40,7 @@ def _near(model: Transformer, tokenizer: Tokenizer, piece: str) -> Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Rows of a table that are drawn, with their tokens as text, as bytes and as labels, and their kinds."""
 
     found: TableMap
@@ -50,10 +50,10 @@ class Rows:
     kinds: list[int]
 
 
-def _always_drawn(model: Transformer, tokenizer: Tokenizer, evenly: bool) -> Rows:
+def _always_drawn(model: Transformer, tokenizer: Tokenizer, evenly: bool) -> TableRows:
     """The rows that are drawn whatever was typed, their components or norms, and names: the part that takes long."""
     ids = (tables.evenly if evenly else tables.most_used)(model, tokenizer)
-    return Rows(tables.table_map(model, ids, components=not evenly), *_named(tokenizer, ids))
+    return TableRows(tables.table_map(model, ids, components=not evenly), *_named(tokenizer, ids))
 
 
 def _named(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[bytes], list[str], list[int]]:
@@ -69,7 +69,7 @@ always_drawn = kept(_always_drawn, entries=8)
 scale_effect_of = kept(scale_effect, entries=64)
 
 
-def rows_of(model: Source, evenly: bool, more: Sequence[int]) -> Rows:
+def rows_of(model: Source, evenly: bool, more: Sequence[int]) -> TableRows:
     """The rows that are drawn, those asked for besides at the end.
 
     Args:
@@ -80,7 +80,7 @@ def rows_of(model: Source, evenly: bool, more: Sequence[int]) -> Rows:
     (network, tokenizer), always = opened(model), always_drawn(model, evenly)
     found = tables.with_rows(network, always.found, more)
     pieces, data, labels, kinds = _named(tokenizer, found.ids[len(always.data) :].tolist())
-    return Rows(found, always.pieces + pieces, always.data + data, always.labels + labels, always.kinds + kinds)
+    return TableRows(found, always.pieces + pieces, always.data + data, always.labels + labels, always.kinds + kinds)
 
 
 @view

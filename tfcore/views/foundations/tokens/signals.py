@@ -13,7 +13,7 @@ from tfcore.views.finding import state
 from tfcore.views.foundations.tokens.draw import signals as draw
 from tfcore.views.foundations.tokens.measure import signal_tokens, signals
 from tfcore.views.foundations.tokens.measure.protein import composition, read_protein
-from tfcore.views.foundations.tokens.measure.signal_tokens import AudioFrames, Windows
+from tfcore.views.foundations.tokens.measure.signal_tokens import AudioFrames, SeriesWindows
 from tfcore.views.foundations.tokens.measure.signals import Melody
 from tfcore.views.foundations.tokens.say import signals as say
 from tfcore.views.kept import kept
@@ -209,7 +209,7 @@ def frames(sound: Sound, window_ms: float, hop_ms: float, at: int) -> View:
 # ---- a series ----
 
 
-def _windows(table: str, column: int, length: int, stride: int) -> Windows:
+def _windows(table: str, column: int, length: int, stride: int) -> SeriesWindows:
     """The first numbers of a column, cut into windows."""
     return signal_tokens.cut_windows(column_of(table, column).values[:STEPS], length, stride)
 

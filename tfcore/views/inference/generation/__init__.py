@@ -35,7 +35,7 @@ from tfcore.views.inference.generation.measure.conversation import (
     converse,
     turns,
 )
-from tfcore.views.inference.generation.measure.decoding import DecodingPlan, Strategy, Written
+from tfcore.views.inference.generation.measure.decoding import DecodingPlan, Strategy, WrittenToken
 from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
 from tfcore.views.inference.generation.measure.speculation import LONGEST, Pass, Timing
 from tfcore.views.kept import kept
@@ -176,7 +176,7 @@ def strategies(
     tokens: int,
     stop_ids: tuple[int, ...],
     *,
-    so_far: Sequence[tuple[Strategy, Written] | None] | None = None,
+    so_far: Sequence[tuple[Strategy, WrittenToken] | None] | None = None,
 ) -> View:
     """One text continued by several strategies: greedy, beam search, sampling with filters and without.
 
@@ -211,7 +211,7 @@ def strategies(
     )
 
 
-def _written_table(tokenizer: Tokenizer, texts: dict[Strategy, list[Written]]) -> pd.DataFrame:
+def _written_table(tokenizer: Tokenizer, texts: dict[Strategy, list[WrittenToken]]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             (name, i, piece, one.probability, one.rank, one.drawn_with)

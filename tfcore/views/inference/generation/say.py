@@ -13,7 +13,13 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Turn
-from tfcore.views.inference.generation.measure.decoding import NAMES, Strategy, Written, mean_log_probability, repeated
+from tfcore.views.inference.generation.measure.decoding import (
+    NAMES,
+    Strategy,
+    WrittenToken,
+    mean_log_probability,
+    repeated,
+)
 from tfcore.views.inference.generation.measure.next_token import CUTTING, FILTERS, NextToken
 from tfcore.views.inference.generation.measure.speculation import (
     Guess,
@@ -131,12 +137,12 @@ class TextScores(Finding):
         return f"Mean log-probability of the texts, in nats per token: {means}. Repeated trigrams: {again}."
 
 
-def text_score(strategy: Strategy, tokens: Sequence[Written]) -> TextScore:
+def text_score(strategy: Strategy, tokens: Sequence[WrittenToken]) -> TextScore:
     """The score of one text."""
     return TextScore(NAMES[strategy], mean_log_probability(tokens), repeated([one.token for one in tokens]))
 
 
-def text_scores(texts: Mapping[Strategy, Sequence[Written]]) -> TextScores:
+def text_scores(texts: Mapping[Strategy, Sequence[WrittenToken]]) -> TextScores:
     """The scores of the texts that are not empty, in their order."""
     return TextScores(tuple(text_score(name, tokens) for name, tokens in texts.items() if tokens))
 

@@ -26,7 +26,7 @@ from tfcore.views.inference.quantisation.measure.losses import (
 )
 from tfcore.views.inference.quantisation.measure.speed import SpeedPoint
 from tfcore.views.inference.quantisation.measure.weights import MatrixErrors, MatrixMemory, RowOnGrid
-from tfcore.views.inference.quantisation.measure.written import Written
+from tfcore.views.inference.quantisation.measure.written import GreedyContinuations
 
 # ---- weights ----
 
@@ -226,7 +226,7 @@ def whole_model(table: LossTable, data_type: str) -> Statement:
     )
 
 
-def written(found: Written) -> Statement:
+def written(found: GreedyContinuations) -> Statement:
     """How far the texts of rounded weights are that of the model as it is."""
     return state(
         "written",

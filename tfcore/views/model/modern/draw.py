@@ -14,7 +14,7 @@ GAP = 0.045  # between two panels, as a share of the width
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class QuantityPanel:
     """One quantity.
 
     Args:
@@ -32,7 +32,7 @@ class Panel:
     near: bool = False
 
 
-def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[Panel]:
+def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[QuantityPanel]:
     """Panels of each version: counted at once, timed as far as it is, and trained beforehand.
 
     Args:
@@ -42,15 +42,15 @@ def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained |
     read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(found))]
     written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(found))]
     drawn = [
-        Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
-        Panel("KV cache, B/token", [v.cached_bytes for v in found], [f"{v.cached_bytes:,}" for v in found]),
-        Panel("prefill, ms", read, [_milliseconds(value) for value in read]),
-        Panel("decode, ms/token", written, [_milliseconds(value) for value in written]),
+        QuantityPanel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
+        QuantityPanel("KV cache, B/token", [v.cached_bytes for v in found], [f"{v.cached_bytes:,}" for v in found]),
+        QuantityPanel("prefill, ms", read, [_milliseconds(value) for value in read]),
+        QuantityPanel("decode, ms/token", written, [_milliseconds(value) for value in written]),
     ]
     if trained is not None:
         means = [sum(seeds) / len(seeds) for seeds in trained.losses.values()]
         words = [f"{mean:.3f}" for mean in means]
-        drawn.append(Panel("held-out loss, nats", means, words, list(trained.losses.values()), near=True))
+        drawn.append(QuantityPanel("held-out loss, nats", means, words, list(trained.losses.values()), near=True))
     return drawn
 
 
@@ -58,7 +58,7 @@ def _milliseconds(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def effects_figure(names: Sequence[str], panels: Sequence[Panel], chosen: int, height: int) -> go.Figure:
+def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen: int, height: int) -> go.Figure:
     """A row for each switch, the first on top; the chosen one is strong. Marks carry [step] for clicks."""
     data, axes = list[dict](), dict[str, dict]()
     width = (1 - GAP * (len(panels) - 1)) / len(panels)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
 from tfcore.views.finding import Statement, state
-from tfcore.views.model.parts.measure import Stack, marked, stacks
+from tfcore.views.model.parts.measure import DrawnStack, marked, stacks
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Scene, View, view
 
@@ -61,12 +61,12 @@ def size(config: ModelConfig, name: str) -> Statement:
     )
 
 
-def boxes(found: Sequence[Stack], label: str) -> Scene:
+def boxes(found: Sequence[DrawnStack], label: str) -> Scene:
     """Stacks side by side."""
     rows = max(sum(len(group.rows) for group in stack.groups) for stack in found)
     return Scene(module="parts_map", data={"stacks": [asdict(one) for one in found], "label": label}, height=ROW * rows)
 
 
-def about(found: Sequence[Stack]) -> list[str]:
+def about(found: Sequence[DrawnStack]) -> list[str]:
     """Which page is about each part, in reading order."""
     return [part.about for stack in found for group in stack.groups for row in group.rows for part in row]

@@ -18,7 +18,7 @@ ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartBox:
     """One box.
 
     Args:
@@ -42,31 +42,31 @@ class Part:
 class Group:
     """Rows of boxes from top to bottom, in a frame where they have a title; boxes of one row stand side by side."""
 
-    rows: tuple[tuple[Part, ...], ...]
+    rows: tuple[tuple[PartBox, ...], ...]
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class DrawnStack:
     """Groups from top to bottom: what one text runs through."""
 
     title: str
     groups: tuple[Group, ...]
 
 
-def stacks(config: ModelConfig) -> list[Stack]:
+def stacks(config: ModelConfig) -> list[DrawnStack]:
     """One stack of boxes for a decoder or an encoder; two, the reader first, for both."""
     if config.architecture != "encoder-decoder":
-        return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
+        return [DrawnStack(title="", groups=(start(config), block(config, False, False), end(config)))]
     note = f"{config.d_model} values per token"
-    state = Group(rows=((Part("Encoder states", note, "residual", "encoder states", across="gives"),),))
+    state = Group(rows=((PartBox("Encoder states", note, "residual", "encoder states", across="gives"),),))
     return [
-        Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
-        Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
+        DrawnStack(title="Encoder", groups=(start(config), block(config, True, False), state)),
+        DrawnStack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
     ]
 
 
-def marked(stack: Stack, before: Stack) -> Stack:
+def marked(stack: DrawnStack, before: DrawnStack) -> DrawnStack:
     """The stack with every part that is not in the one before standing out."""
     known = {part for group in before.groups for row in group.rows for part in row}
     groups = tuple(
@@ -80,10 +80,10 @@ def start(config: ModelConfig) -> Group:
     """From the text to the first vectors."""
     return Group(
         rows=(
-            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
+            (PartBox("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
             (
-                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
-                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
+                PartBox("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
+                PartBox("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
             ),
         )
     )
@@ -93,20 +93,20 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     """One block, in the order its norms have."""
     bidirectional = reads or config.architecture == "encoder"
     attention = (
-        Part("Attention", _attention_note(config), "query", "attention"),
-        Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
-        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
+        PartBox("Attention", _attention_note(config), "query", "attention"),
+        PartBox(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
+        PartBox("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
     )
-    halves: list[tuple[Part, ...]] = [attention]
+    halves: list[tuple[PartBox, ...]] = [attention]
     if looks_across:
-        halves.append((Part("Cross-attention", "to the encoder states", "key", "cross-attention", across="takes"),))
+        halves.append((PartBox("Cross-attention", "to the encoder states", "key", "cross-attention", across="takes"),))
     if config.experts is not None:
         experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
-        halves.append((Part("Mixture of experts", experts, "feedforward", "experts"),))
+        halves.append((PartBox("Mixture of experts", experts, "feedforward", "experts"),))
     elif config.ff_size:
         biases = ", biases" if config.bias else ""
         note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
-        halves.append((Part("Feed-forward", note, "feedforward", "feed-forward"),))
+        halves.append((PartBox("Feed-forward", note, "feedforward", "feed-forward"),))
     if config.parallel:
         halves = [tuple(one for half in halves for one in half)]
     rows = [row for half in halves for row in _sublayer(config, half)]
@@ -124,14 +124,14 @@ def _heads_note(config: ModelConfig) -> str:
     return f"of {config.head_size}{shared}"
 
 
-def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[PartBox, ...]]:
     """Attention or feed-forward with its norms and its addition."""
 
-    def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
+    def norm(where: str, *placements: str) -> list[tuple[PartBox, ...]]:
         there = config.norm_placement in placements
-        return [(Part(NORMS[config.norm], where, "norm", "norm"),)] if there else []
+        return [(PartBox(NORMS[config.norm], where, "norm", "norm"),)] if there else []
 
-    add = (Part("+ input", "residual connection", "residual", "residual connection"),)
+    add = (PartBox("+ input", "residual connection", "residual", "residual connection"),)
     first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
     return [*first, parts, *inside, add, *norm("of the sum", "post")]
 
@@ -140,9 +140,11 @@ def end(config: ModelConfig) -> Group:
     """From the last vectors to the prediction."""
     rows = []
     if config.norm_placement != "post":
-        rows.append((Part(NORMS[config.norm], "final norm", "norm", "norm"),))
+        rows.append((PartBox(NORMS[config.norm], "final norm", "norm", "norm"),))
     tied = "tied to the embedding" if config.tie_embeddings else "not tied"
-    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "unembedding"),))
+    rows.append(
+        (PartBox("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "unembedding"),)
+    )
     about = "masked tokens" if config.architecture == "encoder" else "next token"
-    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", about),))
+    rows.append((PartBox(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", about),))
     return Group(rows=tuple(rows))

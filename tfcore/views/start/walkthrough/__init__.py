@@ -17,7 +17,7 @@ from tfcore.views.start.walkthrough.measure import heads, tensors, walk
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
 from tfcore.views.start.walkthrough.measure.walk import WalkStage
 from tfcore.views.start.walkthrough.say import prediction, stages
-from tfcore.views.start.walkthrough.say.words import PARTS, SAID, Words, words
+from tfcore.views.start.walkthrough.say.words import PARTS, SAID, StageWords, words
 from tfcore.views.view import View, view
 
 TOKENS = 32  # the last of a text
@@ -80,9 +80,9 @@ def overview(model: Source, text: str, name: str, layer: int, hidden: int | None
     )
 
 
-def _stop(at: WalkStage, after: WalkStage | None, explained: Words) -> draw.Stop:
+def _stop(at: WalkStage, after: WalkStage | None, explained: StageWords) -> draw.MapStop:
     """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
-    return draw.Stop(
+    return draw.MapStop(
         label=explained.label,
         title=f"{explained.title} ({PARTS[at.part]})",
         role=explained.role,

@@ -28,7 +28,7 @@ AROUND, CELL, HIGHEST, FOOT = 246, 27, 350, 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class MapStop:
     """A stage as a stop of the map.
 
     Args:
@@ -60,7 +60,7 @@ class Area:
     role: str
 
 
-def stage_map(stops: Sequence[Stop], areas: Sequence[Area], at: int) -> Scene:
+def stage_map(stops: Sequence[MapStop], areas: Sequence[Area], at: int) -> Scene:
     """The map of a walk.
 
     Args:

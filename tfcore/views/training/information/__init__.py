@@ -20,8 +20,8 @@ from tfcore.views.training.information.draw.kl_fit import WORST, bumps_figure, k
 from tfcore.views.training.information.draw.mutual_information import cell_terms_figure, overlap_figure
 from tfcore.views.training.information.draw.text_bits import adding_up_figure, per_byte_figure
 from tfcore.views.training.information.measure import compression, entropy, kl_fit, mutual_information, text_bits
-from tfcore.views.training.information.measure.entropy import Comparison, compare, token_loss
-from tfcore.views.training.information.measure.kl_fit import Fit, KLFit, fit_of
+from tfcore.views.training.information.measure.entropy import TwoDistributions, compare, token_loss
+from tfcore.views.training.information.measure.kl_fit import FittedBump, KLFit, fit_of
 from tfcore.views.training.information.measure.mutual_information import KINDS, JointInformation, joint_information
 from tfcore.views.training.information.say.entropy import divergence_sums, entropy_numbers, loss_of_token
 from tfcore.views.training.information.say.kl_fit import fitted_bumps, kl_minima, own_bump
@@ -132,7 +132,7 @@ def _terms(p: Sequence[float], q: Sequence[float], names: Sequence[str]) -> View
     )
 
 
-def _outcomes(result: Comparison, names: Sequence[str]) -> pd.DataFrame:
+def _outcomes(result: TwoDistributions, names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "outcome": names,
@@ -152,7 +152,7 @@ class Bumps:
     """Two bumps with those fitted to them, and a bump of one's own."""
 
     fit: KLFit
-    own: Fit
+    own: FittedBump
 
 
 def _bumps(distance: float, balance: float, width: float, own_mean: float, own_width: float) -> Bumps:

@@ -12,7 +12,7 @@ from tfcore.charts import kit, theme
 from tfcore.charts.promoted import PROMOTED, SUPPRESSED
 from tfcore.charts.tokens import SLANT, label_room, token_axis
 from tfcore.views.block.feedforward.measure.neurons import ActiveNeuron
-from tfcore.views.block.feedforward.measure.shares import Writer
+from tfcore.views.block.feedforward.measure.shares import WritingNeuron
 
 
 def activations_figure(
@@ -93,7 +93,9 @@ def active_figure(
     return theme.build([bars], _named_rows(names, xaxis, height))
 
 
-def shares_figure(found: Sequence[Writer], words: Sequence[str], chosen: tuple[int, int], height: int) -> go.Figure:
+def shares_figure(
+    found: Sequence[WritingNeuron], words: Sequence[str], chosen: tuple[int, int], height: int
+) -> go.Figure:
     """The neurons with the largest shares in one logit, from the largest share down; customdata [layer, neuron].
 
     Args:

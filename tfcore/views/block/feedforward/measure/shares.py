@@ -118,7 +118,7 @@ def first_token(model: Transformer, reading: NeuronReading) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WritingNeuron:
     """A neuron with its share in a logit, and the tokens that it raises most with the sign of its activation."""
 
     layer: int
@@ -145,7 +145,7 @@ class WritingNeurons:
     expected: str
     probability: float
     total: int
-    largest: tuple[Writer, ...]
+    largest: tuple[WritingNeuron, ...]
     all: float
     half: int
 
@@ -167,7 +167,9 @@ def writing_neurons(
         expected=reading.names[position],
         probability=float(reading.probability[position]),
         total=shares.size,
-        largest=tuple(Writer(*place, float(shares[place]), own) for place, own in zip(places, raised, strict=True)),
+        largest=tuple(
+            WritingNeuron(*place, float(shares[place]), own) for place, own in zip(places, raised, strict=True)
+        ),
         all=float(shares.sum(dtype=float)),
         half=int(np.searchsorted(raising, raising[-1] / 2)) + 1 if len(raising) else 0,
     )

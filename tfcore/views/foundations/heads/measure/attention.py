@@ -16,7 +16,7 @@ from tfcore.views.foundations.heads.measure.attention_maps import (
 )
 from tfcore.views.foundations.heads.measure.head_ranking import (
     KIND,
-    Look,
+    PairWeight,
     Ranking,
     rank_heads,
     standard_kinds,
@@ -90,7 +90,7 @@ def kinds_rest_on(reading: Reading) -> str:
     return "this text" if kinds_of(reading.model, part_of(reading)) is None else "the standard texts"
 
 
-def _strongest_look(reading: Reading) -> Look | None:
+def _strongest_look(reading: Reading) -> PairWeight | None:
     found = attention(reading)
     return strongest_look(found.found.patterns, found.queries, found.keys, found.sink)
 
@@ -106,7 +106,7 @@ def first_look(reading: Reading) -> tuple[int, int, int]:
     own = strongest_look(patterns[place][None, None], found.queries, found.keys, found.sink)
     if own is not None and own.weight >= STRONG:
         return *place, own.query
-    every: Look | None = look_of_text(reading)
+    every: PairWeight | None = look_of_text(reading)
     return (*place, patterns.shape[2] - 1) if every is None else (every.layer, every.head, every.query)
 
 

@@ -104,24 +104,24 @@ def rank_heads(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """A query token and a key token."""
 
     query: int
     key: int
 
 
-def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: ndarray) -> Pair:
+def strongest_pair(patterns: Float[ndarray, "layer head query key"], hidden: ndarray) -> TokenPair:
     """The two tokens with the largest weight of any head between them, neighbours, the tokens themselves and hidden
     keys apart; where there are no others, the last token and the first."""
     far = np.where(_apart(patterns, hidden), patterns.max(axis=(0, 1)), 0)  # (query, key)
     if not far.any():
-        return Pair(len(far) - 1, 0)
-    return Pair(*divmod(first_largest(far), far.shape[1]))
+        return TokenPair(len(far) - 1, 0)
+    return TokenPair(*divmod(first_largest(far), far.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PairWeight:
     """The weight of one head from a query token to a key token."""
 
     layer: int
@@ -133,7 +133,7 @@ class Look:
 
 def strongest_look(
     patterns: Float[ndarray, "layer head query key"], queries: Sequence[str], keys: Sequence[str], hidden: ndarray
-) -> Look | None:
+) -> PairWeight | None:
     """The largest weight of any head between two words: tokens with a letter in them, neighbours, the tokens themselves
     and hidden keys apart. None where no head has weight on such a pair."""
     words = np.array([has_letter(token) for token in queries])[:, None] & np.array([has_letter(key) for key in keys])
@@ -142,7 +142,7 @@ def strongest_look(
     query, key = (int(i) for i in np.unravel_index(first_largest(far), far.shape))
     heads = patterns[:, :, query, key]
     layer, head = (int(i) for i in np.unravel_index(first_largest(heads), heads.shape))
-    return Look(layer, head, query, key, float(far[query, key])) if far[query, key] > 0 else None
+    return PairWeight(layer, head, query, key, float(far[query, key])) if far[query, key] > 0 else None
 
 
 def has_letter(token: str) -> bool:

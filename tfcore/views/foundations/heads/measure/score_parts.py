@@ -38,7 +38,7 @@ FOLLOWED = 2  # heads of each side whose own attention is said
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HeadSource:
     """A head that wrote at the query or at the key, and where it took that from.
 
     Args:
@@ -91,7 +91,7 @@ class ScoreParts:
     bias: float
     score: float
     weights: Float[ndarray, " key"]
-    sources: tuple[Source, ...]
+    sources: tuple[HeadSource, ...]
 
     @property
     def total(self) -> float:
@@ -214,7 +214,7 @@ def key_to_ask_about(reading: Reading, layer: int, head: int, query: int) -> int
 
 def _sources(
     model: Transformer, run: StreamPass, side: Side, place: int, names: Sequence[Writer], sums: Tensor
-) -> list[Source]:
+) -> list[HeadSource]:
     """The heads with the largest sums on one side, and what they attend to there."""
     shares = {one: float(total) for one, total in zip(names, sums, strict=True) if one.head >= 0}
     tokens: dict[str, Sequence[str]] = {"query": run.text.queries, "key": run.text.keys}
@@ -225,7 +225,7 @@ def _sources(
         (weights,) = attention_weights(scores[None], visible[None])
         key, own = int(weights.argmax()), tokens[side]
         read = own if part != "cross" else run.text.keys if run.part == "cross" else run.text.read
-        found.append(Source(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
+        found.append(HeadSource(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
     return found
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
 from tfcore.charts.tokens import label_room
-from tfcore.views.foundations.tokens.measure.bpe import Learned, MergeStep
+from tfcore.views.foundations.tokens.measure.bpe import LearnedMerge, MergeStep
 from tfcore.views.foundations.tokens.measure.text_pieces import Density
 
 Label = Callable[[bytes], str]  # a piece as it is written, safe for plotly
@@ -135,7 +135,7 @@ def vocabulary_figure(steps: Sequence[MergeStep], now: int, merges: int, height:
     return theme.build([line, dot], layout)
 
 
-def pairs_figure(learned: Learned, label: Label, height: int) -> go.Figure:
+def pairs_figure(learned: LearnedMerge, label: Label, height: int) -> go.Figure:
     """The counts that decided a merge: the most frequent pair in full colour, the next ones pale."""
     counts = [(learned.pair, learned.count), *learned.runners_up]
     names = [_pair(pair, label) for pair, _ in counts]

@@ -13,8 +13,8 @@ from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import heatmap
 from tfcore.measures.flop_count import LengthCost
 from tfcore.measures.token_counts import RATE, frame_count
-from tfcore.views.foundations.tokens.measure.protein import GROUPS, Composition
-from tfcore.views.foundations.tokens.measure.signal_tokens import AudioFrames, Windows
+from tfcore.views.foundations.tokens.measure.protein import GROUPS, ResidueCounts
+from tfcore.views.foundations.tokens.measure.signal_tokens import AudioFrames, SeriesWindows
 
 COLUMNS = 600  # of a spectrogram, beyond which neighbouring frames share one
 CHOSEN = {"line": {"color": "@accent", "width": 3}}
@@ -212,7 +212,7 @@ def spectrogram_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
     return theme.build([trace], layout)
 
 
-def series_figure(result: Windows, at: int, height: int) -> go.Figure:
+def series_figure(result: SeriesWindows, at: int, height: int) -> go.Figure:
     """A series with its windows as bands below it, one of them marked; what is filled up at the end is dotted."""
     values, n, length = result.values, len(result.values), result.windows.shape[1]
     low, high = float(values.min()), float(values.max())
@@ -253,7 +253,7 @@ def _bars(starts: ndarray, length: int, lanes: int, top: float, gap: float) -> t
     return x.astype(np.float32), y.astype(np.float32)
 
 
-def windows_figure(result: Windows, at: int, height: int) -> go.Figure:
+def windows_figure(result: SeriesWindows, at: int, height: int) -> go.Figure:
     """The tokens themselves: one row a window, in deviations from the mean of the series."""
     count, length = result.windows.shape
     trace = heatmap(result.windows.astype(np.float32), "@signed", -3, 3, "window %{y}, step %{x}: %{z:.2f} deviations")
@@ -322,7 +322,7 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
 GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
 
 
-def composition_figure(found: Composition, height: int) -> go.Figure:
+def composition_figure(found: ResidueCounts, height: int) -> go.Figure:
     """How often each residue occurs, as bars coloured by group."""
     traces = []
     for i, name in enumerate(GROUPS):

@@ -103,7 +103,7 @@ def word_merges(tokenizer: MergingTokenizer, word: str) -> WordMerges:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedMerge:
     """One merge as it was learned from a text.
 
     Args:
@@ -119,7 +119,7 @@ class Learned:
     runners_up: tuple[tuple[Pair, int], ...]
 
 
-def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[Learned]:
+def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[LearnedMerge]:
     """Learn merges from a text: count all pairs of neighbours, join the most frequent one, count again.
 
     Of equally frequent pairs the one that sorts first is taken. It stops early when no pair stands there twice.
@@ -127,7 +127,7 @@ def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[Lear
     Source: arXiv:1508.07909, algorithm 1.
     """
     state = {tuple(bytes([byte]) for byte in word): count for word, count in Counter(words).items()}
-    learned: list[Learned] = []
+    learned: list[LearnedMerge] = []
     for _ in range(merges):
         counts: Counter[Pair] = Counter()
         for word, times in state.items():
@@ -142,11 +142,11 @@ def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[Lear
             joined[merge_pair(word, pair)] += times
         state = dict(joined)
         tokens = sum(len(word) * times for word, times in state.items())
-        learned.append(Learned(pair, count, tokens, tuple(others)))
+        learned.append(LearnedMerge(pair, count, tokens, tuple(others)))
     return learned
 
 
-def longest_tokens(merges: Sequence[Learned], count: int) -> list[bytes]:
+def longest_tokens(merges: Sequence[LearnedMerge], count: int) -> list[bytes]:
     """The longest tokens that merges made, at most `count` of them, longest first; equally long ones as learned."""
     made = dict.fromkeys(b"".join(one.pair) for one in merges)
     return sorted(made, key=len, reverse=True)[:count]
@@ -162,7 +162,7 @@ class LearnedMerges:
     """
 
     words: tuple[bytes, ...]
-    merges: tuple[Learned, ...]
+    merges: tuple[LearnedMerge, ...]
 
     @property
     def tokens(self) -> list[int]:

@@ -63,7 +63,7 @@ def read_protein(text: str) -> Protein:
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
+class ResidueCounts:
     """How often each residue occurs in a protein.
 
     Args:
@@ -79,9 +79,9 @@ class Composition:
     most: str
 
 
-def composition(found: Protein) -> Composition:
+def composition(found: Protein) -> ResidueCounts:
     """Count the residues of a protein."""
     counts = Counter(found.residues)
     letters = tuple(sorted(counts, key=lambda letter: (_GROUP[letter], -counts[letter])))
     most = max(counts, key=counts.__getitem__)
-    return Composition(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)
+    return ResidueCounts(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)

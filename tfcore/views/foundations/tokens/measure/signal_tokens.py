@@ -109,7 +109,7 @@ Values = Float[ndarray, " time"]
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class SeriesWindows:
     """A series, normalised and cut up.
 
     Args:
@@ -129,7 +129,7 @@ class Windows:
     padded: int
 
 
-def cut_windows(values: Values, length: int, stride: int) -> Windows:
+def cut_windows(values: Values, length: int, stride: int) -> SeriesWindows:
     """Cut a series into windows of `length` steps that start every `stride` steps.
 
     The series is brought to mean 0 and deviation 1 first; its last value is repeated `stride` times at the end, so
@@ -147,4 +147,4 @@ def cut_windows(values: Values, length: int, stride: int) -> Windows:
     mean, deviation = float(values.mean()), float(values.std()) or 1.0
     padded = np.concatenate((values, np.repeat(values[-1:], stride)))
     rows = np.lib.stride_tricks.sliding_window_view((padded - mean) / deviation, length)[::stride]
-    return Windows(values, mean, deviation, stride * np.arange(len(rows)), np.ascontiguousarray(rows), stride)
+    return SeriesWindows(values, mean, deviation, stride * np.arange(len(rows)), np.ascontiguousarray(rows), stride)

@@ -126,7 +126,7 @@ LARGEST = 1e15  # beyond it, float64 no longer tells neighbouring whole numbers 
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column of a pasted table.
 
     Args:
@@ -142,7 +142,7 @@ class Column:
     skipped: tuple[tuple[int, str], ...]
 
 
-def read_column(text: str, index: int | None = None) -> Column:
+def read_column(text: str, index: int | None = None) -> TableColumn:
     """Read one column of numbers from CSV text.
 
     The delimiter is whichever of tab, semicolon and comma stands in the first line with text; with one of the first
@@ -176,7 +176,7 @@ def read_column(text: str, index: int | None = None) -> Column:
     skipped = tuple((line, cell) for line, cell, value in read if value is None)
     if not len(values):
         raise ValueError(f"no row has a number in {names[index]!r}; choose another column, or paste numbers like 3.5")
-    return Column(names, index, values, skipped)
+    return TableColumn(names, index, values, skipped)
 
 
 def parse_number(cell: str, decimal_comma: bool = False) -> float | None:

@@ -10,9 +10,9 @@ from tfcore.measures.quantities import si
 from tfcore.measures.token_counts import RATE, frame_count, tokens_of_frames
 from tfcore.measures.token_text import shorten
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.foundations.tokens.measure.protein import Composition
-from tfcore.views.foundations.tokens.measure.signal_tokens import CHANNELS, N_MELS, SECONDS, AudioFrames, Windows
-from tfcore.views.foundations.tokens.measure.signals import Column
+from tfcore.views.foundations.tokens.measure.protein import ResidueCounts
+from tfcore.views.foundations.tokens.measure.signal_tokens import CHANNELS, N_MELS, SECONDS, AudioFrames, SeriesWindows
+from tfcore.views.foundations.tokens.measure.signals import TableColumn
 
 # ---- what a length costs ----
 
@@ -198,13 +198,13 @@ class ColumnReport(Finding):
         return words + (f" The first {self.used:,} are used." if self.used < self.count else "")
 
 
-def column_report(found: Column, most: int) -> ColumnReport:
+def column_report(found: TableColumn, most: int) -> ColumnReport:
     """Report on a column of which at most `most` numbers are used."""
     count = len(found.values)
     return ColumnReport(found.names[found.index], count, found.skipped, min(count, most))
 
 
-def series_windows(result: Windows, at: int) -> Statement:
+def series_windows(result: SeriesWindows, at: int) -> Statement:
     """A series cut into windows, and one of them: its mean is in deviations from that of the series."""
     windows, length = result.windows.shape
     start = int(result.starts[at])
@@ -238,7 +238,7 @@ def protein_tokens(residues: int, pieces: int) -> Statement:
     )
 
 
-def residue_counts(found: Composition) -> Statement:
+def residue_counts(found: ResidueCounts) -> Statement:
     """The kinds of residue in a protein, and the most frequent one."""
     return state(
         "residues",

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.views.inference.generation.measure.decoding import LEAST, NAMES, Strategy, Written
+from tfcore.views.inference.generation.measure.decoding import LEAST, NAMES, Strategy, WrittenToken
 
 COLOURS = {"greedy": "@cat0", "beam": "@cat3", "sampling": "@cat2", "pure": "@cat1"}
 LOWEST, HIGHEST = -4.0, 0.1  # ends of the axis
@@ -16,7 +16,7 @@ APART = 13  # pixels between two numbers at the end
 DASHES = {"greedy": "solid", "beam": "dash", "sampling": "solid", "pure": "dot"}
 
 
-def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, height: int) -> go.Figure:
+def likelihood_figure(texts: Mapping[Strategy, Sequence[WrittenToken]], tokens: int, height: int) -> go.Figure:
     """The mean log-probability of each text up to each of its tokens, and each end with its number.
 
     Args:

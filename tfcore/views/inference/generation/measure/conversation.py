@@ -19,7 +19,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.chat import ChatError, ChatToken, Message, conversation
 from tfcore.tokenizers.chat import Role as Role
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.inference.generation.measure.decoding import Written, written_token
+from tfcore.views.inference.generation.measure.decoding import WrittenToken, written_token
 
 ROLES: dict[Role | None, str] = {
     None: "the template",
@@ -59,12 +59,12 @@ class Turn:
     """
 
     read: tuple[ChatToken, ...]
-    written: tuple[Written, ...] = ()
+    written: tuple[WrittenToken, ...] = ()
     ended: int | None = None
     answer: str = ""
 
 
-Step = tuple[int, tuple[ChatToken, ...] | Written]
+Step = tuple[int, tuple[ChatToken, ...] | WrittenToken]
 
 
 def converse(

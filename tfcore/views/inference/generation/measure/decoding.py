@@ -49,7 +49,7 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenToken:
     """One token of a continuation.
 
     Args:
@@ -70,14 +70,14 @@ class Written:
         return f"by the model {self.probability:.3f}, rank {self.rank:,}; drawn with {self.drawn_with:.3f}"
 
 
-def written_token(probabilities: Float[Tensor, " vocab"], token: int, drawn_with: float = 1.0) -> Written:
+def written_token(probabilities: Float[Tensor, " vocab"], token: int, drawn_with: float = 1.0) -> WrittenToken:
     """A token with its probability and rank in the model's own distribution."""
     p = probabilities[token]
-    return Written(token, float(p), 1 + int((probabilities > p).sum()), drawn_with)
+    return WrittenToken(token, float(p), 1 + int((probabilities > p).sum()), drawn_with)
 
 
 @torch.inference_mode()
-def read_again(model: Transformer, ids: Sequence[int], new: Sequence[int]) -> list[Written]:
+def read_again(model: Transformer, ids: Sequence[int], new: Sequence[int]) -> list[WrittenToken]:
     """Probability and rank of every new token after the ids, from one pass over the whole text."""
     if not new:
         return []
@@ -86,7 +86,7 @@ def read_again(model: Transformer, ids: Sequence[int], new: Sequence[int]) -> li
     return [written_token(row, token) for row, token in zip(probabilities, new, strict=True)]
 
 
-def mean_log_probability(tokens: Sequence[Written]) -> float:
+def mean_log_probability(tokens: Sequence[WrittenToken]) -> float:
     """The mean of log p over the tokens, in nats; 0 where every token had probability 1, and where there is none."""
     return float(np.mean(np.log([max(one.probability, LEAST) for one in tokens]))) if tokens else 0.0
 
@@ -116,7 +116,7 @@ class DecodingPlan:
     stop_ids: tuple[int, ...] = ()
 
 
-def continue_beside(model: Transformer, plan: DecodingPlan) -> Iterator[tuple[Strategy, Written] | None]:
+def continue_beside(model: Transformer, plan: DecodingPlan) -> Iterator[tuple[Strategy, WrittenToken] | None]:
     """Greedy, filtered and pure sampling in turn, a token each; then the text of beam search, known only at its end.
 
     None says that there is nothing new, so that the caller can stop there.
@@ -138,7 +138,7 @@ def continue_beside(model: Transformer, plan: DecodingPlan) -> Iterator[tuple[St
 
 def _beam(
     model: Transformer, ids: Sequence[int], tokens: int, stop_ids: Collection[int]
-) -> Iterator[tuple[Strategy, Written] | None]:
+) -> Iterator[tuple[Strategy, WrittenToken] | None]:
     best: tuple[int, ...] = ()
     for step in beam_steps(model, ids, beams=BEAMS, max_new_tokens=tokens, stop_ids=stop_ids):
         best = step.finished[0].ids if step.finished else best
@@ -147,9 +147,9 @@ def _beam(
         yield "beam", one
 
 
-def by_strategy(items: Sequence[tuple[Strategy, Written] | None]) -> dict[Strategy, list[Written]]:
+def by_strategy(items: Sequence[tuple[Strategy, WrittenToken] | None]) -> dict[Strategy, list[WrittenToken]]:
     """The tokens of each strategy so far, from what `continue_beside` yielded; every strategy has its list."""
-    texts: dict[Strategy, list[Written]] = {name: [] for name in NAMES}
+    texts: dict[Strategy, list[WrittenToken]] = {name: [] for name in NAMES}
     for item in items:
         if item is not None:
             texts[item[0]].append(item[1])

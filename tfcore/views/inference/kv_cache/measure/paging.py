@@ -91,7 +91,7 @@ def _lengths(generator: np.random.Generator, mean: int, count: int) -> Float[nda
     return np.maximum(1.0, np.round(generator.lognormal(np.log(mean) - SPREAD**2 / 2, SPREAD, count)))
 
 
-class Piece(NamedTuple):
+class SlotRange(NamedTuple):
     """Slots start, start + 1, ..., start + size - 1."""
 
     start: int
@@ -102,23 +102,23 @@ class Contiguous:
     """One piece for each request, in the first hole that is large enough; neighbouring holes become one."""
 
     def __init__(self, slots: int) -> None:
-        self.holes = [Piece(0, slots)]  # by their start
+        self.holes = [SlotRange(0, slots)]  # by their start
 
-    def take(self, slots: int) -> list[Piece] | None:
+    def take(self, slots: int) -> list[SlotRange] | None:
         """The front of the first hole that has so many slots; None where no hole is large enough."""
         for i, hole in enumerate(self.holes):
             if hole.size >= slots:
-                rest = Piece(hole.start + slots, hole.size - slots)
+                rest = SlotRange(hole.start + slots, hole.size - slots)
                 self.holes[i : i + 1] = [rest] if rest.size else []
-                return [Piece(hole.start, slots)]
+                return [SlotRange(hole.start, slots)]
         return None
 
-    def give_back(self, pieces: Iterable[Piece]) -> None:
+    def give_back(self, pieces: Iterable[SlotRange]) -> None:
         """Holes again, joined with those they touch."""
-        joined: list[Piece] = []
+        joined: list[SlotRange] = []
         for piece in sorted([*self.holes, *pieces]):
             if joined and joined[-1].start + joined[-1].size == piece.start:
-                joined[-1] = Piece(joined[-1].start, joined[-1].size + piece.size)
+                joined[-1] = SlotRange(joined[-1].start, joined[-1].size + piece.size)
             else:
                 joined.append(piece)
         self.holes = joined
@@ -131,14 +131,14 @@ class Paged:
         self.block = block
         self.free = list(range(0, slots - block + 1, block))  # a heap: the lowest block goes first
 
-    def take(self, slots: int) -> list[Piece] | None:
+    def take(self, slots: int) -> list[SlotRange] | None:
         """As many blocks as hold so many slots; None, and nothing is taken, where there are too few."""
         count = -(-slots // self.block)
         if count > len(self.free):
             return None
-        return [Piece(heapq.heappop(self.free), self.block) for _ in range(count)]
+        return [SlotRange(heapq.heappop(self.free), self.block) for _ in range(count)]
 
-    def give_back(self, pieces: Iterable[Piece]) -> None:
+    def give_back(self, pieces: Iterable[SlotRange]) -> None:
         """Each block is free for anyone."""
         for piece in pieces:
             heapq.heappush(self.free, piece.start)
@@ -191,7 +191,7 @@ class Seat:
     number: int
     request: Request
     written: int
-    pieces: list[Piece]
+    pieces: list[SlotRange]
 
     def slot_of(self, token: int) -> int:
         """Where one of its tokens lies: the block table is asked, then the place in the block."""
@@ -270,7 +270,7 @@ class Server:
             state[state == FREE] = STRANDED
         return state
 
-    def _enter(self, seat: Seat, pieces: list[Piece]) -> None:
+    def _enter(self, seat: Seat, pieces: list[SlotRange]) -> None:
         before = seat.room if seat.pieces else 0
         seat.pieces += pieces
         for place in seat.slots_of(before, seat.room):

@@ -8,7 +8,7 @@ from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Serv
 
 
 @dataclass(frozen=True, slots=True)
-class Fit(Finding):
+class ServiceFit(Finding):
     """Whether a service fits on its GPUs, and what each remedy brings.
 
     Args:
@@ -42,12 +42,12 @@ class Fit(Finding):
         return f", had it been built with {asked.shape} (it has {model.shape}{weights})"
 
 
-def fit(model: Model, found: Budgets, unit: Unit) -> Fit:
+def fit(model: Model, found: Budgets, unit: Unit) -> ServiceFit:
     """Compare what was asked with every remedy."""
     asked = found["asked"][0]
     names = remedy_names(asked)
     alone = {names[name]: need.free for name, (_, need) in found.items() if name not in ("asked", "all")}
-    return Fit(
+    return ServiceFit(
         model,
         asked,
         {names[name]: need.verdict(unit) for name, (_, need) in found.items()},

@@ -13,7 +13,7 @@ from tfcore.checks import check_place
 from tfcore.measures.head_vectors import HeadVectors
 from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
-    State,
+    SoftmaxState,
     merge,
     nothing_yet,
     of_tile,
@@ -89,7 +89,7 @@ class Tiling:
 
 
 @torch.no_grad()
-def tiled_attention(vectors: HeadVectors, tiling: Tiling) -> tuple[Float[Tensor, "seq d_head"], list[State]]:
+def tiled_attention(vectors: HeadVectors, tiling: Tiling) -> tuple[Float[Tensor, "seq d_head"], list[SoftmaxState]]:
     """Attention of one head without ever making the whole score matrix.
 
     Args:

@@ -19,7 +19,7 @@ from tfcore.measures.quantities import compact
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SoftmaxState:
     """The state of a query after some of its keys.
 
     Args:
@@ -33,9 +33,9 @@ class State:
     out: Float[Tensor, "query d_head"]
 
 
-def nothing_yet(n_query: int, d_head: int, dtype: torch.dtype = torch.float32) -> State:
+def nothing_yet(n_query: int, d_head: int, dtype: torch.dtype = torch.float32) -> SoftmaxState:
     """The state before the first key: merging it with another one leaves that one as it is."""
-    return State(
+    return SoftmaxState(
         torch.full((n_query,), -math.inf, dtype=dtype),
         torch.zeros(n_query, dtype=dtype),
         torch.zeros(n_query, d_head, dtype=dtype),
@@ -44,7 +44,7 @@ def nothing_yet(n_query: int, d_head: int, dtype: torch.dtype = torch.float32) -
 
 def of_tile(
     scores: Float[Tensor, "query key"], v: Float[Tensor, "key d_head"], seen: Bool[Tensor, "query key"] | None = None
-) -> State:
+) -> SoftmaxState:
     """The state of these keys alone.
 
         m = max_j s_j,   l = sum_j exp(s_j - m),   out = sum_j exp(s_j - m) v_j
@@ -58,10 +58,10 @@ def of_tile(
         scores = scores.masked_fill(~seen, -math.inf)
     m = scores.amax(1)  # (query,)
     p = torch.exp(scores - _finite(m)[:, None])  # (query, key), largest entry 1
-    return State(m, p.sum(1), p @ v)
+    return SoftmaxState(m, p.sum(1), p @ v)
 
 
-def merge(a: State, b: State) -> State:
+def merge(a: SoftmaxState, b: SoftmaxState) -> SoftmaxState:
     """The state of the keys of both: what was added up relative to a smaller maximum is scaled down.
 
         m = max(m_a, m_b),   l = e^(m_a - m) l_a + e^(m_b - m) l_b,   out likewise
@@ -70,7 +70,7 @@ def merge(a: State, b: State) -> State:
     """
     m = torch.maximum(a.m, b.m)
     scale_a, scale_b = rescale(a.m, m), rescale(b.m, m)
-    return State(m, scale_a * a.l + scale_b * b.l, scale_a[:, None] * a.out + scale_b[:, None] * b.out)
+    return SoftmaxState(m, scale_a * a.l + scale_b * b.l, scale_a[:, None] * a.out + scale_b[:, None] * b.out)
 
 
 def rescale(old: Float[Tensor, " query"], new: Float[Tensor, " query"]) -> Float[Tensor, " query"]:
@@ -78,7 +78,7 @@ def rescale(old: Float[Tensor, " query"], new: Float[Tensor, " query"]) -> Float
     return torch.exp(old - _finite(new))
 
 
-def result(state: State) -> Float[Tensor, "query d_head"]:
+def result(state: SoftmaxState) -> Float[Tensor, "query d_head"]:
     """Attention's output, out / l; zeros for a query that saw no key at all. With one, l is 1 or more: the largest
     score adds e^0."""
     return state.out / state.l.clamp(min=1)[:, None]
@@ -142,8 +142,8 @@ def row_step(
     keys: Int[Tensor, " key"],
     scores: Float[Tensor, "1 key"],
     v: Float[Tensor, "key d_head"],
-    before: State,
-    now: State,
+    before: SoftmaxState,
+    now: SoftmaxState,
 ) -> RowStep:
     """The numbers between the states before and after these keys.
 
@@ -171,7 +171,7 @@ def row_step(
     )
 
 
-def only(state: State, row: int) -> State:
+def only(state: SoftmaxState, row: int) -> SoftmaxState:
     """The state of one of the queries."""
     one = slice(row, row + 1)
-    return State(state.m[one], state.l[one], state.out[one])
+    return SoftmaxState(state.m[one], state.l[one], state.out[one])

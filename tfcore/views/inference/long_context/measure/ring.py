@@ -13,7 +13,7 @@ from tfcore.checks import check_place
 from tfcore.measures.head_vectors import HeadVectors
 from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
-    State,
+    SoftmaxState,
     merge,
     nothing_yet,
     of_tile,
@@ -61,7 +61,7 @@ def ring_work(n: int, devices: int, layout: Layout, causal: bool) -> Int[ndarray
 @torch.no_grad()
 def ring_attention(
     vectors: HeadVectors, devices: int, layout: Layout, causal: bool
-) -> tuple[Float[Tensor, "seq d_head"], list[list[State]]]:
+) -> tuple[Float[Tensor, "seq d_head"], list[list[SoftmaxState]]]:
     """Attention of one head on several devices, none of which ever holds all keys.
 
     Args:
@@ -155,7 +155,7 @@ def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool
 
 
 def _after_each_step(
-    trace: list[list[State]], places: list[Tensor], weights: Tensor, naive: Tensor, held: ndarray
+    trace: list[list[SoftmaxState]], places: list[Tensor], weights: Tensor, naive: Tensor, held: ndarray
 ) -> tuple[ndarray, ndarray]:
     """The share of the weight not seen yet, and the largest error if one stopped here."""
     missing, off, seen = [], [], torch.zeros(len(naive))

@@ -18,7 +18,7 @@ WAYS: dict[str, tuple[Per, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GreedyContinuations:
     """Greedy continuations of a text, with the weights as they are and rounded.
 
     Args:
@@ -51,7 +51,7 @@ def written(
     data_type: Format,
     new_tokens: int,
     plain: tuple[int, ...] | None = None,
-) -> Written:
+) -> GreedyContinuations:
     """Continue a text greedily with each way to share a scale.
 
     Args:
@@ -64,4 +64,4 @@ def written(
         )
         for how, (per, minimum) in WAYS.items()
     }
-    return Written(data_type, plain, ways)
+    return GreedyContinuations(data_type, plain, ways)

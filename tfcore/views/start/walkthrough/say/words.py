@@ -9,7 +9,7 @@ from tfcore.views.start.walkthrough.measure.costs import feed_forward_share
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class StageWords:
     """The name of a stage, and its words.
 
     Args:
@@ -31,7 +31,7 @@ class Words:
     role: str
 
 
-_NORM = Words(
+_NORM = StageWords(
     "norm",
     "Normalise each token",
     "$norm_name: every token's vector is brought to the same size, whatever its size was before, and then scaled by a "
@@ -41,7 +41,7 @@ _NORM = Words(
     "Where rows still differ in strength, that comes from what is learned for each column. $norm_keeps",
     "norm",
 )
-_ADD = Words(
+_ADD = StageWords(
     "add",
     "Add it to the stream",
     "What was computed is added to the stream, not put in its place: nothing is lost, the next stage reads both.",
@@ -51,7 +51,7 @@ _ADD = Words(
     "pictures says how large the addition is beside the stream.",
     "residual",
 )
-_AFTER = Words(
+_AFTER = StageWords(
     "norm",
     "Normalise what will be added",
     "The output of this sublayer is normalised before it is added to the residual stream.",
@@ -61,8 +61,8 @@ _AFTER = Words(
     "norm",
 )
 
-WORDS: dict[str, Words] = {
-    "characters": Words(
+WORDS: dict[str, StageWords] = {
+    "characters": StageWords(
         "characters",
         "A text is a sequence of characters",
         "This is what goes in. To a computer each character is a number already; under each one is its own.",
@@ -72,7 +72,7 @@ WORDS: dict[str, Words] = {
         "token is to be the next. Press Play, or the right arrow key, to see how the one becomes the other.",
         "muted",
     ),
-    "tokens": Words(
+    "tokens": StageWords(
         "tokens",
         "Cut into tokens",
         "The tokenizer cuts the text into pieces of its vocabulary. In most vocabularies a word that was frequent in "
@@ -83,7 +83,7 @@ WORDS: dict[str, Words] = {
         "every picture.",
         "muted",
     ),
-    "ids": Words(
+    "ids": StageWords(
         "ids",
         "Each token has a number",
         "Every token is looked up in a fixed list, the vocabulary, and replaced by its place there.",
@@ -93,7 +93,7 @@ WORDS: dict[str, Words] = {
         "with the next stage.",
         "muted",
     ),
-    "embedding": Words(
+    "embedding": StageWords(
         "embedding",
         "Each id becomes a vector",
         "Each number picks one row of a large learned table: a list of $d_model numbers that stands for the token.",
@@ -103,7 +103,7 @@ WORDS: dict[str, Words] = {
         "rows. From here on this is the residual stream, the yellow line on the map.",
         "embedding",
     ),
-    "scaling": Words(
+    "scaling": StageWords(
         "scale",
         "Scale the embeddings",
         "The embeddings are multiplied by the square root of their width. The paper gives no reason; where position "
@@ -113,7 +113,7 @@ WORDS: dict[str, Words] = {
         "The same pattern, stronger (arXiv:1706.03762, section 3.4).",
         "embedding",
     ),
-    "segments": Words(
+    "segments": StageWords(
         "segments",
         "Add segment embeddings",
         "A learned vector for the first or the second segment (sentence) is added to each token.",
@@ -122,7 +122,7 @@ WORDS: dict[str, Words] = {
         "The same vector is added to every token of a segment.",
         "position",
     ),
-    "positions": Words(
+    "positions": StageWords(
         "positions",
         "Add position embeddings",
         "A vector that depends on the position alone is added to each token, because the scores of attention do not "
@@ -138,7 +138,7 @@ WORDS: dict[str, Words] = {
         sentence="$norm_name. $before token's vector is brought to the same size, and then scaled by a learned factor "
         "for each column, before attention reads it.",
     ),
-    "qkv": Words(
+    "qkv": StageWords(
         "Q, K, V",
         "Project to queries, keys and values",
         "Three learned matrices make three vectors of each token: a query (what it looks for), a key (what it can be "
@@ -149,7 +149,7 @@ WORDS: dict[str, Words] = {
         "information has passed between tokens in this layer yet.",
         "query",
     ),
-    "heads": Words(
+    "heads": StageWords(
         "heads",
         "Split into heads",
         "The columns are divided among $n_heads heads, each of which computes attention weights of its own; from here "
@@ -159,7 +159,7 @@ WORDS: dict[str, Words] = {
         "The frames show which columns this head gets. Move the slider of the head and they move. No number changes.",
         "query",
     ),
-    "qk-norm": Words(
+    "qk-norm": StageWords(
         "QK-norm",
         "Normalise queries and keys",
         "QK-norm: each query and each key is brought to the same size, apart from a learned factor for each column, "
@@ -169,7 +169,7 @@ WORDS: dict[str, Words] = {
         "Where rows of Q or of K still differ in strength, that comes from the learned factors (arXiv:2010.04245).",
         "norm",
     ),
-    "rotation": Words(
+    "rotation": StageWords(
         "RoPE",
         "Rotate by position",
         "Rotary position embedding (RoPE): pairs of columns of queries and keys are rotated by an angle that grows "
@@ -180,7 +180,7 @@ WORDS: dict[str, Words] = {
         "slowly hardly do. Nothing was added to the embeddings (arXiv:2104.09864).",
         "position",
     ),
-    "scores": Words(
+    "scores": StageWords(
         "scores",
         "Attention scores: query times key",
         "The dot product of each token's query with every token's key: the more they point the same way, the higher "
@@ -191,7 +191,7 @@ WORDS: dict[str, Words] = {
         "0, blue one below.",
         "attention",
     ),
-    "scaled": Words(
+    "scaled": StageWords(
         "$scale_label",
         "Scale the scores",
         "All scores are multiplied by the same factor. Dot products spread wider in wider heads, and the softmax of "
@@ -201,7 +201,7 @@ WORDS: dict[str, Words] = {
         "The same pattern: both pictures have one range of colours (arXiv:1706.03762, section 3.2.1).",
         "attention",
     ),
-    "bias": Words(
+    "bias": StageWords(
         "bias",
         "Add a position bias",
         "A number that depends on the distance between the two tokens is added to each score. That tells this model "
@@ -211,7 +211,7 @@ WORDS: dict[str, Words] = {
         "The bias depends on the distance alone, so each diagonal changes by one and the same number.",
         "position",
     ),
-    "mask": Words(
+    "mask": StageWords(
         "mask",
         "Apply the mask",
         "$mask_words The scores of pairs that are not allowed are set to minus infinity.",
@@ -220,7 +220,7 @@ WORDS: dict[str, Words] = {
         "Grey cells are blocked: their weight will be exactly 0.",
         "attention",
     ),
-    "softmax": Words(
+    "softmax": StageWords(
         "softmax",
         "Softmax: scores become attention weights",
         "Each row of scores becomes weights that sum to 1: how much the query token attends to each key token.",
@@ -229,7 +229,7 @@ WORDS: dict[str, Words] = {
         "The stronger the colour, the larger the weight. $first_token Move the slider of the head: the heads differ.",
         "attention",
     ),
-    "values": Words(
+    "values": StageWords(
         "A V",
         "Weighted sum of values",
         "Each token gets the sum of the values of all tokens it attends to, each times its attention weight.",
@@ -238,7 +238,7 @@ WORDS: dict[str, Words] = {
         "Where a row of A is strong in one place only, its row of the result is close to that token's row of V.",
         "value",
     ),
-    "concat": Words(
+    "concat": StageWords(
         "concat",
         "Concatenate the heads",
         "The outputs of all $n_heads heads stand side by side in one row again, each head in columns of its own.",
@@ -247,7 +247,7 @@ WORDS: dict[str, Words] = {
         "The frame shows this head's columns; the others come from the other heads. No number changes.",
         "value",
     ),
-    "output": Words(
+    "output": StageWords(
         "output",
         "Output projection",
         "One more learned matrix, W_O, turns the outputs of all heads into what attention writes into the residual "
@@ -260,7 +260,7 @@ WORDS: dict[str, Words] = {
     "norm-1-after": _AFTER,
     "add-1": _ADD,
     "norm-2": _NORM,
-    "up": Words(
+    "up": StageWords(
         "up",
         "Up-projection",
         "$up_words",
@@ -269,7 +269,7 @@ WORDS: dict[str, Words] = {
         "In the feed-forward layer each row depends on its own row alone; tokens do not meet. Each column is a neuron.",
         "feedforward",
     ),
-    "activation": Words(
+    "activation": StageWords(
         "activation",
         "Activation function",
         "$act_words",
@@ -279,7 +279,7 @@ WORDS: dict[str, Words] = {
         "values are near 0 afterwards and how many are large; it differs from layer to layer.",
         "feedforward",
     ),
-    "down": Words(
+    "down": StageWords(
         "down",
         "Down-projection",
         "Every neuron adds its own vector, a row of W_down, times its activation; the sum is what this layer writes "
@@ -289,7 +289,7 @@ WORDS: dict[str, Words] = {
         "As wide as the stream again. The feed-forward layer has $ff_share of this block's parameters.",
         "feedforward",
     ),
-    "router": Words(
+    "router": StageWords(
         "router",
         "Router: which experts?",
         "A linear layer gives each token a probability for each of $n_experts experts. The token goes to "
@@ -299,7 +299,7 @@ WORDS: dict[str, Words] = {
         "Strong: the experts with the highest probability.",
         "feedforward",
     ),
-    "experts": Words(
+    "experts": StageWords(
         "experts",
         "Run the chosen experts",
         "Each token goes through $expert_words; their outputs are summed, each times its weight.",
@@ -310,7 +310,7 @@ WORDS: dict[str, Words] = {
     ),
     "norm-2-after": _AFTER,
     "add-2": _ADD,
-    "final-norm": Words(
+    "final-norm": StageWords(
         "norm",
         "Normalise one last time",
         "$norm_name: after the last block the residual stream is normalised once more before the unembedding.",
@@ -319,7 +319,7 @@ WORDS: dict[str, Words] = {
         "$blocks blocks have written into these rows. What the model says of each token is read from its row.",
         "norm",
     ),
-    "mlm-head": Words(
+    "mlm-head": StageWords(
         "dense",
         "The head's dense layer",
         "The masked language model's head begins with one more linear layer, its activation and a norm.",
@@ -328,7 +328,7 @@ WORDS: dict[str, Words] = {
         "As in BERT's published code; the paper (arXiv:1810.04805, section 3.1) names the softmax alone.",
         "embedding",
     ),
-    "logits": Words(
+    "logits": StageWords(
         "logits",
         "Unembedding: a logit for every token",
         "The dot product of each row with a vector for each of the $vocab tokens of the vocabulary is that token's "
@@ -338,7 +338,7 @@ WORDS: dict[str, Words] = {
         "$row_words $tied",
         "embedding",
     ),
-    "probabilities": Words(
+    "probabilities": StageWords(
         "softmax",
         "Scores become probabilities",
         "The same function as in attention: logits become probabilities that sum to 1 over the whole vocabulary.",
@@ -347,7 +347,7 @@ WORDS: dict[str, Words] = {
         "A token whose logit is higher by 1 is e = 2.72 times as likely; by 5, e⁵ = 148 times.",
         "accent",
     ),
-    "top-5": Words(
+    "top-5": StageWords(
         "$answer",
         "The predicted next token",
         "The most likely tokens. To generate text, one of them is chosen and appended, and the model runs again.",
@@ -411,7 +411,7 @@ _NORM_KEEPS = {
 _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
 
 
-def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> Words:
+def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> StageWords:
     """The words of a stage in a model, on the way through this layer's block to this answer."""
     plain, given = WORDS[stage], values_for_words(config, stage, layer, answer)
     if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
@@ -428,7 +428,7 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> Word
             equation=r"p(t_i \mid \text{all others})",
             see=_FILLED_SEE,
         )
-    return Words(**{name: Template(part).substitute(given) for name, part in asdict(plain).items()})
+    return StageWords(**{name: Template(part).substitute(given) for name, part in asdict(plain).items()})
 
 
 def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -> dict[str, str | int]:

@@ -43,7 +43,7 @@ def reward_hacking(run: PreferenceRun) -> RewardHacking:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class BetaRuns:
     """Runs of one beta, each with its own seed.
 
     Args:
@@ -57,7 +57,7 @@ class Rung:
     hacked: int
 
 
-def rungs_of(runs: Sequence[PreferenceRun]) -> list[Rung]:
+def rungs_of(runs: Sequence[PreferenceRun]) -> list[BetaRuns]:
     """A ladder of betas, from the smallest to the largest.
 
     Args:
@@ -68,5 +68,5 @@ def rungs_of(runs: Sequence[PreferenceRun]) -> list[Rung]:
         own = [run for run in runs if run.config.beta == beta]
         ends = [run.points[-1] for run in own]
         hacked = sum(reward_hacking(run).hacked for run in own)
-        rungs.append(Rung(beta, tuple(end.reward for end in ends), tuple(end.kl for end in ends), hacked))
+        rungs.append(BetaRuns(beta, tuple(end.reward for end in ends), tuple(end.kl for end in ends), hacked))
     return rungs

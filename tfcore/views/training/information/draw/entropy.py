@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
-from tfcore.views.training.information.measure.entropy import Comparison
+from tfcore.views.training.information.measure.entropy import TwoDistributions
 
 P = "@cat0"  # the colour of the distribution P
 Q = "@cat1"
@@ -19,7 +19,7 @@ NARROW = 0.035  # of an area that has no room for a name
 SMALLEST = 0.001  # probability at which the curve of the loss begins
 
 
-def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Figure:
+def areas_figure(result: TwoDistributions, names: Sequence[str], height: int) -> go.Figure:
     """Each outcome as wide as it is likely under P, and as high as its bits: the area under P's own steps is H(P), the
     area under Q's is H(P, Q).
 
@@ -91,7 +91,7 @@ def ceiling(bits: float) -> float:
     return next((float(end) for end in (1, 2, 4, 7, 10, 14) if bits <= end), math.ceil(bits))
 
 
-def outcome_terms_figure(result: Comparison, names: Sequence[str], height: int) -> go.Figure:
+def outcome_terms_figure(result: TwoDistributions, names: Sequence[str], height: int) -> go.Figure:
     """The term of each outcome in KL(P || Q) and to KL(Q || P); hatched to the edge: infinite."""
     both = np.concatenate((result.forward_terms, result.reverse_terms))
     finite = both[np.isfinite(both)]

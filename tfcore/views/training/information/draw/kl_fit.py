@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
+from tfcore.views.training.information.measure.kl_fit import FittedBump, KLFit
 
 COVERING = "@cat0"
 PICKING = "@cat1"
@@ -16,11 +16,11 @@ LEVEL = 0.5  # bits from one contour to the next
 SEEN = 7.0  # x to each side of 0: beyond, the two bumps have nothing left
 
 
-def bumps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
+def bumps_figure(result: KLFit, own: FittedBump, height: int) -> go.Figure:
     """The two bumps as an area, and over it what each divergence makes of one."""
     step = float(result.x[1] - result.x[0])
 
-    def curve(fit: Fit) -> Any:
+    def curve(fit: FittedBump) -> Any:
         heights = np.exp(-((result.x - fit.mean) ** 2) / (2 * fit.width**2))
         return (heights / heights.sum() / step).astype(np.float32)
 
@@ -44,7 +44,7 @@ def bumps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def kl_maps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
+def kl_maps_figure(result: KLFit, own: FittedBump, height: int) -> go.Figure:
     """Both divergences for every bump: pale is near; rings mark the minima, a cross your bump. A click sets it."""
     data: list[dict[str, Any]] = []
     for values, axis, name, role, fits in (
@@ -98,7 +98,7 @@ def kl_maps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def _marks(fits: tuple[Fit, ...], place: dict[str, str], marker: dict[str, Any]) -> dict[str, Any]:
+def _marks(fits: tuple[FittedBump, ...], place: dict[str, str], marker: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",

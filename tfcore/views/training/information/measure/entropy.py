@@ -13,7 +13,7 @@ from tfcore.measures.information import check_probabilities, cross_entropy, dive
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TwoDistributions:
     """Two distributions over the same outcomes, in bits.
 
     Args:
@@ -40,7 +40,7 @@ class Comparison:
         return self.cross - (self.own + self.forward) if np.isfinite(self.cross) else float("nan")
 
 
-def compare(p: Float[ndarray, " outcome"], q: Float[ndarray, " outcome"]) -> Comparison:
+def compare(p: Float[ndarray, " outcome"], q: Float[ndarray, " outcome"]) -> TwoDistributions:
     """Entropies and KL divergences of two distributions, each number from its own definition.
 
     Raises:
@@ -49,7 +49,7 @@ def compare(p: Float[ndarray, " outcome"], q: Float[ndarray, " outcome"]) -> Com
     check_probabilities("p", p)
     check_probabilities("q", q)
     forward, reverse = divergence_terms(p, q), divergence_terms(q, p)
-    return Comparison(
+    return TwoDistributions(
         p, q, entropy(p), entropy(q), cross_entropy(p, q), float(forward.sum()), float(reverse.sum()), forward, reverse
     )
 

@@ -45,7 +45,7 @@ def divergences(
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FittedBump:
     """A bump Q and its divergences from P.
 
     Args:
@@ -76,8 +76,8 @@ class KLFit:
     p: Float[ndarray, " x"]
     mean: float
     deviation: float
-    covering: Fit
-    picking: tuple[Fit, ...]
+    covering: FittedBump
+    picking: tuple[FittedBump, ...]
     means: Float[ndarray, " m"]
     widths: Float[ndarray, " w"]
     forward: Float[ndarray, "w m"]
@@ -122,7 +122,7 @@ def minima(values: Float[ndarray, "w m"]) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in np.argwhere(low)]
 
 
-def refined(p: Float[ndarray, " x"], x: Float[ndarray, " x"], place: tuple[int, int], which: int) -> Fit:
+def refined(p: Float[ndarray, " x"], x: Float[ndarray, " x"], place: tuple[int, int], which: int) -> FittedBump:
     """The minimum near a place (row, column) of the map of KL(P || Q) (which=0) or of KL(Q || P) (which=1)."""
     width, mean = float(WIDTHS[place[0]]), float(MEANS[place[1]])
     reach_w, reach_m = float(WIDTHS[1] - WIDTHS[0]), float(MEANS[1] - MEANS[0])
@@ -136,7 +136,7 @@ def refined(p: Float[ndarray, " x"], x: Float[ndarray, " x"], place: tuple[int, 
     return fit_of(p, x, mean, width)
 
 
-def fit_of(p: Float[ndarray, " x"], x: Float[ndarray, " x"], mean: float, width: float) -> Fit:
+def fit_of(p: Float[ndarray, " x"], x: Float[ndarray, " x"], mean: float, width: float) -> FittedBump:
     """A bump and its two divergences from P."""
     q = bump(x, mean, width)
-    return Fit(mean, width, kl_divergence(p, q), kl_divergence(q, p))
+    return FittedBump(mean, width, kl_divergence(p, q), kl_divergence(q, p))

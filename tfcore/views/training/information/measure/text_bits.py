@@ -19,7 +19,7 @@ ROWS = 64  # places whose logits are there at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class RankedPrediction:
     """The prediction of a model in one place of a text.
 
     Args:
@@ -48,21 +48,21 @@ def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> i
 @torch.no_grad()
 def predict_window(
     model: Transformer, tokenizer: Tokenizer, text: str, start: int, count: int
-) -> dict[int, Prediction]:
+) -> dict[int, RankedPrediction]:
     """Predictions in the place of every token of a window that begins at `start`, in one pass: token ->
     prediction."""
     read, context = framed(tokenizer, text), min(model.config.max_seq_len, WINDOW)
     ids = [*read.before, *read.ids][start : start + context + 1]
     (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=NO_LOGITS).hidden
     actual = torch.tensor(ids[1:], device=hidden.device)
-    found: list[Prediction] = []
+    found: list[RankedPrediction] = []
     for some, tokens in zip(hidden.split(ROWS), actual.split(ROWS), strict=True):  # all logits would take 200 MB
         logits = model.to_logits(some)
         assert logits is not None
         ranks = (logits > logits.gather(1, tokens[:, None])).sum(1) + 1
         for row, rank in zip(logits, ranks.tolist(), strict=True):
             best = likeliest(row, count)
-            found.append(Prediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
+            found.append(RankedPrediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
     return dict(enumerate(found, start + 1 - len(read.before)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tfcore.measures.information import perplexity
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.training.information.measure.entropy import Comparison, mixed_loss, token_loss
+from tfcore.views.training.information.measure.entropy import TwoDistributions, mixed_loss, token_loss
 
 
 def bits_text(value: float) -> str:
@@ -51,7 +51,7 @@ class EntropyNumbers(Finding):
         )
 
 
-def entropy_numbers(result: Comparison) -> EntropyNumbers:
+def entropy_numbers(result: TwoDistributions) -> EntropyNumbers:
     """The numbers of a comparison."""
     return EntropyNumbers(result.own, result.cross, result.forward, result.reverse, perplexity(result.own))
 
@@ -84,13 +84,13 @@ class EntropyIdentity(Finding):
         )
 
 
-def entropy_identity(result: Comparison, names: Sequence[str]) -> EntropyIdentity:
+def entropy_identity(result: TwoDistributions, names: Sequence[str]) -> EntropyIdentity:
     """The identity for a comparison of outcomes with these names."""
     ruled_out = (name for name, p, q in zip(names, result.p, result.q, strict=True) if p > 0 and q == 0)
     return EntropyIdentity(result.own, result.forward, result.cross, tuple(ruled_out))
 
 
-def divergence_sums(result: Comparison) -> Statement:
+def divergence_sums(result: TwoDistributions) -> Statement:
     """The sums of a comparison's terms of all outcomes, KL(P || Q) and KL(Q || P), in bits."""
     return state(
         "divergence sums",

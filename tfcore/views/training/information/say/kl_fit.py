@@ -1,7 +1,7 @@
 """The words for one bump fitted to two."""
 
 from tfcore.views.finding import Statement, state
-from tfcore.views.training.information.measure.kl_fit import Fit, KLFit
+from tfcore.views.training.information.measure.kl_fit import FittedBump, KLFit
 from tfcore.views.training.information.say.entropy import bits_text
 
 
@@ -33,7 +33,7 @@ def kl_minima(result: KLFit) -> Statement:
     )
 
 
-def own_bump(own: Fit) -> Statement:
+def own_bump(own: FittedBump) -> Statement:
     """The divergences of a bump that a visitor chose, in bits."""
     return state(
         "own bump",
@@ -48,7 +48,7 @@ def minus(sentence: str) -> str:
     return sentence.replace(" -", " −")
 
 
-def fit_table(result: KLFit, own: Fit) -> dict[str, list[str]]:
+def fit_table(result: KLFit, own: FittedBump) -> dict[str, list[str]]:
     """Columns of a table: the best bump by each divergence, further minima of KL(Q || P), and the visitor's own."""
     others = [("another minimum of KL(Q‖P)", fit) for fit in result.picking[1:]]
     named = [

@@ -11,7 +11,7 @@ from tfcore.measures.text_loss import TextBits
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.training.information.measure.compression import PerByte
-from tfcore.views.training.information.measure.text_bits import Prediction, half_of_bits
+from tfcore.views.training.information.measure.text_bits import RankedPrediction, half_of_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
     return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, ratio(bits, found.total))
 
 
-def first_guess(found: Prediction) -> Statement:
+def first_guess(found: RankedPrediction) -> Statement:
     """The most probable token in one place of a text, and the rank of the token that stands there."""
     return state(
         "first guess",

@@ -97,7 +97,7 @@ def training_cost(plan: Plan) -> Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PublishedRun:
     """A training whose makers say how long it took.
 
     Args:
@@ -124,10 +124,10 @@ class Run:
 
 
 RUNS = (
-    Run("BLOOM", 176.2e9, 366e9, "a100", 1_082_990, "arXiv:2211.05100, arXiv:2211.02001"),
-    Run("LLaMA 7B", 6.7e9, 1.0e12, "a100", 82_432, "arXiv:2302.13971, table 15"),
-    Run("LLaMA 65B", 65.2e9, 1.4e12, "a100", 1_022_362, "arXiv:2302.13971, table 15"),
-    Run("Llama 2 70B", 69.0e9, 2.0e12, "a100", 1_720_320, "arXiv:2307.09288, table 2"),
-    Run("Llama 3.1 405B", 405.9e9, 15.6e12, "h100", 30_840_000, "its model card; arXiv:2407.21783"),
-    Run("DeepSeek-V3", 37e9, 14.8e12, "h100", 2_664_000, "arXiv:2412.19437, table 1 (H800, mostly in 8 bits)"),
+    PublishedRun("BLOOM", 176.2e9, 366e9, "a100", 1_082_990, "arXiv:2211.05100, arXiv:2211.02001"),
+    PublishedRun("LLaMA 7B", 6.7e9, 1.0e12, "a100", 82_432, "arXiv:2302.13971, table 15"),
+    PublishedRun("LLaMA 65B", 65.2e9, 1.4e12, "a100", 1_022_362, "arXiv:2302.13971, table 15"),
+    PublishedRun("Llama 2 70B", 69.0e9, 2.0e12, "a100", 1_720_320, "arXiv:2307.09288, table 2"),
+    PublishedRun("Llama 3.1 405B", 405.9e9, 15.6e12, "h100", 30_840_000, "its model card; arXiv:2407.21783"),
+    PublishedRun("DeepSeek-V3", 37e9, 14.8e12, "h100", 2_664_000, "arXiv:2412.19437, table 1 (H800, mostly in 8 bits)"),
 )
