@@ -16,6 +16,9 @@ from tfcore.linear import Linear
 from tfcore.norms import Norm
 from tfcore.positions import apply_rope
 
+Queries = Float[Tensor, "batch head query d_head"]
+Keys = Float[Tensor, "batch kv_head key d_head"]  # and values
+
 
 def attention_scores(
     q: Float[Tensor, "*batch query d_head"], k: Float[Tensor, "*batch key d_head"], scale: float | None = None
@@ -44,7 +47,9 @@ def attention_weights(
     return scores.softmax(dim=-1)
 
 
-def attention_weights_(scores: Float[Tensor, "*batch query key"], additive_mask: Tensor | None = None) -> Tensor:
+def attention_weights_(
+    scores: Float[Tensor, "*batch query key"], additive_mask: Float[Tensor, "*#batch #query key"] | None = None
+) -> Float[Tensor, "*batch query key"]:
     """attention_weights, computed in place: no second and third (batch, head, query, key) matrix.
 
     Only where no gradient is needed and nobody else holds the scores. What it gains, from 128 tokens on, is in the
@@ -78,22 +83,22 @@ class AttentionContext:
         n_query, device: of the queries.
     """
 
-    mask: Tensor | None
+    mask: Bool[Tensor, "*batch #query key"] | None
     is_causal: bool
-    bias: Tensor | None
-    rotation: tuple[Tensor, Tensor] | None
+    bias: Float[Tensor, "head query key"] | None
+    rotation: tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]] | None
     n_query: int
     device: torch.device
 
     @cached_property
-    def explicit_mask(self) -> Tensor | None:
+    def explicit_mask(self) -> Bool[Tensor, "*batch query key"] | None:
         """The mask written out even when is_causal alone would do."""
         if self.mask is None and self.is_causal:
             return torch.ones(self.n_query, self.n_query, dtype=torch.bool, device=self.device).tril()
         return self.mask
 
     @cached_property
-    def additive_mask(self) -> Tensor | None:
+    def additive_mask(self) -> Float[Tensor, "*batch query key"] | None:
         """0 where the explicit mask is True, -inf elsewhere."""
         if (mask := self.explicit_mask) is None:
             return None
@@ -159,8 +164,13 @@ class Attention(nn.Module):
         return self.out(z.transpose(1, 2).flatten(2))  # heads side by side again, then W_O
 
     def _within(
-        self, x: Tensor, context: AttentionContext, recorder: ActivationRecorder, cache: KVCache | None, layer: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        self,
+        x: Float[Tensor, "batch seq d_model"],
+        context: AttentionContext,
+        recorder: ActivationRecorder,
+        cache: KVCache | None,
+        layer: int,
+    ) -> tuple[Queries, Keys, Keys]:
         q, k, v = self.heads(self.qkv(x), self.n_heads, self.kv_heads, self.kv_heads)
         q, k, v = recorder("q", self.q_norm(q)), recorder("k", self.k_norm(k)), recorder("v", v)
         if context.rotation is not None:
@@ -171,8 +181,13 @@ class Attention(nn.Module):
         return q, k, v
 
     def _across(
-        self, x: Tensor, memory: Tensor | None, recorder: ActivationRecorder, cache: KVCache | None, layer: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        self,
+        x: Float[Tensor, "batch seq d_model"],
+        memory: Float[Tensor, "batch key d_model"] | None,
+        recorder: ActivationRecorder,
+        cache: KVCache | None,
+        layer: int,
+    ) -> tuple[Queries, Keys, Keys]:
         (q,) = self.heads(self.q(x), self.n_heads)
         q = recorder("q", self.q_norm(q))
         if cache is not None and (held := cache.memory[layer]) is not None:
@@ -185,13 +200,13 @@ class Attention(nn.Module):
             cache.memory[layer] = k, v
         return q, k, v
 
-    def heads(self, product: Float[Tensor, "batch seq d_out"], *counts: int) -> tuple[Tensor, ...]:
+    def heads(
+        self, product: Float[Tensor, "batch seq d_out"], *counts: int
+    ) -> tuple[Float[Tensor, "batch _ seq d_head"], ...]:
         """Split a projection into heads, (batch, head, seq, d_head), and these into groups of `counts` heads."""
         return product.unflatten(-1, (-1, self.d_head)).transpose(1, 2).split(counts, dim=1)
 
-    def fused(
-        self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext
-    ) -> Float[Tensor, "batch head query d_head"]:
+    def fused(self, q: Queries, k: Keys, v: Keys, context: AttentionContext) -> Queries:
         """Attention by torch's fused kernel, which keeps no (query, key) matrix."""
         mask = context.mask
         if context.bias is not None:
@@ -204,8 +219,8 @@ class Attention(nn.Module):
         )
 
     def step_by_step(
-        self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, recorder: ActivationRecorder
-    ) -> Float[Tensor, "batch head query d_head"]:
+        self, q: Queries, k: Keys, v: Keys, context: AttentionContext, recorder: ActivationRecorder
+    ) -> Queries:
         """Attention computed step by step, so that `scores` and `pattern` can be recorded and edited.
 
         Equal to `fused` within 1e-5.
@@ -228,6 +243,6 @@ class Attention(nn.Module):
         w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_head))  # (d_model, head, d_head)
         return torch.einsum("bhqe,dhe->bqhd", z, w_out)
 
-    def _summed(self, results: Tensor) -> Tensor:
+    def _summed(self, results: Float[Tensor, "batch query head d_model"]) -> Float[Tensor, "batch query d_model"]:
         summed = results.sum(2)
         return summed if self.out.bias is None else summed + self.out.bias

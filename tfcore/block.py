@@ -13,6 +13,8 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.norms import NoNorm, Norm
 
+Stream = Float[Tensor, "batch seq d_model"]
+
 
 class Block(nn.Module):
     """Attention and a feed-forward layer, each added to the residual stream; in four wirings:
@@ -58,7 +60,7 @@ class Block(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch seq d_model"],
+        x: Stream,
         context: AttentionContext,
         recorder: ActivationRecorder,
         *,
@@ -66,7 +68,7 @@ class Block(nn.Module):
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
         memory: Float[Tensor, "batch key d_model"] | None = None,
         cross_context: AttentionContext | None = None,
-    ) -> Float[Tensor, "batch seq d_model"]:
+    ) -> Stream:
         """The residual stream after this block.
 
         Args:
@@ -76,15 +78,15 @@ class Block(nn.Module):
             cross_context: which tokens of the encoder each query may see; None skips the cross-attention.
         """
 
-        def attend(h: Tensor) -> Tensor:
+        def attend(h: Stream) -> Stream:
             return self.attn(h, context, recorder.under("attn."), cache=cache, layer=self.layer)
 
-        def attend_across(h: Tensor) -> Tensor:
+        def attend_across(h: Stream) -> Stream:
             assert cross_context is not None
             under = recorder.under("cross_attn.")
             return self.cross_attn(h, cross_context, under, cache=cache, layer=self.layer, memory=memory)
 
-        def feed(h: Tensor) -> Tensor:
+        def feed(h: Stream) -> Stream:
             return self.mlp(h, recorder, padding_mask)
 
         x = recorder("resid_pre", x)
@@ -101,13 +103,8 @@ class Block(nn.Module):
         return recorder("resid_post", x)
 
     def _add(
-        self,
-        x: Float[Tensor, "batch seq d_model"],
-        layer: Callable[[Tensor], Tensor],
-        norm: str,
-        name: str,
-        recorder: ActivationRecorder,
-    ) -> Float[Tensor, "batch seq d_model"]:
+        self, x: Stream, layer: Callable[[Stream], Stream], norm: str, name: str, recorder: ActivationRecorder
+    ) -> Stream:
         """The residual stream plus what a layer makes of it, with the norm before the layer or after the sum, and
         perhaps one between (`NORM_post`)."""
         normalise: Norm = getattr(self, norm)

@@ -32,7 +32,7 @@ def mix(
     indices: Int[Tensor, "token choice"],
     weights: Float[Tensor, "token choice"],
     chosen: Bool[Tensor, "token choice"] | None,
-    experts: Sequence[Callable[[Tensor], Tensor]],
+    experts: Sequence[Callable[[Tensor], Tensor]],  # (rows, d_model) -> (rows, d_model)
 ) -> Float[Tensor, "token d_model"]:
     """sum over a token's experts of weight * expert(token), each expert called once with all its tokens.
 
@@ -149,8 +149,11 @@ class Experts(nn.Module):
             self.load = None
 
     def _choose(
-        self, probs: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
+        self,
+        probs: Float[Tensor, "batch seq expert"],
+        recorder: ActivationRecorder,
+        padding_mask: Bool[Tensor, "batch seq"] | None,
+    ) -> tuple[Int[Tensor, "batch seq choice"], Bool[Tensor, "batch seq choice"] | None]:
         """Indices, and which of these slots go to their expert if it has room (None: all)."""
         config = self.config
         if config.routing == "experts":
@@ -161,7 +164,12 @@ class Experts(nn.Module):
             chosen = None if padding_mask is None else padding_mask[..., None].expand_as(indices)
         return recorder("mlp.router.indices", indices), chosen
 
-    def _dropped(self, indices: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None) -> Tensor | None:
+    def _dropped(
+        self,
+        indices: Int[Tensor, "batch seq choice"],
+        recorder: ActivationRecorder,
+        padding_mask: Bool[Tensor, "batch seq"] | None,
+    ) -> Bool[Tensor, "batch seq choice"] | None:
         """Which slots find their expert full; None where that can happen to none and nobody asks."""
         config = self.config
         if config.capacity_factor is not None:
@@ -175,17 +183,27 @@ class Experts(nn.Module):
         return recorder("mlp.router.dropped", dropped)
 
     def _losses(
-        self, logits: Tensor, probs: Tensor, load: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None
+        self,
+        logits: Float[Tensor, "batch seq expert"],
+        probs: Float[Tensor, "batch seq expert"],
+        load: Int[Tensor, " expert"],
+        recorder: ActivationRecorder,
+        padding_mask: Bool[Tensor, "batch seq"] | None,
     ) -> None:
         if self.config.balance_loss:
             recorder.loss("balance_loss", load_balancing_loss(probs, load, self.config.balance_loss, padding_mask))
         if self.config.z_loss:
             recorder.loss("z_loss", z_loss(logits, self.config.z_loss, padding_mask))
 
-    def _feed(self, x: Tensor, up: Tensor, down: Tensor) -> Tensor:
-        """One expert's output for its tokens, (rows, d_model)."""
+    def _feed(
+        self,
+        x: Float[Tensor, "rows d_model"],
+        up: Float[Tensor, "d_up d_model"],
+        down: Float[Tensor, "d_model d_expert"],
+    ) -> Float[Tensor, "rows d_model"]:
+        """One expert's output for its tokens."""
         return F.linear(self._activate(F.linear(x, up)), down)
 
-    def _activate(self, h: Tensor) -> Tensor:
+    def _activate(self, h: Float[Tensor, "*batch d_up"]) -> Float[Tensor, "*batch d_expert"]:
         gate, *gated = h.chunk(self.halves, dim=-1)
         return self.activation(gate) * gated[0] if gated else self.activation(gate)

@@ -1,4 +1,4 @@
-"""What a forward pass refuses, each in one sentence that says what would do."""
+"""Checks of what a forward pass is given: each refuses in one sentence that says what would do."""
 
 import torch
 from torch import Tensor

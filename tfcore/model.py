@@ -207,9 +207,9 @@ class Transformer(nn.Module):
 
     def _both(
         self,
-        ids: Tensor,
-        decoder_ids: Tensor,
-        padding_mask: Tensor | None,
+        ids: Int[Tensor, "batch seq"],
+        decoder_ids: Int[Tensor, "batch dec_seq"],
+        padding_mask: Bool[Tensor, "batch seq"] | None,
         recorder: ActivationRecorder,
         cache: KVCache | None,
     ) -> Float[Tensor, "batch dec_seq d_model"]:
@@ -227,7 +227,10 @@ class Transformer(nn.Module):
         return self.decoder(x, under, cache=cache, memory=memory, memory_mask=padding_mask)
 
     def embedded(
-        self, ids: Tensor, recorder: ActivationRecorder, segment_ids: Tensor | None = None
+        self,
+        ids: Int[Tensor, "batch seq"],
+        recorder: ActivationRecorder,
+        segment_ids: Int[Tensor, "batch seq"] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """Token (and segment) embeddings as the stack takes them, without positions."""
         x = self.embed(ids)

@@ -65,7 +65,7 @@ class Norm(nn.Module):
         y = centred / scale * self.weight
         return recorder(f"{name}.normalized", y if self.bias is None else y + self.bias)
 
-    def _at_once(self, x: Tensor) -> Tensor:
+    def _at_once(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         if self.kind == "rmsnorm":
             return rms_norm(x, self.weight, self.eps)
         return layer_norm(x, self.weight, self.bias, self.eps)

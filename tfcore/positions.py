@@ -51,7 +51,10 @@ def shift_matrix(k: int | float, d_model: int, base: float = 10_000.0) -> Float[
 
 
 def rope_angles(
-    positions: Tensor, d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None
+    positions: Int[Tensor, " seq"] | Float[Tensor, " seq"],
+    d_head: int,
+    base: float = 10_000.0,
+    scaling: RopeScaling | None = None,
 ) -> Float[Tensor, "seq {d_head//2}"]:
     """Rotation angle m * theta_i of each pair at each position, in radians (arXiv:2104.09864, eq. 15).
 
@@ -62,8 +65,8 @@ def rope_angles(
     return angles.remainder(2 * math.pi).float()
 
 
-def rope_frequencies(d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None) -> Tensor:
-    """Frequencies of the rotations, (pair); with a scaling, for texts longer than those a model was trained on.
+def rope_frequencies(d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None) -> Float[Tensor, " pair"]:
+    """Frequencies of the rotations; with a scaling, for texts longer than those a model was trained on.
 
     linear: all divided by the factor (position interpolation, arXiv:2306.15595, eq. 4). llama3: with s = original_len
     / wavelength, the frequency is kept for s > high_freq, divided for s < low_freq, and in between a mixture whose
@@ -138,7 +141,9 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
     return torch.tensor(slopes)
 
 
-def alibi_bias(slopes: Float[Tensor, " head"], query: Tensor, key: Tensor) -> Float[Tensor, "head query key"]:
+def alibi_bias(
+    slopes: Float[Tensor, " head"], query: Int[Tensor, " query"], key: Int[Tensor, " key"]
+) -> Float[Tensor, "head query key"]:
     """Bias -m_h * |i - j| added to the score of the query at position i and the key at position j.
 
     Args:

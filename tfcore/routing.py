@@ -5,7 +5,7 @@ each expert where experts choose. padding_mask=False is padding, which counts no
 """
 
 import torch
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Bool, Float, Int, Num, Shaped
 from torch import Tensor
 
 
@@ -159,6 +159,6 @@ def update_balance_bias_(
     return bias.add_(torch.sign(load.mean() - load), alpha=rate)
 
 
-def count_tokens(values: Tensor, padding_mask: Bool[Tensor, "batch seq"] | None) -> int:
-    """How many tokens of values (batch, seq, ...) are no padding."""
+def count_tokens(values: Shaped[Tensor, "batch seq ..."], padding_mask: Bool[Tensor, "batch seq"] | None) -> int:
+    """How many tokens are no padding."""
     return values.shape[0] * values.shape[1] if padding_mask is None else int(padding_mask.sum())

@@ -1,7 +1,7 @@
 """A stack of blocks - the encoder or the decoder - with its positions, masks and norms around it."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfcore import masks
@@ -13,6 +13,9 @@ from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rope_cos_sin, sinusoidal
+
+Rotation = tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]]
+Relations = tuple[Float[Tensor, "head query key"] | None, Rotation | None]
 
 
 class Stack(nn.Module):
@@ -86,7 +89,9 @@ class Stack(nn.Module):
         device = next(self.parameters()).device
         return self._context(n, 0, device, self.config.window_of(layer), None, None, None)
 
-    def _with_positions(self, x: Tensor, start: int, recorder: ActivationRecorder) -> Tensor:
+    def _with_positions(
+        self, x: Float[Tensor, "batch seq d_model"], start: int, recorder: ActivationRecorder
+    ) -> Float[Tensor, "batch seq d_model"]:
         """The embeddings with the positions that are added to them, normalised where the config says so."""
         config = self.config
         places = range(start, start + x.shape[1])
@@ -99,7 +104,9 @@ class Stack(nn.Module):
         return self.embed_norm(x, recorder, "embed_norm")
 
     @staticmethod
-    def _cross_context(n_query: int, device: torch.device, memory_mask: Tensor | None) -> AttentionContext:
+    def _cross_context(
+        n_query: int, device: torch.device, memory_mask: Bool[Tensor, "batch key"] | None
+    ) -> AttentionContext:
         """Every query may see every token of the encoder that is no padding."""
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
         return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
@@ -117,8 +124,8 @@ class Stack(nn.Module):
         start: int,
         device: torch.device,
         window: int | None,
-        padding_mask: Tensor | None,
-        mask: Tensor | None,
+        padding_mask: Bool[Tensor, "batch seq"] | None,
+        mask: Bool[Tensor, "query key"] | None,
         cache: KVCache | None,
     ) -> AttentionContext:
         """Which key each of the n new tokens may see; no matrix is made where the kernel's causal flag is enough."""
@@ -143,7 +150,7 @@ class Stack(nn.Module):
         bias, rotated = self._relations(start, query, key)
         return AttentionContext(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
-    def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, tuple[Tensor, Tensor] | None]:
+    def _relations(self, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Relations:
         """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
         config = self.config
         if config.positions == "alibi":

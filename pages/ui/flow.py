@@ -199,7 +199,7 @@ def asked_ranks() -> list[int]:
 
 
 def asked_widths() -> str:
-    """What widths are to be shares of: STATE, or WORD, which is what is explained."""
+    """The whole that widths are shares of: STATE, or WORD, the token that is explained."""
 
     def parse(said: object) -> tuple[str, bool]:
         return (str(said), True) if said in (STATE, WORD) else (STATE, False)
@@ -208,7 +208,7 @@ def asked_widths() -> str:
 
 
 def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
-    """Of every head: measured where that is quick or done, else estimated, or nothing yet, and filled in meanwhile."""
+    """The effects of all heads: measured where that is quick or done, else estimated or 0, and filled in meanwhile."""
     network = views.network(drawn.reading)
     n_layers, n_heads = len(drawn.layers), network.config.n_heads
     if knock_outs.operations(network, n_layers * n_heads, len(drawn.passage.tokens)) <= FEW:

@@ -63,7 +63,7 @@ def scene(
 
 
 def _told(events: object) -> Told | None:
-    """What a scene tells, where it can be that."""
+    """The event of a scene; None where it is none."""
     match events:
         case {"told": [str(name), int(value) | str(value) | dict(value)]}:
             if not isinstance(value, bool) and len(str(value)) <= LONGEST:

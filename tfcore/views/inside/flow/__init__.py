@@ -139,7 +139,7 @@ def story_of(
 
 @dataclass(frozen=True, slots=True)
 class River:
-    """What a river shows: the flow, its layers as they are drawn, and what switching off each head does."""
+    """A flow, its layers as they are drawn, and the effects of switching off each head."""
 
     flow: Flow
     columns: tuple[Column, ...]
@@ -258,7 +258,7 @@ def routes(reading: Reading, choice: int | None, threshold: float, heads: str, t
 
 
 def _routes_table(flow: Flow, passage: Passage) -> pd.DataFrame:
-    """What flowed from token to token in each head, the widest first."""
+    """Routes from token to token, the widest first."""
     tokens = passage.tokens
     rows = [
         (flow.head(one.layer, one.head), tokens[one.key], tokens[one.query], round(one.share, 4)) for one in flow.routes

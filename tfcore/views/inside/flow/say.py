@@ -75,7 +75,7 @@ class Story(Finding):
 
 
 def whole_of(toward: Sequence[str]) -> str:
-    """What the shares of a flow are of, in words; arguments as pieces of text, see Flow."""
+    """The whole that shares of a flow are parts of, in words; arguments as pieces of text, see Flow."""
     if not toward:
         return "the state"
     above = f" above that of '{visible(toward[1])}'" if len(toward) > 1 else ""
@@ -91,7 +91,7 @@ def story(
     toward: Sequence[str] = (),
     most: int = 3,
 ) -> Story:
-    """Of a traced state or logit: the widest route between two tokens, and the tokens it began at.
+    """The widest route between two tokens of a traced state or logit, and the tokens it began at.
 
     Args:
         toward: those of the flow, as pieces of text.
@@ -112,8 +112,7 @@ SMALL = 0.01  # nats or logits, below which no head is named for its effect
 
 
 def explained_as(model: Transformer, passage: Passage, tokenizer: Tokenizer, quantity: Quantity | None) -> str:
-    """What is explained, in words: the quantity, or (None, of a model without a language head) how near the state is to
-    what it is."""
+    """The quantity that is explained, in words; without one (no language head) how near the state is to what it is."""
     if quantity is None:
         return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
     name = quantity_name(quantity, tokenizer)

@@ -12,7 +12,7 @@ from tfcore.views.inside.flow.measure.routes import SMALLEST, Flow
 
 @dataclass(frozen=True, slots=True)
 class Ribbon:
-    """What flows from one row to another in a column of the picture: of one head, or pooled (head None)."""
+    """A share that flows from one row to another in a column of the picture, by one head or by many (head None)."""
 
     query: int
     key: int
@@ -63,7 +63,7 @@ def columns(flow: Flow, opened: Sequence[int], least: float = 0.01, most: int = 
 
 
 def _ribbons(flow: Flow, layer: int, least: float, most: int) -> tuple[Ribbon, ...]:
-    """Of one layer: those of its heads, and what is left between two tokens."""
+    """The ribbons of the heads of a layer, and one for all that is left between two tokens."""
     drawn = [route for route in flow.routes if route.layer == layer and route.share >= least][:most]
     drawn = [route for route in drawn if route.query != route.key]
     rest = flow.moved[layer] * flow.stream[layer + 1][:, None]

@@ -51,7 +51,7 @@ def unmeasured(model: Transformer) -> HeadEffects:
 
 
 def head_kinds(model: Source) -> list[list[str]]:
-    """What each head does, by attention layer and head."""
+    """The kind of each head, by attention layer and head."""
     config = opened(model)[0].config
 
     def of(part: Part | None, layers: int) -> list[list[str]]:

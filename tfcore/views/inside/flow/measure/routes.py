@@ -32,7 +32,7 @@ SMALLEST = 1e-3  # share of a route that is told apart
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What one head carries from one token to another, as a share of the state that is explained."""
+    """One head from one token to another: the share of the explained state that it carries."""
 
     layer: int
     head: int
@@ -187,7 +187,7 @@ def layer_guesses(
     run: Recorded | None = None,
     plain: LayerGuesses | None = None,
 ) -> LayerGuesses:
-    """What the stream at the target predicts after each layer (the logit lens, see `lens_logits`), with some heads
+    """The predictions of the stream at the target after each layer (the logit lens, see `lens_logits`), with some heads
     multiplied.
 
     Args:

@@ -50,7 +50,7 @@ class LayerShares(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What one pass of a model over a passage computed.
+    """The tensors of one pass of a model over a passage.
 
     Args:
         here: activations, without the row of the batch: all that shares need, and the stream after each block.
