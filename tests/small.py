@@ -11,7 +11,8 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.device import device
-from tfcore.loading.checkpoints import CheckpointError, load
+from tfcore.files import CheckpointError
+from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}

@@ -725,12 +725,18 @@ NAMES = {
         "tfcore.views.model.parameters.measure": "bytes_of",
     },
     "tfcore.linear": {"tfcore.onednn": "linear"},
+    "tfcore.loading.weights": {
+        "tfcore.files": (
+            "CheckpointError MAX_JSON_BYTES MAX_TOKENIZER_BYTES MOST_VALUES check_file read_json read_text size"
+        )
+    },
     "tfcore.masks": {
         "tfcore.measures.mask_patterns": (
             "MaskConfig FUNCTIONS Kind build prefix_lm window_and_global dilated block_sparse"
         )
     },
     "tfcore.model": {"tfcore.input_checks": "check_vocabulary"},
+    "tfcore.tokenizers.tokenizer": {"tfcore.tokenizers.foreign": "load_tokenizer"},
     "tfcore.views.model.your_model.measure": {"tfcore.measures.one_text": "is_finite"},
 }
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tfcore.files import CheckpointError
 from tfcore.loading.checkpoint_history import load_history
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
+from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.training.measures import copying, of_induction
 
 FOLDER = PRETRAINED / "induction"

@@ -10,8 +10,9 @@ from safetensors.torch import load_file, save_file
 
 import tfcore
 from tests.small import BASE, assert_load_refuses, difference, ids, model
+from tfcore.files import CheckpointError
 from tfcore.loading import checkpoints
-from tfcore.loading.checkpoints import CheckpointError, load, save, shipped
+from tfcore.loading.checkpoints import load, save, shipped
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
 

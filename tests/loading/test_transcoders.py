@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.small import difference
+from tfcore.files import CheckpointError
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig
-from tfcore.loading.checkpoints import CheckpointError
 from tfcore.loading.transcoders import load_transcoders, save_transcoders
 
 SHAPE = {"d_model": 12, "n_features": 40, "top_k": 3}

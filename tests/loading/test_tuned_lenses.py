@@ -5,8 +5,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.small import difference
+from tfcore.files import CheckpointError
 from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, described
+from tfcore.loading.checkpoints import PRETRAINED, described
 from tfcore.loading.tuned_lenses import FILE, FOLDER, load_tuned_lens, save_tuned_lens, with_tuned_lens
 from tfcore.measures.lenses import stages
 

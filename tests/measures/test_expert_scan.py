@@ -10,7 +10,8 @@ from safetensors.numpy import load_file
 
 from tests import small
 from tfcore import shipped
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
+from tfcore.files import CheckpointError
+from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.measures import expert_scan
 from tfcore.measures.expert_scan import PADDING, load_scan, routing_accuracy, save_scan, scan
 from tfcore.part_configs import ExpertsConfig

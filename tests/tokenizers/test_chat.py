@@ -11,8 +11,9 @@ from tests.small import model
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import ChatError, Message, conversation, guarded, render, tokens
+from tfcore.tokenizers.foreign import load_tokenizer
 from tfcore.tokenizers.isolated import TokenizerError
-from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer, NamedTokenizer, Tokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer, NamedTokenizer, Tokenizer
 
 TEMPLATE = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] }}<|end|>\n{% endfor %}"

@@ -7,9 +7,9 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tfcore.measures.token_pieces import cut_text
-from tfcore.tokenizers.foreign import ForeignTokenizer
+from tfcore.tokenizers.foreign import ForeignTokenizer, load_tokenizer
 from tfcore.tokenizers.isolated import IsolatedTokenizer, read_tokenizer
-from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 from tfcore.views.foundations.tokens.say.text import changed_text
 
 TEXT = "Once upon a time there was a little dog. The little dog had a ball, and the ball was red. Café, naïve, 犬.\n"

@@ -13,19 +13,12 @@ import pytest
 
 from tests.bounded import bounded, taken
 from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, SEARCHED, added, content, many
+from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED
-from tfcore.loading.weights import CheckpointError
 from tfcore.tokenizers import isolated as isolated_tokenizers
-from tfcore.tokenizers.foreign import tokenizer_of
+from tfcore.tokenizers.foreign import load_tokenizer, tokenizer_of
 from tfcore.tokenizers.isolated import IsolatedTokenizer, TokenizerError, isolated, read_tokenizer
-from tfcore.tokenizers.tokenizer import (
-    BPETokenizer,
-    ByteTokenizer,
-    CharacterTokenizer,
-    NamedTokenizer,
-    Tokenizer,
-    load_tokenizer,
-)
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteTokenizer, CharacterTokenizer, NamedTokenizer, Tokenizer
 from tfcore.wanted import STILL_WANTED, UnwantedError
 
 OWN = (ByteTokenizer(), CharacterTokenizer("abc é"), NamedTokenizer(("a", "b", "ca")))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.tokenizer import SEPARATOR, BPETokenizer, ByteTokenizer, CharacterTokenizer, load_tokenizer
+from tfcore.tokenizers.foreign import load_tokenizer
+from tfcore.tokenizers.tokenizer import SEPARATOR, BPETokenizer, ByteTokenizer, CharacterTokenizer
 
 TEXT = "Once upon a time there was a little dog. The little dog had a ball, and the ball was red. Café, naïve, 犬.\n"
 TOKENIZERS: dict[str, Any] = {

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from tfcore.checks import check_place
 from tfcore.config import ModelConfig
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, blank, shapes_of, shipped
-from tfcore.loading.weights import read_json
+from tfcore.files import CheckpointError, read_json
+from tfcore.loading.checkpoints import PRETRAINED, blank, shapes_of, shipped
 from tfcore.model import Transformer
 
 WEIGHTS, MEASURES = "film.safetensors", "film.json"

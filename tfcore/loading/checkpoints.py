@@ -15,6 +15,8 @@ from torch import Tensor
 
 from tfcore.config import Architecture, ModelConfig
 from tfcore.device import device as pick_device
+from tfcore.files import CheckpointError as CheckpointError
+from tfcore.files import read_json
 from tfcore.loading import disk, real_models
 from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
@@ -24,12 +26,11 @@ from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.tokenizer_config import declared_in
-from tfcore.loading.weights import CheckpointError as CheckpointError
-from tfcore.loading.weights import LoadProgress, Tell, Weights, check_memory, free_memory, read_json
+from tfcore.loading.weights import LoadProgress, Tell, Weights, check_memory, free_memory
 from tfcore.model import Transformer
-from tfcore.tokenizers.foreign import tokenizer_of
+from tfcore.tokenizers.foreign import load_tokenizer, tokenizer_of
 from tfcore.tokenizers.isolated import isolated, read_tokenizer
-from tfcore.tokenizers.tokenizer import Tokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
@@ -192,7 +193,7 @@ def load(
             that there is; a Path is always a folder or file, and an OnHub never one: give these where the name comes
             from somebody else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with
             tfcore nor belong to the real models run in a process of their own, which takes texts of a few megabytes at
-            a time; tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
+            a time; tfcore.tokenizers.foreign.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.

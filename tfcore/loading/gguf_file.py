@@ -19,7 +19,7 @@ from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 from gguf.quants import dequantize
 from torch import Tensor
 
-from tfcore.loading.weights import CheckpointError, check_file, size
+from tfcore.files import CheckpointError, check_file, size
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 KINDS = {

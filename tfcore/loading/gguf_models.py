@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tfcore.files import CheckpointError, size
 from tfcore.loading.families.settings import short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
-from tfcore.loading.weights import CheckpointError, size
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import rope_frequencies
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcore.files import MAX_TOKENIZER_BYTES, CheckpointError
 from tfcore.loading.gguf_file import GGUFMetadata
-from tfcore.loading.weights import MAX_TOKENIZER_BYTES, CheckpointError
 from tfcore.tokenizers.worker import LONGEST_TOKEN, MOST_IDS, MOST_SPECIAL
 
 MOST_CHARACTERS = 8_000_000  # of all tokens together; Gemma 3, the largest in use, has 2 million

@@ -9,19 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfcore.files import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, size
 from tfcore.loading import disk
-from tfcore.loading.weights import (
-    INDEX,
-    MAX_INDEX_BYTES,
-    MAX_JSON_BYTES,
-    MAX_TOKENIZER_BYTES,
-    SINGLE,
-    CheckpointError,
-    LoadProgress,
-    Tell,
-    shards,
-    size,
-)
+from tfcore.loading.weights import INDEX, MAX_INDEX_BYTES, SINGLE, LoadProgress, Tell, shards
 
 LARGEST_TOKENIZER_CONFIG = 4_000_000  # bytes; Gemma 3's has 1.2 million
 SMALL = {

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfcore.files import read_json, read_text
 from tfcore.loading.checkpoints import folder_of
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import OnHub, cached
 from tfcore.loading.tokenizer_config import declared_in, template_in
-from tfcore.loading.weights import read_json, read_text
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE
 from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer

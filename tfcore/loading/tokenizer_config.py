@@ -4,8 +4,8 @@ special_tokens_map.json, in which older tokenizers name their tokens."""
 from pathlib import Path
 from typing import Any
 
+from tfcore.files import CheckpointError, read_json
 from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG
-from tfcore.loading.weights import CheckpointError, read_json
 from tfcore.tokenizers.declared import Declared, declared
 
 NAME = "tokenizer_config.json"

@@ -10,9 +10,10 @@ import torch
 from safetensors.torch import save_file
 
 from tfcore.device import device as pick_device
+from tfcore.files import CheckpointError, read_json
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
 from tfcore.loading.checkpoints import PRETRAINED, beside
-from tfcore.loading.weights import CheckpointError, read_floats, read_json
+from tfcore.loading.weights import read_floats
 
 FOLDER = "transcoders"  # below the folder of their model
 

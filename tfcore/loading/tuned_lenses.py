@@ -7,9 +7,10 @@ import torch
 from safetensors.torch import save_file
 
 from tfcore.device import device as pick_device
+from tfcore.files import CheckpointError
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import PRETRAINED, beside
-from tfcore.loading.weights import CheckpointError, read_floats
+from tfcore.loading.weights import read_floats
 
 FOLDER = "tuned_lens"  # below the folder of its model
 FILE = "lens.safetensors"

@@ -1,6 +1,5 @@
 """Weights in safetensors files, one or several: what is in them, read tensor by tensor; and the memory they take."""
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -14,16 +13,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
+from tfcore.files import CheckpointError, check_file, check_values, read_json, size
+
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-MAX_JSON_BYTES = 1_000_000
 MAX_INDEX_BYTES = 10_000_000  # DeepSeek V3, of 91,991 tensors, has 8.9 million; they are read while all else waits
-MOST_VALUES = 400_000  # in JSON; DeepSeek V3's index has 91,991, and a million small lists take 0.1 GB and a second
-MAX_TOKENIZER_BYTES = 40_000_000  # Gemma 3, the largest in use, has 33 million
 NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the message says what is wrong and where, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,60 +35,6 @@ class LoadProgress:
 
 
 Tell: TypeAlias = Callable[[LoadProgress], None]
-
-
-def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises:
-        CheckpointError: missing, too large, or something else.
-    """
-    said = read_text(path, largest)
-    _check_values(path, said)
-    try:
-        values = json.loads(said)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path} must hold a JSON object")
-    return values
-
-
-def read_text(path: Path, largest: int) -> str:
-    """The text of a small file.
-
-    Raises:
-        CheckpointError: missing, too large, no text, or no file.
-    """
-    check_file(path)
-    try:
-        if path.stat().st_size > largest:
-            raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CheckpointError(f"{path} cannot be read as text: {error.reason} at byte {error.start:,}") from error
-
-
-def _check_values(path: Path, said: str) -> None:
-    """Refuse JSON of more values than any real file has, before memory is taken for each."""
-    if sum(map(said.count, ",[{")) > MOST_VALUES:
-        raise CheckpointError(f"{path} has more than {MOST_VALUES:,} values, more than any model needs")
-
-
-def check_file(path: Path) -> None:
-    """Refuse what is no file with contents of its own, such as a pipe, which would be waited for without end.
-
-    Raises:
-        CheckpointError: it is missing, or something else.
-    """
-    if path.is_file():
-        return
-    if path.is_dir():
-        raise CheckpointError(f"{path} cannot be read: it is a folder")
-    there = path.is_symlink() or path.exists()
-    raise CheckpointError(f"{path} is no ordinary file" if there else f"{path} is missing")
 
 
 def read_floats(path: Path) -> dict[str, Tensor]:
@@ -218,7 +158,7 @@ def _check_header(path: Path) -> None:
             raise CheckpointError(
                 f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may"
             )
-        _check_values(path, file.read(min(length, MAX_INDEX_BYTES)).decode("latin-1"))
+        check_values(path, file.read(min(length, MAX_INDEX_BYTES)).decode("latin-1"))
 
 
 def _pickles(folder: Path) -> str:
@@ -242,11 +182,6 @@ def check_memory(shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtype, devi
             f"the model needs {size(needed)} of memory for its weights in {str(dtype).removeprefix('torch.')}, "
             f"{size(free)} are available on {device}; take a smaller model or a dtype of fewer bytes"
         )
-
-
-def size(n: int) -> str:
-    """Bytes in words."""
-    return f"{n / 1e9:.1f} GB" if n >= 10**8 else f"{n / 1e6:.1f} MB"
 
 
 def free_memory(device: torch.device) -> int | None:

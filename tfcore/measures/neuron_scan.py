@@ -13,7 +13,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
+from tfcore.files import CheckpointError
+from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 

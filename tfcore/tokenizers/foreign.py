@@ -185,3 +185,18 @@ def _is_byte_level(content: dict[str, Any]) -> bool:
     decoder = content.get("decoder") or {}
     steps = decoder.get("decoders", [decoder]) if decoder.get("type") == "Sequence" else [decoder]
     return any(step.get("type") == "ByteLevel" for step in steps)
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Read a tokenizer.json of ours or of the `tokenizers` library, one that is trusted: it runs in this process, which
+    a hostile file can end. `tfcore.tokenizers.isolated.read_tokenizer` is for all others.
+
+    Raises:
+        ValueError: when the file is neither.
+    """
+    try:
+        return tokenizer_of(path.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # the library raises bare Exception for a malformed file
+        raise ValueError(f"{path} is not a tokenizer file: {error}") from error

@@ -24,7 +24,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfcore.loading.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
+from tfcore.files import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
 from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.foreign import MOST_ROWS, NOTHING
 from tfcore.tokenizers.pipe_messages import received, send

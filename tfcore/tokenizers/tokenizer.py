@@ -321,23 +321,6 @@ def byte_level_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
-    """Read a tokenizer.json of ours or of the `tokenizers` library, one that is trusted: it runs in this process, which
-    a hostile file can end. `tfcore.tokenizers.isolated.read_tokenizer` is for all others.
-
-    Raises:
-        ValueError: when the file is neither.
-    """
-    from tfcore.tokenizers.foreign import tokenizer_of  # here, because it builds on this module
-
-    try:
-        return tokenizer_of(path.read_text("utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    except Exception as error:  # the library raises bare Exception for a malformed file
-        raise ValueError(f"{path} is not a tokenizer file: {error}") from error
-
-
 def own_kind(content: Any) -> Tokenizer | None:
     """The tokenizer of a file that this module wrote without the library; None for one of the library's.
 

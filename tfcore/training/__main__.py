@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from tfcore.loading.checkpoints import CheckpointError
+from tfcore.files import CheckpointError
 from tfcore.training.data import CorpusError
 from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes import RECIPES

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from tfcore.config import ModelConfig
-from tfcore.loading.checkpoints import CheckpointError
+from tfcore.files import CheckpointError
 from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training import data, story_texts

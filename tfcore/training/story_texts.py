@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.tokenizers.tokenizer import BPETokenizer, load_tokenizer
+from tfcore.tokenizers.foreign import load_tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes
 

@@ -233,7 +233,7 @@ def _ended(name: str, job: jobs.Job) -> None:
 
 
 def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
-    from tfcore.loading.weights import size
+    from tfcore.files import size
 
     if job.state == "waiting":
         return 0.0, f"Waiting: another model is being loaded, {job.turn('this one')}"

@@ -150,10 +150,10 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
 def _bring(name: str, settings: Settings, say: progress.Say) -> None:
     import tfcore
     from pages.ui.work import large_models  # here, because it imports torch
+    from tfcore.files import CheckpointError, size
     from tfcore.generation.half_precision import copied_bytes
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.special_tokens import special_tokens
-    from tfcore.loading.weights import CheckpointError, size
     from tfcore.tokenizers.isolated import IsolatedTokenizer
 
     began, place = time.monotonic(), settings.place(name)

@@ -6,8 +6,9 @@ import torch
 
 from tests import small
 from tests.training.tiny_run import write_corpus
+from tfcore.files import CheckpointError
 from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import CheckpointError, load
+from tfcore.loading.checkpoints import load
 from tfcore.measures import neuron_scan
 from tfcore.training.recipes.neurons import LICENCE, NeuronsRecipe
 from tfcore.training.recipes.neurons import neurons as recipe

@@ -8,9 +8,10 @@ import torch
 
 from tests.cards import STORIES, measured
 from tests.small import ids, model
+from tfcore.files import CheckpointError
 from tfcore.inspection.edits import Edit
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig
-from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
+from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.transcoders import Transcoders, load_transcoders
 from tfcore.measures.dictionaries.feature_scan import TEXTS, load_feature_scan, save_feature_scan, scan_features
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together

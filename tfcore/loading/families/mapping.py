@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tfcore.config import ModelConfig
+from tfcore.files import CheckpointError
 from tfcore.loading.families.settings import ConfigValues, Tensors
-from tfcore.loading.weights import CheckpointError
 
 Shape = tuple[int, ...]
 

@@ -12,10 +12,10 @@ from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from tfcore.files import CheckpointError
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER, Transcoders
-from tfcore.loading.weights import CheckpointError
 from tfcore.measures.neuron_scan import PADDING_ID, SETTLED
 from tfcore.model import Transformer
 

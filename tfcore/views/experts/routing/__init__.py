@@ -9,7 +9,8 @@ import pandas as pd
 from tfcore import routing as routers
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts, mix
-from tfcore.loading.checkpoints import CheckpointError, shipped
+from tfcore.files import CheckpointError
+from tfcore.loading.checkpoints import shipped
 from tfcore.measures import expert_scan, parameter_count
 from tfcore.measures.expert_scan import ExpertScan, load_scan
 from tfcore.measures.one_text import FirstTokens, first_tokens
