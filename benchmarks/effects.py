@@ -26,10 +26,10 @@ from tfcore.measures.heads.induction_heads import (
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.model import Transformer
 from tfcore.views.inside.circuits.measure.influence import EDGES, NODES
-from tfcore.views.inside.circuits.measure.of_text import Drawn, draw_traced, trace_text
+from tfcore.views.inside.circuits.measure.of_text import DrawnGraph, draw_traced, trace_text
 from tfcore.views.inside.induction.measure.circuit import patch_paths
 from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, pair, patch_each
-from tfcore.views.inside.interventions.measure.prompt_sets import Encoded, measure_set
+from tfcore.views.inside.interventions.measure.prompt_sets import EncodedPrompt, measure_set
 from tfcore.views.inside.stream.measure.lens import logit_lens
 from tfcore.views.inside.stream.measure.skip import skip_each
 
@@ -139,10 +139,10 @@ def prompts(model: Transformer, ids: list[int]) -> list[object]:
     """A set of prompts, each the same tokens from another place on."""
     n, quantity = TOKENS // 2, Quantity("difference", 100, 200)
     texts = [tuple((ids * 2)[start : start + n]) for start in range(PROMPTS)]
-    return list(measure_set(model, [Encoded(one, one[::-1], quantity) for one in texts]))
+    return list(measure_set(model, [EncodedPrompt(one, one[::-1], quantity) for one in texts]))
 
 
-def graph(tokens: int) -> Drawn:
+def graph(tokens: int) -> DrawnGraph:
     """Of a story by the model whose transcoders ship, for the logit of any one token."""
     model, tokenizer = tfcore.load("stories")
     assert tokenizer is not None

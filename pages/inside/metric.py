@@ -210,7 +210,7 @@ def _is_reference(label: str) -> bool:
 # ---- links to other pages ----
 
 
-class Place(NamedTuple):
+class OtherExplanation(NamedTuple):
     """Where the same can be explained in another way.
 
     Args:
@@ -235,19 +235,23 @@ class Place(NamedTuple):
 
 
 GRAPH = "the graph of features"
-PLACES: dict[str, tuple[Place, ...]] = {
+PLACES: dict[str, tuple[OtherExplanation, ...]] = {
     "stream": (
-        Place("direct logit attribution", {"show": "Direct logit attribution"}, ("prediction", "difference")),
-        Place("the logit lens", {"show": "Logit lens"}, ("prediction", "difference")),
+        OtherExplanation(
+            "direct logit attribution", {"show": "Direct logit attribution"}, ("prediction", "difference")
+        ),
+        OtherExplanation("the logit lens", {"show": "Logit lens"}, ("prediction", "difference")),
     ),
     "interventions": (
-        Place("ablation", {"show": "Ablate and scale"}, ("prediction", "difference", "text")),
-        Place("activation patching", {"show": "Activation patching"}, ("prediction", "difference")),
+        OtherExplanation("ablation", {"show": "Ablate and scale"}, ("prediction", "difference", "text")),
+        OtherExplanation("activation patching", {"show": "Activation patching"}, ("prediction", "difference")),
     ),
-    "flow": (Place("the flow of information", {}, ("prediction", "difference", "text")),),
+    "flow": (OtherExplanation("the flow of information", {}, ("prediction", "difference", "text")),),
     "circuits": (  # against the mean, as the page's other text has other tokens than this one
-        Place("edges between heads", {"show": "edges between heads", "base": "mean over the tokens"}, ("difference",)),
-        Place(GRAPH, {"show": "graph of features"}, OF_TOKENS, "story", "stories", 24),
+        OtherExplanation(
+            "edges between heads", {"show": "edges between heads", "base": "mean over the tokens"}, ("difference",)
+        ),
+        OtherExplanation(GRAPH, {"show": "graph of features"}, OF_TOKENS, "story", "stories", 24),
     ),
 }
 
@@ -256,7 +260,7 @@ def elsewhere(here: str, reading: ReadText, quantity: Quantity, position: int | 
     """Links to the other pages that explain this text, with the same choice.
 
     Args:
-        here: the section that is open: words of its Place.
+        here: the section that is open: words of its OtherExplanation.
         position: after which the token is explained; None: the last. The text ends there on the other pages.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

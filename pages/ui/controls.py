@@ -26,7 +26,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.facts import Sections
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
-from pages.ui.session import Drawn, session
+from pages.ui.session import DrawnControl, session
 from tfcore.tokenizers.tokenizer import unmarked
 
 Number = TypeVar("Number", int, float)
@@ -377,7 +377,7 @@ def _bound(
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         streamlit_internals.rewrite(key, None if _same(value, default) else name(value))
-    before, drawn = links.visit().drawn.get(key), Drawn(value, name(value), draw.args)
+    before, drawn = links.visit().drawn.get(key), DrawnControl(value, name(value), draw.args)
     # Another range or other options make another widget: what Streamlit kept under its name may be impossible now.
     other = before is None or before.shape != drawn.shape
     renamed = before is not None and _same(before.value, value) and before.word != drawn.word  # the browser's is old

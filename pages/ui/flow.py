@@ -42,7 +42,7 @@ class Shows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFlow:
     """A text, and what was drawn of it.
 
     Args:
@@ -76,7 +76,7 @@ class Drawn:
         return list(cache.model(self.model)[1].tokens(self.flow.toward))
 
 
-def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
+def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> DrawnFlow:
     """The river of a text, traced; what is to be drawn before any other control that is said in the address.
 
     Args:
@@ -86,10 +86,10 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
     heads = dragging.read(HEADS, "", lambda said: _parsed(said, model), str)
     flow, passage = views.flow_of(reading, choice, threshold, heads, ()), views.passage_of(reading, choice)
     plain, changed = views.guesses_of(reading, choice, ""), views.guesses_of(reading, choice, heads)
-    return Drawn(model, pasted, choice, passage, heads, flow, changed, plain.ranked(views.NEXT))
+    return DrawnFlow(model, pasted, choice, passage, heads, flow, changed, plain.ranked(views.NEXT))
 
 
-def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:
+def toward(drawn: DrawnFlow, explained: Quantity | None) -> DrawnFlow:
     """The same, with the widths of the token or the two tokens explained, where a click or the address wants that."""
     wanted = asked_widths()
     if wanted == STATE or explained is None or explained.kind == "text" or not views.can_trace(drawn.reading):
@@ -100,7 +100,7 @@ def toward(drawn: Drawn, explained: Quantity | None) -> Drawn:
 
 
 def show(
-    drawn: Drawn,
+    drawn: DrawnFlow,
     opened: Sequence[int],
     explained: Quantity | None,
     sampling: Sampling | None,
@@ -207,7 +207,7 @@ def asked_widths() -> str:
     return dragging.read("widths", STATE, parse, str)
 
 
-def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
+def head_effects(drawn: DrawnFlow, explained: Quantity | None) -> HeadEffects:
     """The effects of all heads: measured where that is quick or done, else estimated or 0, and filled in meanwhile."""
     network = views.network(drawn.reading)
     n_layers, n_heads = len(drawn.layers), network.config.n_heads
@@ -239,7 +239,7 @@ def choose_sampling() -> Sampling:
     return Sampling(temperature=temperature, top_p=top_p)
 
 
-def write(drawn: Drawn, sampling: Sampling) -> None:
+def write(drawn: DrawnFlow, sampling: Sampling) -> None:
     """A button that draws the next token, which joins the text."""
     full = drawn.passage.total >= TOKENS
     why = f"The picture has room for {TOKENS} tokens" if full else None
@@ -247,14 +247,14 @@ def write(drawn: Drawn, sampling: Sampling) -> None:
     st.button("Write the next token", key=key, on_click=_write, args=(drawn, sampling), disabled=full, help=why)
 
 
-def restore(drawn: Drawn) -> None:
+def restore(drawn: DrawnFlow) -> None:
     """A button that undoes all changes of heads; nothing where there are none."""
     if drawn.heads:
         key = keys.own("button", "whole")
         st.button("All heads as they are", key=key, on_click=controls.set_values, kwargs={"heads": ""})
 
 
-def _write(drawn: Drawn, sampling: Sampling) -> None:
+def _write(drawn: DrawnFlow, sampling: Sampling) -> None:
     token = draw_token(drawn.guesses, sampling, seed=SEED + drawn.passage.total)
     controls.set_values(text=drawn.pasted + cache.model(drawn.model)[1].decode([token]))
 
@@ -266,7 +266,7 @@ def _fold(column: Column, opened: Sequence[int], flow: Flow) -> None:
         controls.set_values(open=" ".join(map(str, now)))
 
 
-def _explain(drawn: Drawn, token: int, on_rank: Callable[[int], None]) -> None:
+def _explain(drawn: DrawnFlow, token: int, on_rank: Callable[[int], None]) -> None:
     """A click on a next token: widths and heads' effects become those of its logit; a second one: widths are those of
     the state again."""
     if drawn.flow.toward[:1] == (token,):
@@ -277,14 +277,14 @@ def _explain(drawn: Drawn, token: int, on_rank: Callable[[int], None]) -> None:
         on_rank(drawn.ranked.index(token))
 
 
-def _compare(drawn: Drawn, token: int | None, against: int, on_against: Callable[[int], None]) -> None:
+def _compare(drawn: DrawnFlow, token: int | None, against: int, on_against: Callable[[int], None]) -> None:
     """A click on another next token with the Shift key: the difference of the two is explained."""
     if against in drawn.ranked and against != token and views.can_trace(drawn.reading):
         _trace_word(drawn)
         on_against(drawn.ranked.index(against))
 
 
-def _trace_word(drawn: Drawn) -> None:
+def _trace_word(drawn: DrawnFlow) -> None:
     if not drawn.flow.toward:
         st.session_state[BEFORE] = {key: controls.last(key) for key in EXPLAINED}
     controls.set_values(widths=WORD)
@@ -301,7 +301,7 @@ def _is_linked(passage: Passage) -> bool:
     return passage.blank not in passage.ids and (not passage.written or passage.total == len(passage.ids))
 
 
-def _see(drawn: Drawn, told: object) -> None:
+def _see(drawn: DrawnFlow, told: object) -> None:
     """A click on a ribbon: on the page on heads, why that head looks from the one token at the other."""
     n_layers, n_heads = len(drawn.layers), views.network(drawn.reading).config.n_heads
     n = len(drawn.passage.tokens)
@@ -311,7 +311,7 @@ def _see(drawn: Drawn, told: object) -> None:
                 _go(drawn, layer, head, query, key)
 
 
-def _go(drawn: Drawn, layer: int, head: int, query: int, key: int) -> None:
+def _go(drawn: DrawnFlow, layer: int, head: int, query: int, key: int) -> None:
     read, there = len(drawn.passage.ids) if drawn.passage.written else 0, drawn.layers[layer]
     part: Part | None = None
     if read:

@@ -11,7 +11,7 @@ import streamlit as st
 KEY = "_session"
 
 
-class Drawn(NamedTuple):
+class DrawnControl(NamedTuple):
     """A control as it was drawn: its value, the value in words, and what its widget can hold."""
 
     value: Any
@@ -37,7 +37,7 @@ class Visit:
     page: str | None = None
     always: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    drawn: dict[str, Drawn] = field(default_factory=dict)
+    drawn: dict[str, DrawnControl] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
     began: dict[str, tuple[str, Any]] = field(default_factory=dict)

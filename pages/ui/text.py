@@ -63,7 +63,7 @@ HUES = 5  # in chips.css
 _CHIPS = assets.inline("token_chips", "chips", '<div class="chips" role="group"></div>')
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """A part of the bar under a chip.
 
     Args:
@@ -82,7 +82,7 @@ class Part(NamedTuple):
 NARROW = 0.22  # share of a bar below which no words fit
 
 
-def _shown_part(part: Part) -> list[Any]:
+def _shown_part(part: BarPart) -> list[Any]:
     colour = None if part.category is None else part.category % len(CATEGORIES)
     return [part.words if part.share >= NARROW else "", round(part.share, 3), colour, part.hatched]
 
@@ -96,7 +96,7 @@ def chips(
     titles: Sequence[str] | None = None,
     hues: Sequence[int] | None = None,
     notes: Sequence[str] | None = None,
-    parts: Sequence[Sequence[Part]] | None = None,
+    parts: Sequence[Sequence[BarPart]] | None = None,
     faint: Sequence[bool] | None = None,
     on_select: Callable[[int], None] | None = None,
     label: str,

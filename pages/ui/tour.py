@@ -22,7 +22,7 @@ _STYLE = Path(__file__).with_suffix(".css")
 _RING = assets.inline("tour_ring", "tour_ring")
 
 
-class Stop(NamedTuple):
+class PlacedStop(NamedTuple):
     """A stop, and the page that it is on."""
 
     page: Page
@@ -30,7 +30,8 @@ class Stop(NamedTuple):
 
 
 STOPS = sorted(
-    (Stop(page, one) for page in facts.pages().values() for one in page.facts.stops), key=lambda stop: stop.says.number
+    (PlacedStop(page, one) for page in facts.pages().values() for one in page.facts.stops),
+    key=lambda stop: stop.says.number,
 )
 
 

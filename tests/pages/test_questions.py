@@ -6,7 +6,7 @@ import pytest
 
 from pages.facts import pages
 from pages.reference.check import live as live
-from pages.reference.check.kinds import Choice, Number, Order, Reading
+from pages.reference.check.kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.round import (
     CHAPTERS,
     LENGTH,
@@ -87,14 +87,17 @@ LOOKS = [
 def test_there_are_many_of_all_kinds_in_every_chapter():
     assert len(ALL) >= 100
     assert len(set(NAMES)) == len(NAMES)
-    kinds = {kind: sum(isinstance(question, kind) for _, question in ALL) for kind in (Choice, Number, Order, Reading)}
+    kinds = {
+        kind: sum(isinstance(question, kind) for _, question in ALL)
+        for kind in (ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion)
+    }
     assert min(kinds.values()) >= 4, kinds
     for _, questions in CHAPTERS.values():
         assert {question.level for question in questions} == {1, 2}
-        assert sum(isinstance(question, Number) for question in questions) >= 2
+        assert sum(isinstance(question, NumberQuestion) for question in questions) >= 2
 
 
-@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], Choice)], ids=named)
+@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], ChoiceQuestion)], ids=named)
 def test_a_choice_has_one_right_option_and_a_reason_for_each_other(chapter, question):
     rights = set()
     for seed in range(12):
@@ -109,7 +112,7 @@ def test_a_choice_has_one_right_option_and_a_reason_for_each_other(chapter, ques
     assert len(rights) > 1, "shuffled"
 
 
-@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], Number)], ids=named)
+@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], NumberQuestion)], ids=named)
 def test_a_number_says_its_values_and_names_every_mistake(chapter, question):
     met = set()
     for seed in range(60):
@@ -128,7 +131,7 @@ def test_a_number_says_its_values_and_names_every_mistake(chapter, question):
     assert met == set(question.hints), "hints that can come up"
 
 
-@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], Order)], ids=named)
+@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], OrderQuestion)], ids=named)
 def test_an_order_is_right_in_one_way_only(chapter, question):
     assert len(set(question.steps)) == len(question.steps) <= 9
     for seed in range(8):
@@ -141,7 +144,7 @@ def test_an_order_is_right_in_one_way_only(chapter, question):
         assert f"The first {len(question.steps) - 2} are right" in found.words
 
 
-@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], Reading)], ids=named)
+@pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], ReadingQuestion)], ids=named)
 def test_a_reading_has_one_answer_that_the_model_gives(chapter, question):
     for seed in range(6):
         one = live.read(Slot(chapter, question, str(seed))).asked
@@ -181,7 +184,7 @@ def test_a_round_has_ten_questions_of_what_was_chosen(chapters, level):
 
 def right_answers(slots):
     for slot in slots:
-        one = live.read(slot).asked if isinstance(slot.question, Reading) else asked(slot)
+        one = live.read(slot).asked if isinstance(slot.question, ReadingQuestion) else asked(slot)
         yield float(one.problem.answer) if one.problem is not None else one.order or one.right
 
 
@@ -194,7 +197,9 @@ def test_answers_travel_in_a_short_code_and_come_back():
         found = unpacked(slots, code)
         assert found is not None
         for slot, sent, came in zip(slots, answers, found, strict=True):
-            assert came == (pytest.approx(sent, rel=1e-11) if isinstance(slot.question, Number) and sent else sent)
+            assert came == (
+                pytest.approx(sent, rel=1e-11) if isinstance(slot.question, NumberQuestion) and sent else sent
+            )
         assert len(code) < 150
         assert unpacked(draw(seed + 1, list(CHAPTERS), 0), code) is None
     assert packed(slots, [None] * LENGTH) == ""
@@ -213,7 +218,7 @@ def test_damaged_codes_are_no_answers(word):
 
 def test_the_largest_number_that_can_be_typed_comes_back():
     slots = draw(1, list(CHAPTERS), 0)
-    place = next(i for i, slot in enumerate(slots) if isinstance(slot.question, Number))
+    place = next(i for i, slot in enumerate(slots) if isinstance(slot.question, NumberQuestion))
     for value, read in ((LARGEST, LARGEST), (1.01 * LARGEST, None)):
         words = [""] * LENGTH
         words[place] = f"{value:.12g}"

@@ -6,7 +6,7 @@ from tfcore.training.pitfalls import Pitfall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class MistakeWords:
     """The words on one mistake.
 
     Args:
@@ -28,8 +28,8 @@ class Words:
     source: str
 
 
-WORDS: dict[Pitfall, Words] = {
-    "mask": Words(
+WORDS: dict[Pitfall, MistakeWords] = {
+    "mask": MistakeWords(
         claim="**The causal mask is forgotten in training**, so that each letter attends to the one it should predict.",
         change="- scores = scores.masked_fill(~mask, -inf)\n  weights = softmax(scores)",
         see="After enough steps the training loss falls below the entropy of the task, which no causal model can "
@@ -38,7 +38,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Change a token and compare the outputs before it (the page on masks does it).",
         source="arXiv:1706.03762, section 3.2.3",
     ),
-    "axis": Words(
+    "axis": MistakeWords(
         claim="**The norm works over the batch instead of the features**, so that each text's numbers depend on "
         "which other texts happen to be beside it.",
         change="- scale = x.pow(2).mean(-1, keepdim=True)\n+ scale = x.pow(2).mean(0, keepdim=True)",
@@ -48,7 +48,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Run one text alone and inside a batch: the outputs must be equal.",
         source="the norm works over features: arXiv:1910.07467, equation 4",
     ),
-    "skip": Words(
+    "skip": MistakeWords(
         claim="**Each sublayer replaces the stream instead of adding to it**, so that every gradient has to pass "
         "through all of them.",
         change="- x = x + sublayer(norm(x))\n+ x = sublayer(norm(x))",
@@ -59,7 +59,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Print the gradient norm of every layer after the first step.",
         source="arXiv:1512.03385; in Transformers arXiv:1706.03762, section 3.1",
     ),
-    "final": Words(
+    "final": MistakeWords(
         claim="**The norm before the unembedding is missing** in a pre-norm model, so that the size of the stream "
         "becomes the size of the logits.",
         change="- logits = unembed(ln_final(x))\n+ logits = unembed(x)",
@@ -70,7 +70,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Compare the size of the last hidden states with 1, before and after training.",
         source="pre-norm models end with one: arXiv:2002.04745, table 1",
     ),
-    "scale": Words(
+    "scale": MistakeWords(
         claim="**Scores are not divided by the root of d_k**, so that the softmax is saturated from the first step.",
         change="- scores = q @ k.T / sqrt(d_k)\n+ scores = q @ k.T",
         dose="Width of a head d_k",
@@ -80,7 +80,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Measure the entropy of the attention weights before training: it should be near its maximum.",
         source="arXiv:1706.03762, section 3.2.1 and footnote 4",
     ),
-    "positions": Words(
+    "positions": MistakeWords(
         claim="**The model has no positions**, and this encoder is trained to reverse sequences of symbols.",
         change="- x = embed(ids) + position_table[:n]\n+ x = embed(ids)",
         see="The loss stays above a number that can be computed: the best that is possible from the set of symbols "
@@ -89,7 +89,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Shuffle the input: if the outputs are just shuffled alike, no position got in.",
         source="arXiv:1706.03762, section 3.5",
     ),
-    "rate": Words(
+    "rate": MistakeWords(
         claim="**The learning rate is too large**, so that each step of Adam overshoots.",
         change="- optimizer = AdamW(weights, lr=3e-3)\n+ optimizer = AdamW(weights, lr=3e-3 * factor)",
         dose="Times too large",
@@ -100,7 +100,7 @@ WORDS: dict[Pitfall, Words] = {
         settle="Divide the rate by three: if the loss improves at once, it was too large. Warm up at the start.",
         source="the size of Adam's steps: arXiv:1412.6980, section 2.1",
     ),
-    "half": Words(
+    "half": MistakeWords(
         claim="**Gradients are kept in float16 without loss scaling**, and what is smaller than about 3e-8 becomes 0.",
         change="- (loss * 65536).backward(); gradients /= 65536\n+ loss.backward()",
         dose="Batches of 768 letters in one step's mean",

@@ -84,7 +84,7 @@ def choose_layer(now: Chosen) -> tuple[int, int]:
     return layer, now.layers.index(layer)
 
 
-def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
+def parts(found: TextRouting, at: int) -> list[list[text.BarPart]]:
     """For the chips: the experts of every token in a layer, the largest weight first; hatched those without room."""
     bars = []
     for chosen, dropped, weights, probs in zip(
@@ -94,8 +94,8 @@ def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
         experts = sorted(places.tolist(), key=lambda i: -probs[i])
         total = float(weights.sum()) or 1.0
         bar = [
-            text.Part(str(i + 1), 0.25 if dropped[i] else float(weights[i]) / total, i, bool(dropped[i]))
+            text.BarPart(str(i + 1), 0.25 if dropped[i] else float(weights[i]) / total, i, bool(dropped[i]))
             for i in experts
         ]
-        bars.append(bar or [text.Part("–", 1.0, None, True)])
+        bars.append(bar or [text.BarPart("–", 1.0, None, True)])
     return bars

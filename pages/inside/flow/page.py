@@ -11,7 +11,7 @@ from pages.inside import reading as _reading
 from pages.inside.flow.facts import FACTS
 from pages.ui import controls, fragments, keys, notices, page, text
 from pages.ui import flow as river
-from pages.ui.flow import Drawn
+from pages.ui.flow import DrawnFlow
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -102,7 +102,7 @@ def choose_token(passage: Passage) -> int | None:
     return controls.select(label, "token", list(labels), passage.choice, labels)
 
 
-def choose_explained(drawn: Drawn) -> Quantity | None:
+def choose_explained(drawn: DrawnFlow) -> Quantity | None:
     """Controls for what heads are measured on; nothing to choose of a model without a language head."""
     if not drawn.ranked:
         return None
@@ -115,7 +115,7 @@ def choose_explained(drawn: Drawn) -> Quantity | None:
     return metric.choose(metric.Candidates(drawn.model, tuple(drawn.ranked), name), kinds)
 
 
-def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> pd.DataFrame | None:
+def compare(drawn: DrawnFlow, explained: Quantity | None, effects: HeadEffects) -> pd.DataFrame | None:
     """Which heads come first by share of the state, by share of the logit and by effect, in a sentence; returns all
     three as a table. None where a head is changed, as effects are those of the model as it is, where it has no share,
     and where the whole text is explained."""
@@ -130,7 +130,7 @@ def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> p
     return table
 
 
-def explain_word(drawn: Drawn, explained: Quantity | None, place: int) -> None:
+def explain_word(drawn: DrawnFlow, explained: Quantity | None, place: int) -> None:
     """A click on a next token: that one is explained."""
     alone = explained is None or explained.kind == "text" or drawn.ranked[place] == explained.against
     controls.set_values(word=place, **({"by": "prediction"} if alone else {}))

@@ -14,7 +14,7 @@ NAMES = {key: task.name for key, task in TASKS.items()}
 TEXTS = [f"{given}{task.between}{answer}" for task in TASKS.values() for given, answer in task.pairs[:1]]
 
 
-class Choice(NamedTuple):
+class ChosenPrompt(NamedTuple):
     """A prompt: the model that reads it, the task, the labels and number of its examples, and its own number."""
 
     model: str
@@ -29,7 +29,7 @@ def of_first(examples: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {"model": models.first(), **values} for name, values in examples.items()}
 
 
-def choose() -> Choice:
+def choose() -> ChosenPrompt:
     """Task, labels and number of examples in sight, model and prompt under More settings."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=170):
@@ -41,4 +41,4 @@ def choose() -> Choice:
         with page.more_settings():
             model = models.choose("decoder", why_not=models.reads(*TEXTS), default=models.first())
             seed = controls.place("Prompt", "prompt", PROMPTS)
-    return Choice(model, task, labels, count, seed)
+    return ChosenPrompt(model, task, labels, count, seed)

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.in_context.choice import NAMES, Choice, choose, of_first
+from pages.inside.in_context.choice import NAMES, ChosenPrompt, choose, of_first
 from pages.ui import fragments, text
 from pages.ui.frame import Panel, panel
 from tfcore.views.inside import in_context as views
@@ -62,7 +62,7 @@ def prompt_and_curve(p: Panel) -> None:
     st.code(found.text, language=None, height=260)
 
 
-def curve(p: Panel, chosen: Choice) -> None:
+def curve(p: Panel, chosen: ChosenPrompt) -> None:
     """Show the accuracy that was measured, where one was."""
     model, task, labels, count, _ = chosen
     if (model, task) in kept():

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.in_context.choice import Choice, choose, of_first
+from pages.inside.in_context.choice import ChosenPrompt, choose, of_first
 from pages.ui import text
 from pages.ui.frame import Panel, panel
 from pages.ui.work.filling import fill
@@ -49,7 +49,7 @@ def heads() -> None:
         )
 
 
-def every_head(p: Panel, chosen: Choice) -> None:
+def every_head(p: Panel, chosen: ChosenPrompt) -> None:
     """Every head's effect beside its induction score; exact effects fill in one by one."""
     model, tokenizer = opened(chosen.model)
     given = chosen.task, chosen.labels, chosen.examples, chosen.seed

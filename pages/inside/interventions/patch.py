@@ -23,7 +23,7 @@ from tfcore.views import sources
 from tfcore.views.inside import interventions as views
 from tfcore.views.inside.interventions import patches, switches
 from tfcore.views.inside.interventions.measure import patching
-from tfcore.views.inside.interventions.measure.patching import Kind, Pair, PatchedColumns
+from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair
 from tfcore.views.inside.interventions.patches import TOKENS, Answers
 from tfcore.views.inside.interventions.say import patched_words
 
@@ -96,7 +96,7 @@ def side_by_side(target: ReadText, source: ReadText) -> None:
             text.chips(mine.tokens, key=f"chips {title}", hues=[DIFFERENT if one else SAME for one in new], label=title)
 
 
-def picture(p: Panel, read: sources.Reading, source: str, both: Pair, answers: Answers, more: Any) -> None:
+def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answers: Answers, more: Any) -> None:
     """The map over layers and positions, the prediction with the chosen patch, and how the texts continue."""
     model = str(read.model)
     network, tokenizer = cache.model(model)

@@ -19,7 +19,7 @@ TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ExplainedPrediction:
     """The prediction that is explained: the model's prediction after one position of a text, for one token.
 
     Args:
@@ -53,7 +53,9 @@ def _first(reading: ReadText) -> int:
     return first_explained("".join(reading.tokens), [float(one.probabilities[0]) for one in guesses])
 
 
-def choose(reading: ReadText, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None) -> Choice:
+def choose(
+    reading: ReadText, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None
+) -> ExplainedPrediction:
     """The controls for position and metric, and for what a single logit is measured against where that matters.
 
     Args:
@@ -83,4 +85,4 @@ def choose(reading: ReadText, more: Any, *, has_reference: bool = False, tokens:
         label="Choose the position",
         on_select=lambda i: controls.set_values(position=i),
     )
-    return Choice(reading, position, quantity, offered.piece(quantity.token), against, versus)
+    return ExplainedPrediction(reading, position, quantity, offered.piece(quantity.token), against, versus)

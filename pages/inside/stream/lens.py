@@ -7,7 +7,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import TOKENS, Choice, choose
+from pages.inside.stream.choice import TOKENS, ExplainedPrediction, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
@@ -68,7 +68,7 @@ def logit_lens(reading: ReadText, tuned: str | None, more: Any) -> None:
         )
 
 
-def followed(choice: Choice) -> tuple[int, ...]:
+def followed(choice: ExplainedPrediction) -> tuple[int, ...]:
     """The tokens that are followed through the stages: the chosen one or two, and the model's top predictions."""
     reading = choice.reading
     ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, choice.position, reading.bos)

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import Choice, choose
+from pages.inside.stream.choice import ExplainedPrediction, choose
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -50,7 +50,7 @@ def who_wrote(reading: ReadText, more: Any) -> None:
         )
 
 
-def adding_up(p: Panel, choice: Choice, more: Any) -> None:
+def adding_up(p: Panel, choice: ExplainedPrediction, more: Any) -> None:
     """The sum, part after part."""
     what = choice.reading.whole, choice.position, choice.token, choice.against
     found = contributions_of(*what)
@@ -67,7 +67,7 @@ def adding_up(p: Panel, choice: Choice, more: Any) -> None:
 
 
 @fragments.fragment
-def one_part(p: Panel, choice: Choice) -> None:
+def one_part(p: Panel, choice: ExplainedPrediction) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
     what = choice.reading.whole, choice.position, choice.token, choice.against
     found = contributions_of(*what)

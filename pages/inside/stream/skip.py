@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.inside.effects import numbers
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import Choice, choose
+from pages.inside.stream.choice import ExplainedPrediction, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -54,7 +54,7 @@ def skip(reading: ReadText, more: Any) -> None:
         )
 
 
-def every_token(p: Panel, choice: Choice, titles: list[str], chosen: str) -> None:
+def every_token(p: Panel, choice: ExplainedPrediction, titles: list[str], chosen: str) -> None:
     """The loss increase of each token by each skip."""
     reading, tokens = choice.reading, len(choice.reading.ids)
     network, _ = opened(reading.model)

@@ -10,7 +10,7 @@ from pages.model.your_model.readings import show_loaded
 from pages.ui import controls, fragments, keys, page, streamlit_internals, text
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import model_settings, models, own_models, run_models
-from pages.ui.loading.model_settings import LONGEST, Settings
+from pages.ui.loading.model_settings import LONGEST, ModelSettings
 from pages.ui.loading.own_models import Refused
 from pages.ui.work import jobs
 from tfcore import available
@@ -36,7 +36,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-def settings_of_here() -> Settings:
+def settings_of_here() -> ModelSettings:
     """The settings, and what they allow in a sentence."""
     settings = model_settings.read()
     allowed = {
@@ -85,7 +85,7 @@ def wait_for(name: str) -> None:
 
 
 @fragments.fragment
-def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: Settings) -> None:
+def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: ModelSettings) -> None:
     """Which models fit, the chosen one on top, for a length of text and a precision."""
     long, precise = st.columns(2, gap="medium")
     with long:
@@ -99,7 +99,7 @@ def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: Setting
     p.show(views.fits(own, name if own else "", tokens, dtype, room, limit))
 
 
-def state_of(name: str, found: Any, settings: Settings) -> None:
+def state_of(name: str, found: Any, settings: ModelSettings) -> None:
     """Below the picture: that it cannot be had, or what it would take and the button, or the model itself."""
     if isinstance(found, Refused):
         st.warning(text.escape(found.sentence))

@@ -1,22 +1,22 @@
 """Questions on normalisation, residual connections, feed-forward layers, initial weights and dropout."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
 from tfcore.views.reference.check.measure import block as numbers
 
-STANDS = Look(
+STANDS = Experiment(
     "normalisation", "Gradients by layer for pre-LN, post-LN, sandwich and none.", {"part": "Where it stands"}
 )
-FIRST_STEPS = Look("normalisation", "The first steps of both, with and without warm-up.", {"part": "First steps"})
-HAND = Look("normalisation", "Type the numbers and follow every step.", {"part": "By hand"})
-GRADIENTS = Look(
+FIRST_STEPS = Experiment("normalisation", "The first steps of both, with and without warm-up.", {"part": "First steps"})
+HAND = Experiment("normalisation", "Type the numbers and follow every step.", {"part": "By hand"})
+GRADIENTS = Experiment(
     "residuals", "The gradient at the first layer against depth, with skips and without.", {"part": "Gradients"}
 )
-WEIGHTS = Look("residuals", "Activations by depth for several initial weights.", {"part": "Initial weights"})
-DROPOUT = Look("residuals", "The mask, the scale and the mean.", {"part": "Dropout"})
-GATES = Look("feedforward", "Gates at matched widths.", {"panel": "Gates"})
+WEIGHTS = Experiment("residuals", "Activations by depth for several initial weights.", {"part": "Initial weights"})
+DROPOUT = Experiment("residuals", "The mask, the scale and the mean.", {"part": "Dropout"})
+GATES = Experiment("feedforward", "Gates at matched widths.", {"panel": "Gates"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="pre or post",
         level=1,
         look=STANDS,
@@ -27,7 +27,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Pre-LN has fewer parameters.",
                 "Both have one norm per sublayer; pre-LN even adds one at the very end.",
-                Look("parameters", "Count the norms.", {"model": "GPT-2 small"}),
+                Experiment("parameters", "Count the norms.", {"model": "GPT-2 small"}),
             ),
             Wrong(
                 "Post-LN cannot be trained at all.",
@@ -43,7 +43,7 @@ QUESTIONS: tuple[Question, ...] = (
         because="After the sum, every norm also scales the gradient of the residual path; before the sublayer, the "
         "residual path has none (arXiv:2002.04745).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="why residuals",
         level=1,
         look=GRADIENTS,
@@ -53,23 +53,23 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "They make each layer wider.",
                 "The sum has the same width as what is added.",
-                Look("stream", "One width from first to last.", {"show": "Length and direction"}),
+                Experiment("stream", "One width from first to last.", {"show": "Length and direction"}),
             ),
             Wrong(
                 "They keep activations from growing.",
                 "The stream even grows with depth: every layer adds to it.",
-                Look("stream", "The length of the stream, layer by layer.", {"show": "Length and direction"}),
+                Experiment("stream", "The length of the stream, layer by layer.", {"show": "Length and direction"}),
             ),
             Wrong(
                 "They save the work of a layer where it is not needed.",
                 "Every layer is computed; its result is added.",
-                Look("residuals", "The loss increase when a layer is left out.", {"part": "Skip blocks"}),
+                Experiment("residuals", "The loss increase when a layer is left out.", {"part": "Skip blocks"}),
             ),
         ),
         because="$\\partial (x + f(x)) / \\partial x = 1 + f'(x)$: the 1 reaches the first layer from any depth "
         "(arXiv:1512.03385).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="two n",
         level=2,
         look=WEIGHTS,
@@ -80,7 +80,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "It replaces the division by $\\sqrt{d_k}$.",
                 "That one is about dot products inside a head.",
-                Look("attention", "The other square root.", {"look": "Why the square root"}),
+                Experiment("attention", "The other square root.", {"look": "Why the square root"}),
             ),
             Wrong(
                 "To keep the gradient from exploding through the softmax.",
@@ -90,10 +90,10 @@ QUESTIONS: tuple[Question, ...] = (
         because="The variance of a sum of independent updates is the sum of variances: 2N times too much, so each gets "
         "1/(2N) of the variance.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="axis",
         level=1,
-        look=Look("normalisation", "The right axis and three wrong ones.", {"part": "Which axis"}),
+        look=Experiment("normalisation", "The right axis and three wrong ones.", {"part": "Which axis"}),
         ask="Over which numbers does LayerNorm take mean and variance?",
         right="Over the features of each token by itself.",
         wrong=(
@@ -106,10 +106,10 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Each token is normalised alone, so length, batch and padding do not matter (arXiv:1607.06450).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="two thirds",
         level=1,
-        look=Look("feedforward", "The shares, drawn.", {"panel": "Share of a block"}),
+        look=Experiment("feedforward", "The shares, drawn.", {"panel": "Share of a block"}),
         ask="Which part of a plain block of $d_{ff} = 4d$ has the most weights?",
         right="The feed-forward layer: two thirds of the block.",
         wrong=(
@@ -117,13 +117,13 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "The norms.",
                 "They have $2d$ each, against $12 d^2$ of the rest.",
-                Look("parameters", "Find the norms in the ring.", {"model": "GPT-2 small"}),
+                Experiment("parameters", "Find the norms in the ring.", {"model": "GPT-2 small"}),
             ),
             Wrong("They are equal.", "Equal would need $d_{ff} = 2d$."),
         ),
         because="$4d^2$ for attention, $8d^2$ for the feed-forward layer.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="eval dropout",
         level=2,
         look=DROPOUT,
@@ -138,15 +138,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "It drops units at random, for variety.",
                 "Variety comes from sampling tokens.",
-                Look("generation", "Where a token is sampled.", {"show": "One token"}),
+                Experiment("generation", "Where a token is sampled.", {"show": "One token"}),
             ),
         ),
         because="Kept values are divided by 1 - p in training, so that the mean is the same with dropout off.",
     ),
-    Order(
+    OrderQuestion(
         name="block steps",
         level=1,
-        look=Look("walkthrough", "Step through a real block.", {"stage": "norm-1"}),
+        look=Experiment("walkthrough", "Step through a real block.", {"stage": "norm-1"}),
         ask="Put the parts of a pre-LN block in order.",
         steps=(
             "first normalisation",
@@ -158,7 +158,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Norm, sublayer, sum; and once more. The stream itself is never normalised inside a block.",
     ),
-    Number(
+    NumberQuestion(
         name="layernorm",
         level=1,
         problem=numbers.layer_normed,
@@ -172,7 +172,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Take the mean away, divide by the root of the mean square of what is left: {answer:.3f}.",
     ),
-    Number(
+    NumberQuestion(
         name="rmsnorm",
         level=1,
         problem=numbers.rms_normed,
@@ -184,12 +184,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Divide by the root of the mean of the squares: {answer:.3f} (arXiv:1910.07467, eq. 4).",
     ),
-    Number(
+    NumberQuestion(
         name="ffn",
         level=1,
         problem=numbers.feed_forward_count,
         unit="parameters",
-        look=Look("feedforward", "The count by part.", {"panel": "Share of a block"}),
+        look=Experiment("feedforward", "The count by part.", {"panel": "Share of a block"}),
         ask="Exactly how many parameters does a feed-forward layer have (two matrices with biases, no gate) of $d$ = "
         "{d_model} and $d_{{ff}}$ = {d_ff}?",
         hints={
@@ -201,7 +201,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 x {d_model} x {d_ff} weights and {d_ff} + {d_model} biases: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="swiglu",
         level=2,
         problem=numbers.gated_width,
@@ -215,7 +215,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Two thirds of {plain}: {answer:,.0f} (arXiv:2002.05202, section 2).",
     ),
-    Number(
+    NumberQuestion(
         name="writers",
         level=2,
         problem=numbers.writer_std,
@@ -229,7 +229,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{std} / $\\sqrt{{2 \\cdot {layers}}}$ = {answer:.5f}.",
     ),
-    Number(
+    NumberQuestion(
         name="dropout",
         level=1,
         problem=numbers.dropped,
@@ -242,11 +242,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{x} / (1 - {p}) = {answer:.4g}.",
     ),
-    Number(
+    NumberQuestion(
         name="paths",
         level=2,
         problem=numbers.path_count,
-        look=Look("residuals", "All the ways through a trained model.", {"part": "Skip blocks"}),
+        look=Experiment("residuals", "All the ways through a trained model.", {"part": "Skip blocks"}),
         ask="A model has {blocks} blocks of two sublayers. Unrolled, how many paths lead from the embedding to the "
         "output?",
         hints={

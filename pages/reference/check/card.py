@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.reference.check import live as live
-from pages.reference.check.kinds import Number, Order, Question, Reading
+from pages.reference.check.kinds import NumberQuestion, OrderQuestion, Question, ReadingQuestion
 from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
 from pages.reference.check.typed import typed_number
 from pages.ui import controls, keys, links, notices, page, places
@@ -41,7 +41,7 @@ def keep(slots: tuple[Slot, ...], given: list[Answer]) -> None:
 
 def ready(slot: Slot) -> tuple[Asked, live.Read | None]:
     """A question with its values; with its figure, if it has one."""
-    if isinstance(slot.question, Reading):
+    if isinstance(slot.question, ReadingQuestion):
         read = live.read(slot)
         return read.asked, read
     return asked(slot), None
@@ -93,13 +93,13 @@ def ask(slots: tuple[Slot, ...], given: list[Answer], number: int, one: Asked) -
     question = slot.question
     with st.form(keys.own("form", f"form {slot.seed}"), border=False):
         answer: Answer
-        if isinstance(question, Number):
+        if isinstance(question, NumberQuestion):
             unit = f" ({question.unit})" if question.unit else ""
             typed = st.text_input(
                 f"Your answer{unit}", key=keys.own("text_input", key), help=HOW_TO_TYPE, max_chars=200
             )
             answer, problem = _number(typed, question)
-        elif isinstance(question, Order):
+        elif isinstance(question, OrderQuestion):
             picked = st.multiselect(
                 "Pick the steps in order",
                 range(len(one.options)),
@@ -131,14 +131,14 @@ def ask(slots: tuple[Slot, ...], given: list[Answer], number: int, one: Asked) -
         st.rerun()
 
 
-def _number(typed: str, question: Number) -> tuple[float | None, str]:
+def _number(typed: str, question: NumberQuestion) -> tuple[float | None, str]:
     found = typed_number(typed, question.unit)
     return found.value, found.problem
 
 
 def said(question: Question, one: Asked, answer: Answer) -> str:
     """An answer in words."""
-    if isinstance(question, Number) and isinstance(answer, float):
+    if isinstance(question, NumberQuestion) and isinstance(answer, float):
         return answer_text(answer, question.unit)
     if isinstance(answer, tuple):
         return " → ".join(one.options[place] for place in answer)
@@ -163,9 +163,9 @@ def judged(question: Question, one: Asked, answer: Answer) -> None:
     st.markdown(one.because)
     st.caption("See it yourself:" if found.right else "The experiment that settles it:")
     places.link(found.look.page, found.look.view, found.look.words)
-    if isinstance(question, Number):
+    if isinstance(question, NumberQuestion):
         page.how_it_is_computed(code=(question.problem,))
-    elif isinstance(question, Reading):
+    elif isinstance(question, ReadingQuestion):
         page.how_it_is_computed(code=(likeliest if question.figure == "next" else score_heads,))
 
 
@@ -179,7 +179,7 @@ def sheet(slots: tuple[Slot, ...]) -> None:
         if one.options:
             letters = "abcdefghi"
             st.markdown("  \n".join(f"{letters[i]}) {option}" for i, option in enumerate(one.options)))
-        elif isinstance(slot.question, Number):
+        elif isinstance(slot.question, NumberQuestion):
             st.markdown(f"Answer: ________________ {slot.question.unit}".rstrip())
         with st.expander(f"Answer to {number}"):
             st.markdown(f"**{solution(slot.question, one)}**  \n{one.because}")

@@ -1,14 +1,14 @@
 """Questions on mixtures of experts."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
 from tfcore.views.reference.check.measure import experts as numbers
 
-ROUTES = Look("routing", "Which experts take each token, and with what weight.")
-BALANCE = Look("balance", "A router without a remedy, trained live.")
-MIXTRAL = Look("parameters", "Active beside total.", {"model": "Mixtral 8x7B"})
+ROUTES = Experiment("routing", "Which experts take each token, and with what weight.")
+BALANCE = Experiment("balance", "A router without a remedy, trained live.")
+MIXTRAL = Experiment("parameters", "Active beside total.", {"model": "Mixtral 8x7B"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="47",
         level=1,
         look=MIXTRAL,
@@ -18,14 +18,14 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "One of the eight experts is shared.",
                 "Mixtral shares none; DeepSeek's models do.",
-                Look("parameters", "A mixture with shared experts.", {"model": "DeepSeekMoE 16B"}),
+                Experiment("parameters", "A mixture with shared experts.", {"model": "DeepSeekMoE 16B"}),
             ),
             Wrong("Each expert is pruned after training.", "All eight are the full width."),
             Wrong("That is what one token uses.", "A token uses 12.9 billion."),
         ),
         because="Experts stand in place of the feed-forward layer of each block, nothing else (arXiv:2401.04088).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="collapse",
         level=1,
         look=BALANCE,
@@ -47,7 +47,7 @@ QUESTIONS: tuple[Question, ...] = (
         because="Who is chosen is trained, who is trained is chosen: the rich get richer (arXiv:1701.06538, section "
         "4).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="cost",
         level=1,
         look=MIXTRAL,
@@ -60,7 +60,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Parameters in all decide memory, active parameters decide work.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="aux",
         level=2,
         look=BALANCE,
@@ -75,7 +75,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="f says which experts are crowded, P is moved away from them (arXiv:2101.03961, eq. 4).",
     ),
-    Order(
+    OrderQuestion(
         name="routing steps",
         level=1,
         look=ROUTES,
@@ -90,7 +90,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Only the chosen experts run; their outputs are weighted by the router and added.",
     ),
-    Number(
+    NumberQuestion(
         name="capacity",
         level=1,
         problem=numbers.capacity,
@@ -105,7 +105,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{factor} x {top_k} x {tokens:,} / {experts} = {answer:,.0f} (arXiv:2101.03961, eq. 3).",
     ),
-    Number(
+    NumberQuestion(
         name="gate",
         level=2,
         problem=numbers.gate,
@@ -119,7 +119,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="The softmax of the two best scores alone: {answer:.3f} (arXiv:2401.04088, section 2.1).",
     ),
-    Number(
+    NumberQuestion(
         name="dropped",
         level=1,
         problem=numbers.overflow,
@@ -133,7 +133,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Count only what is above {room} at each: {answer:.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="balance loss",
         level=2,
         problem=numbers.balance,
@@ -147,7 +147,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="4 x the sum of squares: {answer:.2f}; an even load gives 1, a single expert 4.",
     ),
-    Number(
+    NumberQuestion(
         name="more weights",
         level=1,
         problem=numbers.work_a_token,

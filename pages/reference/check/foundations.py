@@ -1,21 +1,31 @@
 """Questions on tokens, attention, heads, positions and masks."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Reading, Wrong
+from pages.reference.check.kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    ReadingQuestion,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import foundations as numbers
 
-ROOT = Look(
+ROOT = Experiment(
     "attention",
     "Watch the softmax saturate as vectors get wider, with and without the root.",
     {"look": "Why the square root"},
 )
-DRAG = Look(
+DRAG = Experiment(
     "attention", "Drag a query towards a key and read scores, weights and output.", {"look": "Drag four tokens"}
 )
-SHUFFLE = Look("positions", "Set the scheme to none and shuffle the words: nothing changes.", {"scheme": "None"})
-LEAK = Look("masks", "Change one token and compare the outputs before it, with a mask and without.", {"position": "20"})
+SHUFFLE = Experiment("positions", "Set the scheme to none and shuffle the words: nothing changes.", {"scheme": "None"})
+LEAK = Experiment(
+    "masks", "Change one token and compare the outputs before it, with a mask and without.", {"position": "20"}
+)
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="root",
         level=1,
         look=ROOT,
@@ -29,13 +39,13 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "So that heads of different widths cost the same.",
                 "It is one multiplication per score at any width.",
-                Look("heads", "One width cut into 1 to 16 heads.", {"show": "how heads are cut"}),
+                Experiment("heads", "One width cut into 1 to 16 heads.", {"show": "how heads are cut"}),
             ),
         ),
         because="A dot product of $d_k$ independent terms of variance 1 has variance $d_k$. Divided by the root it is "
         "1 at any width (arXiv:1706.03762, footnote 4).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="order",
         level=1,
         look=SHUFFLE,
@@ -51,17 +61,17 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Different outputs: the softmax prefers near words.",
                 "A score depends on the two vectors, not on how far apart they stand.",
-                Look("positions", "ALiBi adds just that preference.", {"scheme": "ALiBi"}),
+                Experiment("positions", "ALiBi adds just that preference.", {"scheme": "ALiBi"}),
             ),
             Wrong("An error: attention needs positions.", "It computes happily; it only cannot tell orders apart."),
         ),
         because="Attention is a weighted sum over a set. Without positions it is permutation equivariant: shuffle the "
         "tokens and the outputs are shuffled along.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="rope",
         level=2,
-        look=Look("positions", "Move both tokens together: the score stays.", {"scheme": "RoPE"}),
+        look=Experiment("positions", "Move both tokens together: the score stays.", {"scheme": "RoPE"}),
         ask="With RoPE, what does the score of a query at $m$ and a key at $n$ depend on, besides the two vectors?",
         right="On $m - n$ alone.",
         wrong=(
@@ -70,12 +80,12 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "On neither: values are rotated, not scores.",
                 "RoPE rotates queries and keys; values stay as they are.",
-                Look("walkthrough", "The stage where queries and keys are rotated.", {"stage": "rotation"}),
+                Experiment("walkthrough", "The stage where queries and keys are rotated.", {"stage": "rotation"}),
             ),
         ),
         because="Rotations keep lengths, and $R_m q \\cdot R_n k = q \\cdot R_{n-m} k$ (arXiv:2104.09864, eq. 16).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="mask",
         level=1,
         look=LEAK,
@@ -85,42 +95,42 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "It learns the same, only slower.",
                 "It learns to copy the answer it can see, and nothing else.",
-                Look("pitfalls", "Train one without a mask beside a correct baseline.", {"kind": "no mask"}),
+                Experiment("pitfalls", "Train one without a mask beside a correct baseline.", {"kind": "no mask"}),
             ),
             Wrong("It generates better text: it attends to more.", "In generation there are no later tokens."),
             Wrong(
                 "Training stops with an error.",
                 "Nothing fails; that is what makes the mistake dangerous.",
-                Look("pitfalls", "The loss curve that is too good to be true.", {"kind": "no mask"}),
+                Experiment("pitfalls", "The loss curve that is too good to be true.", {"kind": "no mask"}),
             ),
         ),
         because="The token to be predicted stands in the input, one place to the right. Unmasked, the model copies it.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="heads",
         level=1,
-        look=Look("heads", "Every head of a trained model, with its kind."),
+        look=Experiment("heads", "Every head of a trained model, with its kind."),
         ask="Eight heads of width 64 in place of one of width 512: what does that change?",
         right="Eight different patterns of attention, for about the same work and the same number of weights.",
         wrong=(
             Wrong(
                 "Eight times as many weights.",
                 "Each head is an eighth as wide, so the matrices keep their size.",
-                Look("heads", "The same matrices, cut in other ways.", {"show": "how heads are cut"}),
+                Experiment("heads", "The same matrices, cut in other ways.", {"show": "how heads are cut"}),
             ),
             Wrong("Eight times as deep a model.", "Heads stand side by side in one layer, not one after the other."),
             Wrong(
                 "Nothing: their results are averaged.",
                 "They are concatenated and mixed by the output matrix.",
-                Look("walkthrough", "The stage where heads are concatenated.", {"stage": "concat"}),
+                Experiment("walkthrough", "The stage where heads are concatenated.", {"stage": "concat"}),
             ),
         ),
         because="The width is cut, not multiplied: $h$ heads of $d/h$ (arXiv:1706.03762, section 3.2.2).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="bytes",
         level=1,
-        look=Look("tokens", "Type an emoji and see the bytes it falls into.", {"text": "😀"}),
+        look=Experiment("tokens", "Type an emoji and see the bytes it falls into.", {"text": "😀"}),
         ask="A byte-level BPE meets an emoji it has never seen in training. What happens?",
         right="It falls apart into several byte tokens, and can be put together again without loss.",
         wrong=(
@@ -129,15 +139,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "The vocabulary grows by one.",
                 "The vocabulary is fixed once it is learned.",
-                Look("tokens", "How merges are learned, once, before training.", {"part": "Learning merges"}),
+                Experiment("tokens", "How merges are learned, once, before training.", {"part": "Learning merges"}),
             ),
         ),
         because="Any text is bytes, and all 256 bytes are in the vocabulary.",
     ),
-    Order(
+    OrderQuestion(
         name="attention steps",
         level=1,
-        look=Look("walkthrough", "Step through a real head.", {"stage": "scores"}),
+        look=Experiment("walkthrough", "Step through a real head.", {"stage": "scores"}),
         ask="Put the steps of one attention head in order.",
         steps=(
             "project to queries, keys and values",
@@ -149,16 +159,16 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="The mask comes before the softmax, so that the weights that are left still sum to 1.",
     ),
-    Reading(
+    ReadingQuestion(
         name="read previous",
         level=1,
         figure="previous",
-        look=Look("heads", "The same heads, larger, with their scores.", {"layer": "1", "head": "1"}),
+        look=Experiment("heads", "The same heads, larger, with their scores.", {"layer": "1", "head": "1"}),
         ask="These are heads of stories on “{text}”. Rows are query tokens, columns key tokens. Which one is a "
         "previous-token head?",
         because="Its weight lies one place left of the diagonal: a mean weight of {score:.2f} on the previous token.",
     ),
-    Number(
+    NumberQuestion(
         name="softmax",
         level=1,
         problem=numbers.softmax_weight,
@@ -172,7 +182,7 @@ QUESTIONS: tuple[Question, ...] = (
         because="$\\mathrm{{softmax}}(q \\cdot k / \\sqrt{{{d_k}}})$: divide by the root, then exponentiate and "
         "normalise.",
     ),
-    Number(
+    NumberQuestion(
         name="spread",
         level=1,
         problem=numbers.score_spread,
@@ -186,11 +196,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{width} terms of variance 1 add up to variance {width}, and its root is {answer:g}.",
     ),
-    Number(
+    NumberQuestion(
         name="pairs",
         level=1,
         problem=numbers.causal_pairs,
-        look=Look("masks", "The caption counts them.", {"kind": "causal"}),
+        look=Experiment("masks", "The caption counts them.", {"kind": "causal"}),
         ask="How many (query, key) pairs does a causal mask leave of {n} tokens?",
         hints={
             "all": "That is all of them: a token does not attend to later ones.",
@@ -199,11 +209,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="1 + 2 + ... + {n} = n (n + 1) / 2 = {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="window",
         level=2,
         problem=numbers.window_pairs,
-        look=Look("masks", "Move the window and read the count.", {"kind": "sliding window"}),
+        look=Experiment("masks", "Move the window and read the count.", {"kind": "sliding window"}),
         ask="A causal sliding window lets each of {n} tokens attend to {window} tokens, itself included. How many "
         "pairs are left?",
         hints={
@@ -213,11 +223,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="The first {window} rows grow from 1 to {window}, each later one has {window}: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="alibi",
         level=2,
         problem=numbers.alibi_slope,
-        look=Look("positions", "Every head's slope.", {"scheme": "ALiBi"}),
+        look=Experiment("positions", "Every head's slope.", {"scheme": "ALiBi"}),
         ask="ALiBi with {heads} heads: what is the slope of head {head}, counted from 1?",
         hints={
             "from zero": "That is the head before: the first slope is 2^(-8/n), not 1.",
@@ -226,11 +236,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="$2^{{-8 \\cdot {head} / {heads}}}$ = {answer:.4g} (arXiv:2108.12409, section 3).",
     ),
-    Number(
+    NumberQuestion(
         name="wavelength",
         level=2,
         problem=numbers.wavelength,
-        look=Look("positions", "The wave of each pair, from fast to slow.", {"scheme": "Sinusoidal"}),
+        look=Experiment("positions", "The wave of each pair, from fast to slow.", {"scheme": "Sinusoidal"}),
         ask="Sinusoidal positions of width {d_model}: after how many positions does pair $i$ = {pair} (counted from 0) "
         "repeat?",
         hints={
@@ -241,12 +251,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="$2\\pi \\cdot 10000^{{2 \\cdot {pair} / {d_model}}}$ = {answer:,.1f}.",
     ),
-    Number(
+    NumberQuestion(
         name="image",
         level=1,
         problem=numbers.image_tokens,
         unit="tokens",
-        look=Look("tokens", "Cut a picture up and watch the length.", {"part": "Image"}),
+        look=Experiment("tokens", "Cut a picture up and watch the length.", {"part": "Image"}),
         ask="An image of {side} x {side} pixels is cut into patches of {patch} x {patch}. How many tokens is that?",
         hints={
             "one side": "That is along one side: square it.",
@@ -256,12 +266,12 @@ QUESTIONS: tuple[Question, ...] = (
         because="({side} / {patch})² = {answer:,.0f}; the three colours make a patch's vector longer, not the "
         "sequence.",
     ),
-    Number(
+    NumberQuestion(
         name="sound",
         level=2,
         problem=numbers.audio_places,
         unit="places",
-        look=Look("tokens", "A sound as frames, with the length.", {"part": "Sound"}),
+        look=Experiment("tokens", "A sound as frames, with the length.", {"part": "Sound"}),
         ask="Sound is cut into a frame every 10 ms, and a convolution of stride 2 follows, as in Whisper. How long is "
         "the sequence for {seconds} seconds?",
         hints={
@@ -270,11 +280,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="100 frames per second, halved: {answer:,.0f} places.",
     ),
-    Number(
+    NumberQuestion(
         name="vanishing",
         level=1,
         problem=numbers.vanished_gradient,
-        look=Look("recurrence", "Change the recurrent weights and read the factor per step."),
+        look=Experiment("recurrence", "Change the recurrent weights and read the factor per step."),
         ask="In a recurrent network a gradient is multiplied by {factor:g} at each step back. It leaves the output "
         "with norm 1: with what norm does it arrive {steps} steps back?",
         hints={
@@ -284,10 +294,10 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{factor:g} to the power of {steps} is {answer:.2g}: distant tokens hardly learn.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="recurrence",
         level=1,
-        look=Look(
+        look=Experiment(
             "recurrence",
             "Three networks of equal size, trained to copy.",
             {"look": "Trained side by side", "task": "copy letters"},
@@ -298,12 +308,12 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Fewer operations for long sequences.",
                 "More: it compares all pairs of tokens, a recurrent network passes each token once.",
-                Look("recurrence", "The time of one pass by length.", {"look": "Time of one pass"}),
+                Experiment("recurrence", "The time of one pass by length.", {"look": "Time of one pass"}),
             ),
             Wrong(
                 "A memory of fixed size for any text.",
                 "That is what a recurrent network has; keys and values grow with the text.",
-                Look("kv-cache", "The size of keys and values by length."),
+                Experiment("kv-cache", "The size of keys and values by length."),
             ),
             Wrong("A sense of order.", "Recurrence reads in order by itself; attention needs positions.", SHUFFLE),
         ),

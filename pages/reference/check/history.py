@@ -1,14 +1,14 @@
 """Questions on how it came about, and on figures that are often quoted."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
 from tfcore.views.reference.check.measure import history as numbers
 
-TIME = Look("history", "From 1943 to today, by family.")
-QUOTED = Look("folklore", "Figures often quoted, computed again.")
-SMALL = Look("parameters", "The exact count.", {"model": "GPT-2 small"})
+TIME = Experiment("history", "From 1943 to today, by family.")
+QUOTED = Experiment("folklore", "Figures often quoted, computed again.")
+SMALL = Experiment("parameters", "The exact count.", {"model": "GPT-2 small"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="117",
         level=1,
         look=SMALL,
@@ -21,7 +21,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="124,439,808: 85.1 M in blocks and norms, 38.6 M in the token table, 0.8 M in positions.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="2017",
         level=1,
         look=TIME,
@@ -32,16 +32,16 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Residual connections.",
                 "They came from vision two years before (arXiv:1512.03385).",
-                Look("residuals", "What they do.", {"part": "Gradients"}),
+                Experiment("residuals", "What they do.", {"part": "Gradients"}),
             ),
             Wrong("Training on the next word.", "Language models are far older."),
         ),
         because="The parts existed; leaving the recurrence out made training parallel over a whole text.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="first kind",
         level=1,
-        look=Look("architectures", "Which real models are which."),
+        look=Experiment("architectures", "Which real models are which."),
         ask="Which kind of model was the first Transformer?",
         right="An encoder-decoder, for translation.",
         wrong=(
@@ -50,22 +50,22 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "A mixture of experts.",
                 "Experts came into Transformers later (arXiv:2006.16668).",
-                Look("parameters", "A mixture, counted.", {"model": "Mixtral 8x7B"}),
+                Experiment("parameters", "A mixture, counted.", {"model": "Mixtral 8x7B"}),
             ),
         ),
         because="English to German and French (arXiv:1706.03762, section 5).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="not text",
         level=1,
-        look=Look("tokens", "A picture as patches.", {"part": "Image"}),
+        look=Experiment("tokens", "A picture as patches.", {"part": "Image"}),
         ask="How does a vision Transformer read a picture?",
         right="As a sequence of patches, each made a vector, with positions.",
         wrong=(
             Wrong(
                 "Pixel by pixel, as text characters.",
                 "A small photo would be 50,000 tokens, and its pairs 2.5 billion.",
-                Look("long-context", "What such a length costs.", {"look": "Cost of length"}),
+                Experiment("long-context", "What such a length costs.", {"look": "Cost of length"}),
             ),
             Wrong(
                 "Through a convolutional network that writes a caption.", "No caption is needed: patches are tokens."
@@ -73,15 +73,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Only with a mask, as later patches are the future.",
                 "A picture has no future: all patches see each other.",
-                Look("masks", "No mask at all.", {"kind": "bidirectional"}),
+                Experiment("masks", "No mask at all.", {"kind": "bidirectional"}),
             ),
         ),
         because="16 x 16 pixels a token (arXiv:2010.11929).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="attention quadratic",
         level=2,
-        look=Look("long-context", "Both kinds of work against length.", {"look": "Cost of length"}),
+        look=Experiment("long-context", "Both kinds of work against length.", {"look": "Cost of length"}),
         ask="“Attention is most of the work, because it is quadratic.” For GPT-3's width and a text of 2,048 tokens, "
         "is that so?",
         right="No: the matrices of the layers take far more; the quadratic part passes them only at much longer texts.",
@@ -90,13 +90,13 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Yes, but only without flash attention.",
                 "Flash attention saves traffic; the work is the same.",
-                Look("long-context", "What it saves.", {"look": "Flash attention"}),
+                Experiment("long-context", "What it saves.", {"look": "Flash attention"}),
             ),
             Wrong("They are equal at any length.", "One grows with n, the other with n²."),
         ),
         because="24 n d² against 4 n² d for each layer: equal at n = 6 d, which is 73,728 tokens.",
     ),
-    Order(
+    OrderQuestion(
         name="timeline",
         level=1,
         look=TIME,
@@ -112,7 +112,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="1958, 1986, 1997, 2014, 2017, 2018, 2020.",
     ),
-    Number(
+    NumberQuestion(
         name="quoted",
         level=2,
         problem=numbers.quoted_count,
@@ -124,12 +124,12 @@ QUESTIONS: tuple[Question, ...] = (
         hints={"quoted": "That is the quoted figure: count.", "no embeddings": "The token table is missing."},
         because="Counted from its config: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="grown",
         level=1,
         problem=numbers.grown,
         unit="times",
-        look=Look("history", "Model sizes over time."),
+        look=Experiment("history", "Model sizes over time."),
         ask="{early} has {small:,.1f} M parameters, {late} {large:,.0f} M. How many times as many is that?",
         hints={"difference": "That is the difference in millions.", "inverse": "The other way round."},
         because="{large:,.0f} / {small:,.1f} = {answer:,.1f}.",

@@ -1,19 +1,19 @@
 """Questions on generation, the KV cache and long context."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Question, Reading, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, Question, ReadingQuestion, Wrong
 from tfcore.views.reference.check.measure import inference as numbers
 
-LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "Cache size"})
-FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})
-COST = Look("long-context", "The cost of a long context, drawn to scale.", {"look": "Cost of length"})
-FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
-TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
-OUTLIERS = Look("quantisation", "One large channel, and the grid of all others.", {"look": "Outliers"})
-GROUPS = Look("quantisation", "The grid of every group.", {"look": "One row"})
-DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
+LARGE = Experiment("kv-cache", "The size for every published decoder.", {"part": "Cache size"})
+FIT = Experiment("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})
+COST = Experiment("long-context", "The cost of a long context, drawn to scale.", {"look": "Cost of length"})
+FLASH = Experiment("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
+TOKEN = Experiment("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
+OUTLIERS = Experiment("quantisation", "One large channel, and the grid of all others.", {"look": "Outliers"})
+GROUPS = Experiment("quantisation", "The grid of every group.", {"look": "One row"})
+DRAFT = Experiment("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="group size",
         level=2,
         look=GROUPS,
@@ -30,7 +30,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="The largest magnitude of whatever shares a scale sets the step between levels for all of it.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="outlier activations",
         level=2,
         look=OUTLIERS,
@@ -47,7 +47,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="One value far larger than all others sets the step; apart from it, or token by token, the rest fits.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="long limit",
         level=1,
         look=FIT,
@@ -57,7 +57,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "The weights: they grow with the context.",
                 "Weights are the same for any context, and shared by all users.",
-                Look("parameters", "Weights and cache, side by side.", {"seq": "32768", "model": "LLaMA 2 7B"}),
+                Experiment("parameters", "Weights and cache, side by side.", {"seq": "32768", "model": "LLaMA 2 7B"}),
             ),
             Wrong("The score matrix, which must be kept whole.", "Computed in tiles, it never is.", FLASH),
             Wrong("The vocabulary: more tokens need more ids.", "A long context uses the same ids more often."),
@@ -65,24 +65,24 @@ QUESTIONS: tuple[Question, ...] = (
         because="2 x layers x KV heads x width x tokens x bytes, once for each user; the weights are there once for "
         "all.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="cache",
         level=1,
-        look=Look("kv-cache", "Both, measured as they run.", {"part": "With and without"}),
+        look=Experiment("kv-cache", "Both, measured as they run.", {"part": "With and without"}),
         ask="Why may keys and values of earlier tokens be cached during generation?",
         right="Under a causal mask, nothing that comes later can change them.",
         wrong=(
             Wrong(
                 "They change little, so old ones are good enough.",
                 "They do not change at all: the logits are equal.",
-                Look("kv-cache", "Only rounding is left.", {"part": "With and without", "exact": "float64"}),
+                Experiment("kv-cache", "Only rounding is left.", {"part": "With and without", "exact": "float64"}),
             ),
             Wrong("They are the same for all texts.", "They depend on every token before them."),
             Wrong("The model was trained with a cache.", "Training reads all at once; the cache is arithmetic."),
         ),
         because="Each position depends on itself and what came before, so its keys and values are final.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="temperature",
         level=1,
         look=TOKEN,
@@ -93,17 +93,17 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "It flattens it: more variety.",
                 "Below 1 sharpens, above 1 flattens.",
-                Look("generation", "The same at 1.8.", {"temperature": "1.8"}),
+                Experiment("generation", "The same at 1.8.", {"temperature": "1.8"}),
             ),
             Wrong(
                 "It keeps the likelier half of the tokens.",
                 "That would be a filter such as top-k; temperature cuts none.",
-                Look("generation", "What top-k cuts.", {"top_k": "3"}),
+                Experiment("generation", "What top-k cuts.", {"top_k": "3"}),
             ),
         ),
         because="softmax(x / T): each ratio becomes its power 1/T, here the square.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="flash",
         level=2,
         look=FLASH,
@@ -113,14 +113,14 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Operations: it skips small weights.",
                 "It skips only what a mask hides, and rescales besides.",
-                Look("long-context", "What skipping looks like.", {"look": "Sparse patterns"}),
+                Experiment("long-context", "What skipping looks like.", {"look": "Sparse patterns"}),
             ),
             Wrong("Precision: it approximates the softmax.", "The online softmax is exact up to rounding."),
             Wrong("The n²: it is linear in length.", "Work stays quadratic; memory becomes linear.", COST),
         ),
         because="Tiles, a running maximum and a running sum (arXiv:2205.14135).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="speculative",
         level=2,
         look=DRAFT,
@@ -138,16 +138,16 @@ QUESTIONS: tuple[Question, ...] = (
         because="Accept with min(1, p/q), otherwise sample the residual max(0, p - q): exactly p (arXiv:2211.17192, "
         "appendix A.1).",
     ),
-    Reading(
+    ReadingQuestion(
         name="read next",
         level=1,
         figure="next",
-        look=Look("generation", "The whole distribution of any text.", {"show": "Sampling a token"}),
+        look=Experiment("generation", "The whole distribution of any text.", {"show": "Sampling a token"}),
         ask="The shipped model has read “{text}”. Its five likeliest next tokens are below. Sampling at temperature 1 "
         "without filters, how often would one of the two likeliest be drawn, out of 100 times?",
         because="The two bars add up: {score:.1%}.",
     ),
-    Number(
+    NumberQuestion(
         name="kv",
         level=1,
         problem=numbers.cache_of_a_text,
@@ -164,7 +164,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 x {layers} x {heads} x {d_head} x {tokens:,} x 2 bytes = {gb:,.2f} GB, which is {gib:,.2f} GiB.",
     ),
-    Number(
+    NumberQuestion(
         name="kv grouped",
         level=2,
         problem=numbers.cache_grouped,
@@ -180,7 +180,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 x {layers} x {groups} x {d_head} x {tokens:,} x 2 bytes x {users} = {gb:,.2f} GB.",
     ),
-    Number(
+    NumberQuestion(
         name="users",
         level=2,
         problem=numbers.users_that_fit,
@@ -194,7 +194,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="({room} - {weights}) / {each}, rounded down: {answer:.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="scores",
         level=1,
         problem=numbers.score_bytes,
@@ -210,7 +210,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{n:,}² = {cells:,} scores per head, x {heads} x 2 bytes = {gb:,.2f} GB.",
     ),
-    Number(
+    NumberQuestion(
         name="longer",
         level=1,
         problem=numbers.longer_text,
@@ -224,7 +224,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="({longer:,} / {n:,})² = {answer:.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="two tokens",
         level=1,
         problem=numbers.warmed,
@@ -238,12 +238,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="1 / (1 + e^(-{gap} / {t})) = {answer:.3f}.",
     ),
-    Number(
+    NumberQuestion(
         name="top p",
         level=1,
         problem=numbers.nucleus,
         unit="tokens",
-        look=Look("generation", "Move top-p.", {"top_p": "0.7"}),
+        look=Experiment("generation", "Move top-p.", {"top_p": "0.7"}),
         ask="Six tokens have probabilities {chances}. How many does top-p with p = {p} keep?",
         hints={
             "one fewer": "Their sum must reach p: the one that crosses it stays.",
@@ -251,7 +251,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="The fewest whose sum is at least {p}: {answer:.0f} (arXiv:1904.09751).",
     ),
-    Number(
+    NumberQuestion(
         name="drafts",
         level=2,
         problem=numbers.guessed_ahead,
@@ -266,7 +266,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="(1 - α^(γ+1)) / (1 - α) = {answer:.2f} (arXiv:2211.17192, eq. 1).",
     ),
-    Number(
+    NumberQuestion(
         name="fewer bits",
         level=1,
         problem=numbers.quantised,

@@ -1,24 +1,26 @@
 """Questions on induction heads, the residual stream and interventions."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Question, Reading, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, Question, ReadingQuestion, Wrong
 from tfcore.views.reference.check.measure import inside as numbers
 
-FIND = Look("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})
-TWO = Look(
+FIND = Experiment("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})
+TWO = Experiment(
     "induction",
     "Path patching: queries, keys or values from a run without the earlier heads.",
     {"show": "the induction circuit"},
 )
-FILM = Look("induction", "The phase change, frame by frame.", {"show": "the phase change"})
-WHO = Look("stream", "Direct logit attribution: shares that add up exactly.", {"show": "Direct logit attribution"})
-LENS = Look("stream", "What the model would predict after each layer.", {"show": "Logit lens"})
-PATCH = Look("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
-PROBE = Look("probing", "Accuracy by layer beside the control task.")
-SWITCH = Look("interventions", "Ablate any part.", {"show": "Ablate and scale"})
-EXAMPLES = Look("in-context", "Accuracy by the number of examples.", {"task": "antonyms", "k": "16"})
+FILM = Experiment("induction", "The phase change, frame by frame.", {"show": "the phase change"})
+WHO = Experiment(
+    "stream", "Direct logit attribution: shares that add up exactly.", {"show": "Direct logit attribution"}
+)
+LENS = Experiment("stream", "What the model would predict after each layer.", {"show": "Logit lens"})
+PATCH = Experiment("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
+PROBE = Experiment("probing", "Accuracy by layer beside the control task.")
+SWITCH = Experiment("interventions", "Ablate any part.", {"show": "Ablate and scale"})
+EXAMPLES = Experiment("in-context", "Accuracy by the number of examples.", {"task": "antonyms", "k": "16"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="stream",
         level=1,
         look=WHO,
@@ -32,17 +34,17 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "The output of the last layer.",
                 "It runs from the embedding through all layers.",
-                Look("stream", "Its norm at every layer.", {"show": "Norm and cosine"}),
+                Experiment("stream", "Its norm at every layer.", {"show": "Norm and cosine"}),
             ),
             Wrong(
                 "A memory that is kept between texts.",
                 "It begins anew at every token of every text.",
-                Look("kv-cache", "What is kept, and of what.", {"part": "With and without"}),
+                Experiment("kv-cache", "What is kept, and of what.", {"part": "With and without"}),
             ),
         ),
         because="Embedding plus what every sublayer wrote; logits are read from the sum, so shares add up.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="induction",
         level=1,
         look=TWO,
@@ -52,14 +54,14 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "One layer cannot attend to equal tokens.",
                 "It can: a duplicate-token head does; but it needs the one after.",
-                Look("heads", "Heads of many kinds.", {"sort": "by kind"}),
+                Experiment("heads", "Heads of many kinds.", {"sort": "by kind"}),
             ),
             Wrong("The first layer is always local.", "Heads of any layer may attend to any earlier position."),
             Wrong("It averages the earlier head's pattern.", "It reads from the stream, not from patterns.", WHO),
         ),
         because="Its key must carry which token came before; the earlier head writes that (arXiv:2209.11895).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="jump",
         level=2,
         look=FILM,
@@ -72,7 +74,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="What stood in the context can be copied from then on: in-context learning (arXiv:2209.11895).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="examples",
         level=1,
         look=EXAMPLES,
@@ -85,10 +87,10 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Learning from examples in the prompt is a forward pass (arXiv:2005.14165).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="random labels",
         level=2,
-        look=Look("in-context", "A made-up code.", {"task": "code", "k": "16", "labels": "random"}),
+        look=Experiment("in-context", "A made-up code.", {"task": "code", "k": "16", "labels": "random"}),
         ask="A code of letters and digits is made up for each prompt, and its examples get random labels. What is left "
         "of the accuracy?",
         right="That of a guess: the pairs can be known from the examples alone.",
@@ -99,14 +101,14 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="How much right labels matter depends on what was known before; compare capitals (arXiv:2202.12837).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="lens",
         level=1,
         look=LENS,
         ask="What does the logit lens show?",
         right="What the model would predict if it stopped after a layer.",
         wrong=(
-            Wrong("What each head attends to.", "That is the attention pattern.", Look("heads", "Patterns.")),
+            Wrong("What each head attends to.", "That is the attention pattern.", Experiment("heads", "Patterns.")),
             Wrong("Which token the gradient comes from.", "No gradient is taken."),
             Wrong(
                 "The final prediction: early layers have it already.",
@@ -115,7 +117,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="The stream after any layer goes through the final norm and the unembedding.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="cause",
         level=2,
         look=SWITCH,
@@ -126,13 +128,13 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Yes, if the weight is above 0.5.",
                 "However large the weight, its value vector may be small.",
-                Look("stream", "What it wrote.", {"show": "Direct logit attribution"}),
+                Experiment("stream", "What it wrote.", {"show": "Direct logit attribution"}),
             ),
             Wrong("No: nothing about a model can be tested.", "It can: an intervention is an experiment.", PATCH),
         ),
         because="A pattern shows a correlation; an intervention tests a cause.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="mean off",
         level=2,
         look=SWITCH,
@@ -145,7 +147,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="With zero, part of the loss increase comes from the missing constant, not from missing information.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="control task",
         level=2,
         look=PROBE,
@@ -159,7 +161,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="Accuracy less that of the control task is the probe's selectivity (arXiv:1909.03368).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="probe and use",
         level=1,
         look=PROBE,
@@ -172,26 +174,26 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="A probe shows what can be read, not what is used.",
     ),
-    Reading(
+    ReadingQuestion(
         name="read induction",
         level=1,
         figure="induction",
-        look=Look("induction", "The stripe, with scores.", {"show": "find the heads"}),
+        look=Experiment("induction", "The stripe, with scores.", {"show": "find the heads"}),
         ask="The shipped model stories, which was trained on such sequences too, reads {n} repeated random tokens. "
         "Rows are queries, columns keys. Which head is the strongest induction head?",
         because="Its stripe lies one place right of the query token's earlier occurrence: a mean weight of "
         "{score:.2f}.",
     ),
-    Reading(
+    ReadingQuestion(
         name="read sink",
         level=2,
         figure="spread",
-        look=Look("heads", "Sort by score and read the entropies.", {"sort": "by score"}),
+        look=Experiment("heads", "Sort by score and read the entropies.", {"sort": "by score"}),
         ask="Heads of the shipped model on “{text}”. Which of them has the highest entropy (spreads its attention most "
         "evenly)?",
         because="Its rows are the palest: {score:.2f} bits on average, more than any other here.",
     ),
-    Number(
+    NumberQuestion(
         name="copied",
         level=1,
         problem=numbers.copied_from,
@@ -206,7 +208,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Right after the earlier occurrence of the last token: {answer:.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="head pairs",
         level=2,
         problem=numbers.pairs_of_heads,
@@ -220,17 +222,17 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{layers} x ({layers} - 1) / 2 pairs of layers, {heads}² pairs of heads in each: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="widest",
         level=1,
         problem=numbers.widest_entropy,
         unit="bits",
-        look=Look("heads", "The entropy of every head.", {"sort": "by score"}),
+        look=Experiment("heads", "The entropy of every head.", {"sort": "by score"}),
         ask="A head spreads its attention evenly over {n} tokens. What is the entropy of that row in bits?",
         hints={"nats": "Those are nats.", "the weight": "That is the weight on each.", "n": "The logarithm of that."},
         because="log₂ {n} = {answer:.2f} bits: the most there can be.",
     ),
-    Number(
+    NumberQuestion(
         name="share",
         level=1,
         problem=numbers.share_of_a_logit,
@@ -244,7 +246,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Shares add up exactly: {answer:.1f}.",
     ),
-    Number(
+    NumberQuestion(
         name="recovered",
         level=2,
         problem=numbers.recovered,
@@ -258,11 +260,11 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="({patched} - {other}) / ({clean} - {other}) = {answer:.2f}.",
     ),
-    Number(
+    NumberQuestion(
         name="length",
         level=2,
         problem=numbers.stream_length,
-        look=Look("stream", "How the stream grows.", {"show": "Norm and cosine"}),
+        look=Experiment("stream", "How the stream grows.", {"show": "Norm and cosine"}),
         ask="{n} updates of length 1, all at right angles, are added up. How long is the sum?",
         hints={
             "in a line": "That is if all point the same way.",

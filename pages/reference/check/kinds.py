@@ -1,7 +1,7 @@
 """The kinds of questions, as data: what a file of questions consists of.
 
-To add a question, write a Choice, a Number or an Order into the list of its chapter (`_check_CHAPTER.py`). Names are
-part of links: keep them. Words are Markdown.
+To add a question, write a ChoiceQuestion, a NumberQuestion or an OrderQuestion into the list of its chapter, such as
+block.py beside this file. Names are part of links: keep them. Words are Markdown.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from tfcore.views.reference.check.measure import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Experiment:
     """An experiment that settles a question.
 
     Args:
@@ -32,7 +32,7 @@ class Wrong:
 
     words: str
     why: str
-    look: Look | None = None
+    look: Experiment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,11 @@ class _Question:
     level: int
     ask: str
     because: str
-    look: Look
+    look: Experiment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(_Question):
+class ChoiceQuestion(_Question):
     """One right option among wrong ones; they are shuffled."""
 
     right: str
@@ -63,7 +63,7 @@ class Choice(_Question):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number(_Question):
+class NumberQuestion(_Question):
     """A number to work out from values that are drawn; `ask` and `because` have their names in braces.
 
     Args:
@@ -78,21 +78,21 @@ class Number(_Question):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order(_Question):
+class OrderQuestion(_Question):
     """Steps to put in order; `steps` are in the right one."""
 
     steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading(_Question):
+class ReadingQuestion(_Question):
     """Something to read from a live figure of a model that ships.
 
     Args:
-        figure: which one; `_check_live.py` knows them.
+        figure: which one; live.py knows them.
     """
 
     figure: str
 
 
-Question = Choice | Number | Order | Reading
+Question = ChoiceQuestion | NumberQuestion | OrderQuestion | ReadingQuestion

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pages.reference.check.kinds import Reading
+from pages.reference.check.kinds import ReadingQuestion
 from pages.reference.check.round import Asked, Slot
 from pages.ui import text
 from tfcore.views.reference import check as views
@@ -51,14 +51,14 @@ class Read(NamedTuple):
 def read(slot: Slot) -> Read:
     """A reading, with its values drawn and measured."""
     question = slot.question
-    if not isinstance(question, Reading):
+    if not isinstance(question, ReadingQuestion):
         raise TypeError(f"{question.name} is no reading")
     return {"previous": _heads, "spread": _heads, "induction": _heads, "next": _next}[question.figure](
         question, slot.rng
     )
 
 
-def _heads(question: Reading, rng: Random) -> Read:
+def _heads(question: ReadingQuestion, rng: Random) -> Read:
     """Six heads, of which one does clearly more of what is asked."""
     pasted = "" if question.figure == "induction" else rng.choice(TEXTS)
     seed, kind = rng.randrange(20), KINDS[question.figure]
@@ -82,7 +82,7 @@ def _heads(question: Reading, rng: Random) -> Read:
     return Read(one, lambda key: views.six_heads(MODEL, pasted, seed, chosen, kind, key))
 
 
-def _next(question: Reading, rng: Random) -> Read:
+def _next(question: ReadingQuestion, rng: Random) -> Read:
     """The five likeliest tokens; the question is how often one of the first two is drawn."""
     for pasted in rng.sample(BEGINNINGS, len(BEGINNINGS)):
         _, probabilities = views.next_five_of(MODEL, pasted)

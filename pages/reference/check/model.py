@@ -1,16 +1,16 @@
 """Questions on architectures and on what a model is made of."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
 from tfcore.views.reference.check.measure import model as numbers
 
-SMALL = Look("parameters", "The count part by part, beside the formula.", {"model": "GPT-2 small"})
-MIXTURE = Look("parameters", "46.7 B in all, 12.9 B active per token.", {"model": "Mixtral 8x7B"})
-KINDS = Look("architectures", "Encoder, decoder and both, side by side, each at its task.")
-MODERN = Look("modern", "One switch at a time, from 2017 to now.")
-MEMORY = Look("parameters", "Memory for training, by what it holds.", {"model": "LLaMA 2 7B"})
+SMALL = Experiment("parameters", "The count part by part, beside the formula.", {"model": "GPT-2 small"})
+MIXTURE = Experiment("parameters", "46.7 B in all, 12.9 B active per token.", {"model": "Mixtral 8x7B"})
+KINDS = Experiment("architectures", "Encoder, decoder and both, side by side, each at its task.")
+MODERN = Experiment("modern", "One switch at a time, from 2017 to now.")
+MEMORY = Experiment("parameters", "Memory for training, by what it holds.", {"model": "LLaMA 2 7B"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="bert or gpt",
         level=1,
         look=KINDS,
@@ -21,23 +21,23 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "GPT: it was trained on more text.",
                 "Whatever the text, its causal mask blocks later tokens.",
-                Look("masks", "The mask of a decoder.", {"kind": "causal"}),
+                Experiment("masks", "The mask of a decoder.", {"kind": "causal"}),
             ),
             Wrong(
                 "Both: attention covers all tokens.",
                 "A decoder's mask blocks all pairs with a later key.",
-                Look("masks", "The pairs that are left.", {"kind": "causal"}),
+                Experiment("masks", "The pairs that are left.", {"kind": "causal"}),
             ),
             Wrong(
                 "Neither: that needs an encoder-decoder.",
                 "An encoder alone predicts masked words.",
-                Look("masks", "An encoder's mask: none.", {"kind": "bidirectional"}),
+                Experiment("masks", "An encoder's mask: none.", {"kind": "bidirectional"}),
             ),
         ),
         because="BERT is an encoder without a causal mask, trained on masked words (arXiv:1810.04805); GPT is a "
         "decoder, trained to predict the next token.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="cross",
         level=1,
         look=KINDS,
@@ -52,15 +52,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "All from the decoder.",
                 "That is its self-attention; the source text would never be read.",
-                Look("heads", "The self-attention of a decoder."),
+                Experiment("heads", "The self-attention of a decoder."),
             ),
         ),
         because="Each target token attends to the source (arXiv:1706.03762, section 3.2.3).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="tied",
         level=1,
-        look=Look("parameters", "The token embedding, and the model untied.", {"model": "GPT-2 small"}),
+        look=Experiment("parameters", "The token embedding, and the model untied.", {"model": "GPT-2 small"}),
         ask="What does it mean that embeddings are tied?",
         right="Embedding and unembedding are one matrix.",
         wrong=(
@@ -68,34 +68,34 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Tokens that mean the same share a row.",
                 "Every id has a row of its own.",
-                Look("tokens", "Neighbours in the table.", {"part": "Embedding table"}),
+                Experiment("tokens", "Neighbours in the table.", {"part": "Embedding table"}),
             ),
             Wrong("The embeddings stay as they were drawn.", "They are trained, from both of their uses."),
         ),
         because="It saves V x d weights, 38.6 M in GPT-2 small (arXiv:1608.05859).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="gqa",
         level=1,
-        look=Look("kv-cache", "The cache under MHA, GQA and MQA.", {"part": "How large it is"}),
+        look=Experiment("kv-cache", "The cache under MHA, GQA and MQA.", {"part": "How large it is"}),
         ask="Why do modern decoders let several query heads share one KV head?",
         right="The KV cache, which must be read for every token, shrinks by that factor.",
         wrong=(
             Wrong(
                 "To attend further back.",
                 "The context is the same; only how many keys are kept differs.",
-                Look("long-context", "What limits reach.", {"look": "Sparse patterns"}),
+                Experiment("long-context", "What limits reach.", {"look": "Sparse patterns"}),
             ),
             Wrong(
                 "To have fewer query heads.",
                 "Query heads stay as many as before.",
-                Look("heads", "What is shared, drawn.", {"show": "how heads are cut"}),
+                Experiment("heads", "What is shared, drawn.", {"show": "how heads are cut"}),
             ),
             Wrong("Shared keys make the model better.", "Quality falls a little; what is saved is memory."),
         ),
         because="Keys and values are kept for each token, queries are not (arXiv:2305.13245).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="modern",
         level=2,
         look=MODERN,
@@ -105,21 +105,21 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "SwiGLU in place of GELU at the same width.",
                 "It adds a third matrix.",
-                Look("feedforward", "The count at matched widths.", {"panel": "Gates"}),
+                Experiment("feedforward", "The count at matched widths.", {"panel": "Gates"}),
             ),
             Wrong(
                 "Grouped queries in place of multi-head.",
                 "Fewer keys and values mean narrower matrices.",
-                Look("parameters", "LLaMA 2 70B against its layers.", {"model": "LLaMA 2 70B"}),
+                Experiment("parameters", "LLaMA 2 70B against its layers.", {"model": "LLaMA 2 70B"}),
             ),
             Wrong("Leaving the biases out.", "That takes a few thousand parameters away from each layer.", SMALL),
         ),
         because="Learned positions stand before the first layer, and a rotation has no weights (arXiv:2104.09864).",
     ),
-    Order(
+    OrderQuestion(
         name="model steps",
         level=1,
-        look=Look("walkthrough", "One text through a real model.", {"stage": "tokens"}),
+        look=Experiment("walkthrough", "One text through a real model.", {"stage": "tokens"}),
         ask="Put the stages of a text through a decoder in order.",
         steps=(
             "cut into tokens",
@@ -132,7 +132,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="The final norm comes once, before the scores; the softmax makes them probabilities.",
     ),
-    Number(
+    NumberQuestion(
         name="blocks",
         level=1,
         problem=numbers.block_weights,
@@ -149,7 +149,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="12 N d² = 12 x {layers} x {d_model}² = {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="whole",
         level=2,
         problem=numbers.all_weights,
@@ -164,12 +164,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="12 N d² + V d + positions, and a little for biases and norms: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="tables",
         level=1,
         problem=numbers.embedding_weights,
         unit="parameters",
-        look=Look("parameters", "A model with a large vocabulary.", {"model": "Gemma 7B"}),
+        look=Experiment("parameters", "A model with a large vocabulary.", {"model": "Gemma 7B"}),
         ask="A vocabulary of {vocab:,} tokens, width {d_model}, embedding and unembedding **not** tied. How many "
         "weights are in both tables together?",
         hints={
@@ -178,12 +178,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 x {vocab:,} x {d_model} = {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="grouped",
         level=2,
         problem=numbers.grouped_attention,
         unit="parameters",
-        look=Look("heads", "MHA, GQA and MQA with what is shared.", {"show": "how heads are cut"}),
+        look=Experiment("heads", "MHA, GQA and MQA with what is shared.", {"show": "how heads are cut"}),
         ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} KV heads, no biases. How "
         "many weights does one layer of it have?",
         hints={
@@ -194,7 +194,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 d² for queries and output, 2 x d x {groups} x {d_head} for keys and values: {answer:,.0f}.",
     ),
-    Number(
+    NumberQuestion(
         name="weights in bytes",
         level=1,
         problem=numbers.weight_bytes,
@@ -208,7 +208,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Two bytes each: {gb:,.1f} GB, decimal.",
     ),
-    Number(
+    NumberQuestion(
         name="training memory",
         level=2,
         problem=numbers.training_bytes,
@@ -224,7 +224,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="2 + 2 + 8 + 4 = 16 bytes per parameter: {gb:,.2f} GB (arXiv:1910.02054, section 3.1).",
     ),
-    Number(
+    NumberQuestion(
         name="active",
         level=1,
         problem=numbers.mixture_active,

@@ -14,7 +14,14 @@ from pages.reference.check import inference as inference
 from pages.reference.check import inside as inside
 from pages.reference.check import model as model
 from pages.reference.check import training as training
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Reading
+from pages.reference.check.kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    ReadingQuestion,
+)
 from pages.reference.check.typed import LARGEST
 from tfcore.views.reference.check.measure import Problem
 from tfcore.views.reference.check.measure.problem import BYTES
@@ -71,7 +78,7 @@ def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
             if pools[chapter] and len(found) < LENGTH:
                 question = pools[chapter].pop()
                 found.append(Slot(chapter, question, f"{seed} {chapter} {question.name}"))
-    numbers = [slot for slot in found if isinstance(slot.question, Number)]
+    numbers = [slot for slot in found if isinstance(slot.question, NumberQuestion)]
     again = 1
     while numbers and len(found) < LENGTH:
         found += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: LENGTH - len(found)]]
@@ -98,10 +105,10 @@ class Asked:
 
     ask: str
     because: str
-    look: Look
+    look: Experiment
     options: tuple[str, ...] = ()
     whys: tuple[str, ...] = ()
-    looks: tuple[Look, ...] = ()
+    looks: tuple[Experiment, ...] = ()
     right: int = 0
     order: tuple[int, ...] = ()
     problem: Problem | None = None
@@ -110,24 +117,24 @@ class Asked:
 def asked(slot: Slot) -> Asked:
     """A question other than a reading, with its values drawn."""
     question, rng = slot.question, slot.rng
-    if isinstance(question, Choice):
+    if isinstance(question, ChoiceQuestion):
         entries = [(question.right, "", question.look)]
         entries += [(wrong.words, wrong.why, wrong.look or question.look) for wrong in question.wrong]
         right = entries[0]
         rng.shuffle(entries)
         options, whys, looks = zip(*entries, strict=True)
         return Asked(question.ask, question.because, question.look, options, whys, looks, entries.index(right))
-    if isinstance(question, Order):
+    if isinstance(question, OrderQuestion):
         places = rng.sample(range(len(question.steps)), len(question.steps))  # place -> step
         steps = tuple(question.steps[step] for step in places)
         order = tuple(places.index(step) for step in range(len(places)))
         return Asked(question.ask, question.because, question.look, steps, order=order)
-    if isinstance(question, Number):
+    if isinstance(question, NumberQuestion):
         problem = question.problem(rng)
         values = {**problem.given, **derived(problem.answer)}
         because = question.because.format(**values)
         return Asked(question.ask.format(**values), because, question.look, problem=problem)
-    raise TypeError(f"{question.name} reads a figure: see _check_live")
+    raise TypeError(f"{question.name} reads a figure: see live.py")
 
 
 def derived(answer: float) -> dict[str, float]:
@@ -150,22 +157,22 @@ class Verdict:
 
     right: bool
     words: str
-    look: Look
+    look: Experiment
 
 
 def verdict(question: Question, one: Asked, answer: Answer) -> Verdict:
     """Grade an answer."""
-    if isinstance(question, Number) and one.problem is not None and isinstance(answer, float):
+    if isinstance(question, NumberQuestion) and one.problem is not None and isinstance(answer, float):
         return _graded_number(question, one, one.problem, answer)
-    if isinstance(question, Order) and isinstance(answer, tuple):
+    if isinstance(question, OrderQuestion) and isinstance(answer, tuple):
         return _graded_order(one, answer)
-    if isinstance(question, Choice | Reading) and isinstance(answer, int):
+    if isinstance(question, ChoiceQuestion | ReadingQuestion) and isinstance(answer, int):
         right = answer == one.right
         return Verdict(right, "" if right else one.whys[answer], one.look if right else one.looks[answer])
     raise ValueError(f"{answer!r} is no answer to {question.name}")
 
 
-def _graded_number(question: Number, one: Asked, problem: Problem, value: float) -> Verdict:
+def _graded_number(question: NumberQuestion, one: Asked, problem: Problem, value: float) -> Verdict:
     if problem.is_right(value):
         return Verdict(True, "", one.look)
     name = problem.mistake(value)
@@ -227,12 +234,12 @@ def unpacked(slots: Sequence[Slot], code: str) -> tuple[Answer, ...] | None:
 
 
 def _answer(question: Question, word: str) -> Answer:
-    if isinstance(question, Number):
+    if isinstance(question, NumberQuestion):
         return float(word) if _NUMBER.fullmatch(word) and abs(float(word)) <= LARGEST else None
-    if isinstance(question, Order):
+    if isinstance(question, OrderQuestion):
         places = tuple(int(c) for c in word if c in "0123456789")
         return places if len(word) == len(places) and sorted(places) == list(range(len(question.steps))) else None
-    count = len(question.wrong) + 1 if isinstance(question, Choice) else OPTIONS[question.figure]
+    count = len(question.wrong) + 1 if isinstance(question, ChoiceQuestion) else OPTIONS[question.figure]
     return "abcdefghi".index(word) if len(word) == 1 and word in "abcdefghi"[:count] else None
 
 

@@ -1,15 +1,15 @@
 """Questions on information, losses, optimisers and scaling laws."""
 
-from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Wrong
+from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
 from tfcore.views.reference.check.measure import training as numbers
 
-BARS = Look("information", "Drag the bars and read entropy, cross-entropy and KL.")
-LAB = Look("lab", "Train a model here and now, and change one setting.")
-LAW = Look("scaling", "Loss against size, data and budget.")
-FIRST = Look("normalisation", "First steps with and without warm-up.", {"part": "First steps"})
+BARS = Experiment("information", "Drag the bars and read entropy, cross-entropy and KL.")
+LAB = Experiment("lab", "Train a model here and now, and change one setting.")
+LAW = Experiment("scaling", "Loss against size, data and budget.")
+FIRST = Experiment("normalisation", "First steps with and without warm-up.", {"part": "First steps"})
 
 QUESTIONS: tuple[Question, ...] = (
-    Choice(
+    ChoiceQuestion(
         name="kl",
         level=1,
         look=BARS,
@@ -25,7 +25,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="H(P, Q) = H(P) + KL(P || Q), and KL is at least 0.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="forcing",
         level=1,
         look=LAB,
@@ -36,13 +36,13 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "The model is given the target at the position it predicts.",
                 "That would be a leak.",
-                Look("masks", "What a leak looks like.", {"train": "true"}),
+                Experiment("masks", "What a leak looks like.", {"train": "true"}),
             ),
             Wrong("The learning rate is set by hand.", "It has nothing to do with the optimiser."),
         ),
         because="So all positions are trained in one pass. In generation the model gets its own tokens (free-running).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="warm-up",
         level=1,
         look=FIRST,
@@ -58,12 +58,12 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "To keep dropout off at first.",
                 "Dropout has its own setting.",
-                Look("residuals", "What dropout does.", {"part": "Dropout"}),
+                Experiment("residuals", "What dropout does.", {"part": "Dropout"}),
             ),
         ),
         because="Large first steps can make a training diverge, most of all with post-LN (arXiv:2002.04745).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="chinchilla",
         level=1,
         look=LAW,
@@ -78,15 +78,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "Double both.",
                 "Compute is the product of the two: that takes four times the budget.",
-                Look("parameters", "Operations per token.", {"model": "GPT-3 175B"}),
+                Experiment("parameters", "Operations per token.", {"model": "GPT-3 175B"}),
             ),
         ),
         because="C = 6 N D, and the compute-optimal N and D grow alike (arXiv:2203.15556).",
     ),
-    Choice(
+    ChoiceQuestion(
         name="half precision",
         level=2,
-        look=Look("pitfalls", "Gradients lost in float16.", {"kind": "float16, unscaled"}),
+        look=Experiment("pitfalls", "Gradients lost in float16.", {"kind": "float16, unscaled"}),
         ask="Why does training in float16 need loss scaling, and in bfloat16 not?",
         right="float16's smallest numbers are too large for many gradients; bfloat16 reaches as far down as float32.",
         wrong=(
@@ -95,15 +95,15 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong(
                 "bfloat16 uses 32 bits inside a model.",
                 "It has 16 bits as well, spent on the exponent.",
-                Look("parameters", "Both take two bytes.", {"dtype": "bf16"}),
+                Experiment("parameters", "Both take two bytes.", {"dtype": "bf16"}),
             ),
         ),
         because="5 bits of exponent against 8: below about 6e-8 float16 knows only 0.",
     ),
-    Choice(
+    ChoiceQuestion(
         name="reward",
         level=2,
-        look=Look("finetuning", "Samples at a small β.", {"part": "preference", "beta": "0.01"}),
+        look=Experiment("finetuning", "Samples at a small β.", {"part": "preference", "beta": "0.01"}),
         ask="A policy is tuned towards a reward with hardly any KL penalty, and the reward rises far. What should be "
         "checked?",
         right="The samples themselves, and measures that the reward does not contain: it may be gamed.",
@@ -114,12 +114,12 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="A high reward far from the original model is often reward hacking (arXiv:2210.10760).",
     ),
-    Number(
+    NumberQuestion(
         name="lora",
         level=2,
         problem=numbers.lora_count,
         unit="parameters",
-        look=Look("finetuning", "Trained numbers by rank.", {"method": "LoRA"}),
+        look=Experiment("finetuning", "Trained numbers by rank.", {"method": "LoRA"}),
         ask="LoRA of rank {rank} stands beside a matrix from {d_in:,} to {d_out:,}. How many parameters does it train?",
         hints={
             "one of two": "That is A alone: B has r times d_out numbers.",
@@ -128,7 +128,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{rank} · ({d_in:,} + {d_out:,}) = {answer:,.0f}.",
     ),
-    Order(
+    OrderQuestion(
         name="training steps",
         level=1,
         look=LAB,
@@ -143,7 +143,7 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="The gradient must be there before it is clipped, and clipped before it is used.",
     ),
-    Number(
+    NumberQuestion(
         name="coin",
         level=1,
         problem=numbers.coin_entropy,
@@ -158,7 +158,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="-p log₂ p - (1 - p) log₂ (1 - p) = {answer:.3f} bits.",
     ),
-    Number(
+    NumberQuestion(
         name="surprise",
         level=1,
         problem=numbers.surprise,
@@ -172,7 +172,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="-log₂ {p} = {answer:.3f} bits.",
     ),
-    Number(
+    NumberQuestion(
         name="perplexity",
         level=1,
         problem=numbers.perplexity,
@@ -185,7 +185,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="e^{loss} = {answer:.1f}: as uncertain as among that many equally likely tokens.",
     ),
-    Number(
+    NumberQuestion(
         name="kl number",
         level=2,
         problem=numbers.divergence,
@@ -199,12 +199,12 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="Σ P log₂ (P / Q) = {answer:.3f} bits.",
     ),
-    Number(
+    NumberQuestion(
         name="chance",
         level=1,
         problem=numbers.chance_loss,
         unit="nats",
-        look=Look(
+        look=Experiment(
             "induction",
             "The first copy of random tokens costs about that in the model induction, which was "
             "trained on nothing else; a language model is confidently wrong there, and pays more.",
@@ -219,7 +219,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="ln {vocab:,} = {answer:.2f}. A first loss far above it says that something is wrong.",
     ),
-    Number(
+    NumberQuestion(
         name="bits a byte",
         level=2,
         problem=numbers.bits_a_byte,
@@ -233,7 +233,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="{loss} / ln 2 / {size} = {answer:.3f}.",
     ),
-    Number(
+    NumberQuestion(
         name="best tokens",
         level=1,
         problem=numbers.best_tokens,
@@ -247,7 +247,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="About 20 per parameter: {billions_answer:,.0f} billion (arXiv:2203.15556).",
     ),
-    Number(
+    NumberQuestion(
         name="training work",
         level=2,
         problem=numbers.training_work,
@@ -262,7 +262,7 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="6 N D = {answer:.2e} (arXiv:2001.08361, section 2.1).",
     ),
-    Number(
+    NumberQuestion(
         name="training days",
         level=2,
         problem=numbers.training_days,

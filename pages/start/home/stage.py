@@ -67,7 +67,7 @@ def show() -> None:
         st.rerun()
 
 
-def explained(drawn: flow.Drawn) -> dict[str, str]:
+def explained(drawn: flow.DrawnFlow) -> dict[str, str]:
     """How the address of the page on the flow says what is explained."""
     pieces = cache.model(drawn.model)[1].tokens(drawn.ranked)
     words = [f"{rank + 1}: {text.visible(pieces[rank])}" for rank in flow.asked_ranks()]
@@ -75,7 +75,7 @@ def explained(drawn: flow.Drawn) -> dict[str, str]:
     return {"by": "the next token" if len(words) == 1 else "two tokens", "widths": flow.asked_widths(), **said}
 
 
-def draw(model: str, pasted: str, sampling: Sampling) -> flow.Drawn:
+def draw(model: str, pasted: str, sampling: Sampling) -> flow.DrawnFlow:
     """The river of a text."""
     opened, (rank, *other) = flow.asked_layers(model), flow.asked_ranks()
     drawn = flow.read(model, pasted)

@@ -37,7 +37,7 @@ _ADDRESS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ModelSettings:
     """The settings, checked.
 
     Args:
@@ -101,7 +101,7 @@ class Settings:
         return folder
 
 
-def read() -> Settings:
+def read() -> ModelSettings:
     """The settings of now.
 
     Raises:
@@ -118,7 +118,7 @@ def read() -> Settings:
         names = frozenset(named(word) or "" for word in words)
     folder = os.environ.get("TFCORE_MODEL_FOLDER", "")
     kept, download, cached = (_bytes(setting, default) for setting, default in GIGABYTES.items())
-    return Settings(policy, names, Path(folder).expanduser() if folder else None, kept, download, cached)
+    return ModelSettings(policy, names, Path(folder).expanduser() if folder else None, kept, download, cached)
 
 
 def _resolved(path: Path) -> Path | None:
@@ -158,21 +158,21 @@ def named(said: object) -> str | None:
     return said if is_hub_name(said) else None
 
 
-def folders(settings: Settings, most: int = 40) -> list[str]:
+def folders(settings: ModelSettings, most: int = 40) -> list[str]:
     """Names of the folders with a model and of the GGUF files, directly in the folder for models, in order; the real
     models, which have names of their own, left out."""
     known = [name for name in map(named, (f"./{place.name}" for place in _places(settings))) if name is not None]
     return [name for name in known if settings.refusal(name) is None][:most]
 
 
-def misnamed(settings: Settings, most: int = 8) -> list[str]:
+def misnamed(settings: ModelSettings, most: int = 8) -> list[str]:
     """The same that cannot be opened, because a link could not hold their names."""
     if settings.policy not in ("public", "any"):
         return []
     return [place.name for place in _places(settings) if named(f"./{place.name}") is None][:most]
 
 
-def _places(settings: Settings) -> list[Path]:
+def _places(settings: ModelSettings) -> list[Path]:
     """Folders with a model and GGUF files in the folder for models, by name."""
     if settings.folder is None or not settings.folder.is_dir():
         return []

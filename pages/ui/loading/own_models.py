@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.ui import fragments, sentences, streamlit_internals, text
 from pages.ui.loading import model_settings, run_models
-from pages.ui.loading.model_settings import Settings
+from pages.ui.loading.model_settings import ModelSettings
 from pages.ui.work import jobs, progress
 from tfcore.views import kept
 
@@ -122,7 +122,7 @@ def get(name: str) -> Own | None:
     return STORE.get(name)
 
 
-def look(name: str, settings: Settings) -> Iterator[Any]:
+def look(name: str, settings: ModelSettings) -> Iterator[Any]:
     """A job: what a model would take (an Estimate), or why it cannot be had (Refused)."""
     from tfcore.loading import checkpoints, hub
 
@@ -135,7 +135,7 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
     yield from _in_words(name, work)
 
 
-def bring(name: str, settings: Settings) -> Iterator[Any]:
+def bring(name: str, settings: ModelSettings) -> Iterator[Any]:
     """A job: loads a model into STORE. Yields Progress, and at the end why there is none (Refused).
 
     The model itself is no item: what a job has yielded is kept longer than the model.
@@ -147,7 +147,7 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
     yield from _in_words(name, work)
 
 
-def _bring(name: str, settings: Settings, say: progress.Say) -> None:
+def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     import tfcore
     from pages.ui.work import large_models  # here, because it imports torch
     from tfcore.files import CheckpointError, size

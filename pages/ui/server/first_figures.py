@@ -16,14 +16,14 @@ from pages.ui.session import session
 LARGEST = 400_000  # bytes of a figure that is worth sending ahead
 
 
-class Kept(NamedTuple):
+class PackedFigure(NamedTuple):
     """A figure as it is sent to its component, gzipped, and what its address changes with."""
 
     packed: bytes
     digest: str
 
 
-_kept: dict[str, Kept] = {}
+_kept: dict[str, PackedFigure] = {}
 
 
 def begin(url: str, asked: bool) -> None:
@@ -47,7 +47,7 @@ def keep(key: str, figure: bytes) -> None:
         return
     digest = f"{zlib.crc32(figure):08x}"
     if url not in _kept or _kept[url].digest != digest:
-        _kept[url] = Kept(gzip.compress(figure, mtime=0), digest)
+        _kept[url] = PackedFigure(gzip.compress(figure, mtime=0), digest)
 
 
 def address(url: str) -> str:
@@ -55,6 +55,6 @@ def address(url: str) -> str:
     return f"./begin/{_kept[url].digest}/{url or previews.HOME}" if url in _kept else ""
 
 
-def kept(url: str) -> Kept | None:
+def kept(url: str) -> PackedFigure | None:
     """The figure that a page begins with; None where nobody has opened it yet."""
     return _kept.get(url)

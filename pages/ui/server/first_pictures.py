@@ -23,7 +23,7 @@ SCRIPT = (Path(__file__).parent / "first_picture.js").read_text("utf-8")
 THEMES = ("light", "dark")
 
 
-class Place(NamedTuple):
+class PicturePlace(NamedTuple):
     """Where a picture stands.
 
     Args:
@@ -42,12 +42,12 @@ class Place(NamedTuple):
 
 
 @cache
-def places() -> dict[str, Place]:
+def places() -> dict[str, PicturePlace]:
     """Address of a page -> where its first picture stands."""
     if not PLACES.is_file():
         return {}
     known: dict[str, dict[str, Any]] = json.loads(PLACES.read_text("utf-8"))
-    return {url: Place(**found) for url, found in known.items()}
+    return {url: PicturePlace(**found) for url, found in known.items()}
 
 
 @cache

@@ -25,7 +25,7 @@ HOME = "home"  # the name of the front page's picture, which stands for a page w
 _HOST = re.compile(r"([\w-]+(\.[\w-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 
 
-class Page(NamedTuple):
+class Preview(NamedTuple):
     """Title and description of a page."""
 
     title: str
@@ -33,10 +33,10 @@ class Page(NamedTuple):
 
 
 @cache
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, Preview]:
     """Address -> title and description."""
     every = (page.facts for page in facts.pages().values())
-    return {one.key: Page(one.title if one.key else facts.NAME, one.answers or one.claim) for one in every}
+    return {one.key: Preview(one.title if one.key else facts.NAME, one.answers or one.claim) for one in every}
 
 
 @cache

@@ -15,7 +15,7 @@ from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.views.inside.features import say
 from tfcore.views.inside.features.measure import edits as feature_edits
 from tfcore.views.inside.features.measure import of_text, one_feature
-from tfcore.views.inside.features.measure.one_feature import Promotion
+from tfcore.views.inside.features.measure.one_feature import FeaturePromotion
 from tfcore.views.inside.features.measure.ratings import LEAST_FIRES
 from tfcore.views.inside.features.say import FeatureFires, Readability, TokenFeatures
 
@@ -120,7 +120,7 @@ def test_what_it_promotes_is_its_share_of_the_logits(stories, scan, dictionary, 
 
 
 def test_the_sentence_of_promotion():
-    found = Promotion("feature 1/2", 2.0, ("a", " b", "c", "d"), (3.0, 2.0, -0.5, -1.0), 2)
+    found = FeaturePromotion("feature 1/2", 2.0, ("a", " b", "c", "d"), (3.0, 2.0, -0.5, -1.0), 2)
     assert str(say.promotes(found)) == (
         "Where its activation is 2.00, feature 1/2 directly raises the logits of 'a' by 3.00, '·b' by 2.00, and lowers "
         "those of 'd' by 1.00, 'c' by 0.50."

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tfcore.views.inside.in_context.draw import accuracy_figure, heads_figure
-from tfcore.views.inside.in_context.measure.accuracy import Curve, Measured
-from tfcore.views.inside.in_context.measure.heads import HeadEffects
+from tfcore.views.inside.in_context.measure.accuracy import AccuracyCurve, TaskAccuracy
+from tfcore.views.inside.in_context.measure.heads import ScoredHeadEffects
 from tfcore.views.inside.in_context.measure.tasks import LABELS
 
 
 def test_accuracy_with_the_interval_of_the_chosen_labels():
-    curves = tuple(Curve(labels, (2, 5, count), 10) for labels, count in zip(LABELS, (9, 4, 8), strict=True))
-    figure = accuracy_figure(Measured("m", "antonyms", curves, 0.25, 0), "random", 2, 300)
+    curves = tuple(AccuracyCurve(labels, (2, 5, count), 10) for labels, count in zip(LABELS, (9, 4, 8), strict=True))
+    figure = accuracy_figure(TaskAccuracy("m", "antonyms", curves, 0.25, 0), "random", 2, 300)
     guess, upper, lower, *lines, ring = figure.data
     assert list(guess.y) == [0.25, 0.25]
     assert [line.name for line in lines] == list(LABELS.values())
@@ -23,6 +23,6 @@ def test_accuracy_with_the_interval_of_the_chosen_labels():
 
 def test_heads_by_score_and_effect():
     effect, score = np.array([[0.1, 2.0], [-0.5, 0.0]]), np.array([[0.0, 0.8], [0.3, 0.1]])
-    estimated, exact = heads_figure(HeadEffects(effect, effect > 1, score), 300).data
+    estimated, exact = heads_figure(ScoredHeadEffects(effect, effect > 1, score), 300).data
     assert (exact.x[0], exact.y[0], exact.text[0]) == (pytest.approx(0.8), pytest.approx(2.0), "0.1")
     assert list(estimated.y) == pytest.approx([0.1, -0.5, 0.0])

@@ -152,10 +152,10 @@ def test_a_real_model_reads_examples_and_knows_capitals():
 
 
 def test_sentences():
-    found = accuracy.Measured(
+    found = accuracy.TaskAccuracy(
         "m",
         "antonyms",
-        tuple(accuracy.Curve(one, (1, *[n] * 16), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)),
+        tuple(accuracy.AccuracyCurve(one, (1, *[n] * 16), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)),
         0.1,
         3,
     )
@@ -172,8 +172,8 @@ def test_sentences():
 
 
 def test_labels_are_compared_after_all_examples():
-    curves = [accuracy.Curve(one, (*[5] * 16, n), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)]
-    found = say.labels_matter(accuracy.Measured("m", "antonyms", tuple(curves), 0.1, 3))
+    curves = [accuracy.AccuracyCurve(one, (*[5] * 16, n), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)]
+    found = say.labels_matter(accuracy.TaskAccuracy("m", "antonyms", tuple(curves), 0.1, 3))
     assert found == LabelsMatter(16, 10, accuracy.interval(9, 10), accuracy.interval(2, 10), 3)
 
 

@@ -9,7 +9,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.statistics import rank_correlation
 from tfcore.views.inside.in_context import say
 from tfcore.views.inside.in_context.measure import heads
-from tfcore.views.inside.in_context.measure.heads import Exact, HeadEffects
+from tfcore.views.inside.in_context.measure.heads import Exact, ScoredHeadEffects
 from tfcore.views.inside.in_context.measure.tasks import draw, prompt
 
 
@@ -57,7 +57,7 @@ def test_rank_correlation_is_spearmans():
 @pytest.mark.parametrize(("count", "top"), [(2, 1), (4, 1), (12, 3), (39, 9), (40, 10), (48, 10)])
 def test_a_quarter_of_few_heads_is_compared(count, top):
     row = np.arange(float(count))[None]
-    said = say.heads_agree(HeadEffects(row, row > 0, row))
+    said = say.heads_agree(ScoredHeadEffects(row, row > 0, row))
     assert (said.top, said.shared, said.by_chance) == (top, top, top * top / count)
 
 
@@ -65,7 +65,7 @@ def test_what_is_said():
     effect = np.array([[0.0, 2.0, 0.1, 0.2], [0.3, -1.0, 1.5, 0.0]])
     score = np.array([[0.0, 0.9, 0.1, 0.0], [0.8, 0.0, 0.2, 0.1]])
     exact = np.abs(effect) > 0.9
-    said = say.heads_agree(HeadEffects(effect, exact, score))
+    said = say.heads_agree(ScoredHeadEffects(effect, exact, score))
     assert said.best == {(0, 1): 2.0, (1, 2): 1.5, (1, 0): 0.3}
     assert (said.heads, said.exact, said.top, said.shared, said.by_chance) == (8, 3, 2, 1, 0.5)
     assert "of 8 heads (3 exact, the others estimated). Most: 0.1 +2.00, 1.2 +1.50, 1.0 +0.30 nats." in str(said)

@@ -10,7 +10,7 @@ from tfcore.measures.parameter_count import parameters
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside.in_context import say
 from tfcore.views.inside.in_context.measure import steps
-from tfcore.views.inside.in_context.measure.steps import Kept, Sums, Written
+from tfcore.views.inside.in_context.measure.steps import ModelAnswers, Sums, WrittenAnswer
 
 
 def test_a_problem_is_what_it_says():
@@ -76,8 +76,8 @@ def test_what_is_kept():
 def test_what_is_said():
     answer = steps.problem(0).answer
     texts = " 1 + 1 = 2. 5 - 1 = 3. The answer is 7.", f" The answer is {answer}."
-    rows = [Written(0, 9, 4, text, 2e9) for text in texts]
-    found = Kept("m", (rows[0], rows[0]), (rows[0], rows[1]))
+    rows = [WrittenAnswer(0, 9, 4, text, 2e9) for text in texts]
+    found = ModelAnswers("m", (rows[0], rows[0]), (rows[0], rows[1]))
     assert steps.sums(found.steps) == Sums(1, 1, 0, 1)
     assert str(say.steps_help(found)) == (
         "m, 2 problems of two steps: right at once in 0% (0% to 66%), after written steps in 50% (9% to 91%); the "

@@ -13,7 +13,7 @@ from tfcore.measures.lenses import unembedding
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.inside.interventions.measure.patching import (
-    Pair,
+    PromptPair,
     all_shares,
     estimate_patches,
     groups,
@@ -127,7 +127,7 @@ def test_an_estimate_is_the_slope_of_a_small_step_towards_the_patch(kind, answer
 
 
 def test_estimates_are_compared_with_exact_shares():
-    both = Pair((1, 2, 3), (1, 5, 6), (7, 8), (1.0, 0.0), (1, 2))
+    both = PromptPair((1, 2, 3), (1, 5, 6), (7, 8), (1.0, 0.0), (1, 2))
     estimate = np.array([[0.0, 0.4, 0.1], [0.0, 0.2, 0.9]])
     exact = np.array([[0.0, 1.0, 0.1], [0.0, 0.1, 0.8]])
     said = estimated_shares(both, estimate, exact, ["attention 0", "attention 1"], ["a", "b", "c"])
@@ -220,7 +220,7 @@ def test_where_patching_the_last_position_brings_most():
 
 def test_the_peak_of_each_row_is_that_of_a_loop():
     shares = np.random.default_rng(2).normal(size=(3, 4))
-    both = Pair((0, 1, 2, 3), (0, 1, 2, 4), (5, 6), (2.5, -1.25), (3,))
+    both = PromptPair((0, 1, 2, 3), (0, 1, 2, 4), (5, 6), (2.5, -1.25), (3,))
     found = patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh"))).values
     for name, row, peak in zip("xyz", shares.tolist(), found["peaks"].split("; "), strict=True):
         share, at = max((value, i) for i, value in enumerate(row))

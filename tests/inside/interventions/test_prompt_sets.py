@@ -23,7 +23,7 @@ from tfcore.views.inside.interventions.measure.prompt_means import (
 )
 from tfcore.views.inside.interventions.measure.prompt_sets import (
     EXACT,
-    Encoded,
+    EncodedPrompt,
     ExactEffects,
     PromptEffects,
     encode_prompts,
@@ -33,7 +33,7 @@ from tfcore.views.inside.interventions.measure.prompt_sets import (
 )
 from tfcore.views.inside.interventions.measure.prompt_tables import (
     TEMPLATES,
-    Prompt,
+    PromptRow,
     filled,
     read_prompts,
     written_prompts,
@@ -41,7 +41,7 @@ from tfcore.views.inside.interventions.measure.prompt_tables import (
 
 TEXTS = small.ids(6, 9).tolist()
 SET = tuple(  # of 9, 6 and 9 tokens: the second has padding behind it
-    Encoded(tuple(a[:n]), tuple(b[:n]), Quantity("difference", 7, 30))
+    EncodedPrompt(tuple(a[:n]), tuple(b[:n]), Quantity("difference", 7, 30))
     for a, b, n in zip(TEXTS[:3], TEXTS[3:], (9, 6, 9), strict=True)
 )
 
@@ -186,11 +186,11 @@ def test_what_is_said_of_means():
 def test_a_table_is_read_as_it_is_written():
     for prompts in TEMPLATES.values():
         assert read_prompts(written_prompts(prompts)) == prompts
-    hostile = (Prompt('a "b", c', "x\ny", " $x$", " :red[y]"), Prompt("=1+1", "<b>", " é", " 😀"))
+    hostile = (PromptRow('a "b", c', "x\ny", " $x$", " :red[y]"), PromptRow("=1+1", "<b>", " é", " 😀"))
     assert read_prompts(written_prompts(hostile)) == hostile
-    signs = tuple(Prompt(f"a{sign}b", f"{sign}c", f"d{sign}", f"{sign}e{sign}") for sign in map(chr, range(32)))
+    signs = tuple(PromptRow(f"a{sign}b", f"{sign}c", f"d{sign}", f"{sign}e{sign}") for sign in map(chr, range(32)))
     assert read_prompts(written_prompts(signs)) == signs
-    assert read_prompts("\ufeffClean, corrupted ,ANSWER,wrong\r\na,b, c, d\r\n\r\ne,f, g, h\r\n")[1] == Prompt(
+    assert read_prompts("\ufeffClean, corrupted ,ANSWER,wrong\r\na,b, c, d\r\n\r\ne,f, g, h\r\n")[1] == PromptRow(
         "e", "f", " g", " h"
     )
 
@@ -200,7 +200,7 @@ HEAD = "clean,corrupted,answer,wrong\n"
 
 def test_a_table_may_be_as_large_as_that():
     assert len(read_prompts(HEAD + "a,b,c,d\n" * 64)) == 64
-    longest = Prompt("a" * 400, "b" * 400, "c" * 40, "d" * 40)
+    longest = PromptRow("a" * 400, "b" * 400, "c" * 40, "d" * 40)
     assert read_prompts(written_prompts([longest] * 2)) == (longest,) * 2
 
 
@@ -226,10 +226,13 @@ def test_a_table_that_cannot_be_used_gets_one_sentence(table, says):
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        (Prompt("a cat", "a big cat sat", " he", " she"), "row 1: the clean text has .* patching needs equally many"),
-        (Prompt("a cat " * 60, "a cat " * 60, " he", " she"), "64 are possible"),
-        (Prompt("a cat", "a dog", " he", " he"), "both answers begin with the same token"),
-        (Prompt(" cat" * 65, " cat" * 65, " he", " she"), "row 1 has 65 tokens; 64 are possible"),
+        (
+            PromptRow("a cat", "a big cat sat", " he", " she"),
+            "row 1: the clean text has .* patching needs equally many",
+        ),
+        (PromptRow("a cat " * 60, "a cat " * 60, " he", " she"), "64 are possible"),
+        (PromptRow("a cat", "a dog", " he", " he"), "both answers begin with the same token"),
+        (PromptRow(" cat" * 65, " cat" * 65, " he", " she"), "row 1 has 65 tokens; 64 are possible"),
     ],
 )
 def test_a_prompt_that_a_model_cannot_use_gets_one_sentence(prompt, says):
@@ -238,7 +241,7 @@ def test_a_prompt_that_a_model_cannot_use_gets_one_sentence(prompt, says):
 
 
 def test_a_text_may_have_as_many_tokens_as_that():
-    (found,) = encode_prompts(*load("stories"), [Prompt(" cat" * 64, " dog" * 64, " he", " she")])
+    (found,) = encode_prompts(*load("stories"), [PromptRow(" cat" * 64, " dog" * 64, " he", " she")])
     assert len(found.clean) == 64
 
 

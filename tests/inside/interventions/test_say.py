@@ -6,7 +6,7 @@ import pytest
 from tests import small
 from tfcore.measures.interventions import parts_of
 from tfcore.views.inside.interventions import say
-from tfcore.views.inside.interventions.measure.patching import Pair
+from tfcore.views.inside.interventions.measure.patching import PromptPair
 
 PARTS = parts_of(small.config())  # 2 layers of 6 heads and a feed-forward layer
 
@@ -41,7 +41,7 @@ def test_estimates_beside_exact_effects():
     ("estimate", "start"), [([0.125, 0.25], "Correlation with the estimates: 1.00. "), ([0.25, 0.25], "")]
 )
 def test_estimated_shares(estimate, start):
-    both = Pair((1, 2), (3, 4), (7, 8), (1.0, 0.0), (0, 1))
+    both = PromptPair((1, 2), (3, 4), (7, 8), (1.0, 0.0), (0, 1))
     said = say.estimated_shares(both, np.array([estimate]), np.array([[0.25, 0.75]]), ["attention 1"], ["x", " a"])
     assert str(said) == f"{start}The estimate is farthest off for attention 1 at '·a' (1): 0.25, exactly 0.75."
 

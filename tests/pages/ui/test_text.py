@@ -158,8 +158,8 @@ def test_chips_draw_any_tokens():
 def test_parts_of_a_chip_have_words_where_they_fit_and_colours_that_begin_again(monkeypatch):
     sent = {}
     monkeypatch.setattr(text, "_CHIPS", lambda **given: sent.update(given["data"]))
-    bar = [text.Part("12", 0.8, 11), text.Part("3", 0.2, 2, hatched=True)]
-    text.chips(["a", "b"], key="k", parts=[bar, [text.Part("–", 1.0, None)]], faint=[False, True], label="x")
+    bar = [text.BarPart("12", 0.8, 11), text.BarPart("3", 0.2, 2, hatched=True)]
+    text.chips(["a", "b"], key="k", parts=[bar, [text.BarPart("–", 1.0, None)]], faint=[False, True], label="x")
     assert sent["parts"] == [[["12", 0.8, 3, False], ["", 0.2, 2, True]], [["–", 1.0, None, False]]]
     assert sent["faint"] == [False, True]
     assert len(sent["colours"]) == 8

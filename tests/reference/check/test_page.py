@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.card import solution
-from pages.reference.check.kinds import Choice, Number, Order, Reading
+from pages.reference.check.kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.live import read
 from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
 from tests.pages import visits
@@ -27,7 +27,7 @@ def number_of(kind: type) -> int:
 
 def ready(number: int):
     slot = SLOTS[number - 1]
-    return read(slot).asked if isinstance(slot.question, Reading) else asked(slot)
+    return read(slot).asked if isinstance(slot.question, ReadingQuestion) else asked(slot)
 
 
 def right_answer(number: int):
@@ -60,7 +60,7 @@ def test_a_visit_without_a_round_gets_one_of_its_own_and_the_link_says_it():
 
 
 def test_a_number_is_graded_at_once_and_a_known_mistake_is_named():
-    at = number_of(Number)
+    at = number_of(NumberQuestion)
     one, question = ready(at), SLOTS[at - 1].question
     assert one.problem is not None
     test = opened(round=str(ROUND), question=str(at))
@@ -80,7 +80,7 @@ def test_a_number_is_graded_at_once_and_a_known_mistake_is_named():
 
 
 def test_a_wrong_option_says_why_and_leads_to_its_experiment():
-    at = number_of(Choice)
+    at = number_of(ChoiceQuestion)
     one = ready(at)
     for place in range(len(one.options)):
         test = opened(round=str(ROUND), question=str(at))
@@ -97,7 +97,7 @@ def test_an_order_is_picked_step_by_step():
         (seed, i)
         for seed in range(1, 40)
         for i, slot in enumerate(draw(seed, list(CHAPTERS), 0), 1)
-        if isinstance(slot.question, Order)
+        if isinstance(slot.question, OrderQuestion)
     ]
     seed, at = found[0]
     one = asked(draw(seed, list(CHAPTERS), 0)[at - 1])
@@ -127,7 +127,7 @@ def test_a_reading_shows_its_figure_and_its_numbers():
 
 @pytest.mark.parametrize("typed", ["", "1e999", "4,5", "x" * 199, "<script>alert(1)</script>", "3 dogs", "nan", "$x$"])
 def test_what_is_no_number_gets_one_sentence_and_costs_nothing(typed):
-    test = opened(round=str(ROUND), question=str(number_of(Number)))
+    test = opened(round=str(ROUND), question=str(number_of(NumberQuestion)))
     test.text_input[0].set_value(typed)
     test = hand_in(test)
     assert len(test.info) == 1
@@ -138,7 +138,7 @@ def test_what_is_no_number_gets_one_sentence_and_costs_nothing(typed):
 
 def test_a_reload_keeps_the_answers_and_the_end_says_what_to_do():
     answers = [right_answer(number) for number in range(1, LENGTH + 1)]
-    wrong_at = number_of(Choice)
+    wrong_at = number_of(ChoiceQuestion)
     answers[wrong_at - 1] = (ready(wrong_at).right + 1) % len(ready(wrong_at).options)
     test = opened(round=str(ROUND), a=packed(SLOTS, answers))
     assert address(test, "a") == packed(SLOTS, answers)
@@ -159,7 +159,7 @@ def test_answers_to_other_questions_are_left_out_with_a_word():
 
 
 def test_another_choice_of_chapters_is_another_round():
-    at = number_of(Choice)
+    at = number_of(ChoiceQuestion)
     test = opened(round=str(ROUND), question=str(at))
     test.radio[0].set_value(0)
     test = hand_in(test)
@@ -196,7 +196,7 @@ def test_the_sheet_has_all_questions_with_answers_folded():
     words = said(test, "markdown").replace("*", "")
     assert all(re.search(rf"(^|\s){number}\. ", words) for number in range(1, LENGTH + 1))
     assert [e.label for e in test.expander][:LENGTH] == [f"Answer to {number}" for number in range(1, LENGTH + 1)]
-    at = number_of(Number)
+    at = number_of(NumberQuestion)
     assert solution(SLOTS[at - 1].question, ready(at)) in words
     leads_to = {page for page, _ in links_of(test)}
     assert {ready(number).look.page for number in range(1, LENGTH + 1)} <= leads_to

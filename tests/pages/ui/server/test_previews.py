@@ -57,7 +57,7 @@ def test_descriptions_differ_but_streamlits_page_stays_whole():
 
 
 def test_what_a_page_is_called_cannot_break_out(monkeypatch):
-    page = previews.Page('"><script>alert(1)</script>', "a & b's <i>")
+    page = previews.Preview('"><script>alert(1)</script>', "a & b's <i>")
     before = Head(previews.html("heads", BASE)).scripts
     monkeypatch.setattr(previews, "pages", lambda: {"heads": page})
     head = Head(previews.html("heads", BASE))

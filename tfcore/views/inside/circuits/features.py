@@ -20,7 +20,7 @@ from tfcore.views.inside.circuits.measure import graph as graphs
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Naming
 from tfcore.views.inside.circuits.measure.effects import TakenOff
 from tfcore.views.inside.circuits.measure.graph import Output
-from tfcore.views.inside.circuits.measure.of_text import Drawn, Traced, draw_traced, take_strongest_off, trace_text
+from tfcore.views.inside.circuits.measure.of_text import DrawnGraph, Traced, draw_traced, take_strongest_off, trace_text
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -48,7 +48,7 @@ def _traced(reading: Reading, output: Output) -> Traced:
     return trace_text(model, tokenizer, str(reading.model), reading.text, TOKENS, output.token, output.against)
 
 
-def _drawn(reading: Reading, output: Output, detail: Detail) -> Drawn:
+def _drawn(reading: Reading, output: Output, detail: Detail) -> DrawnGraph:
     found, (model, tokenizer) = traced(reading, output), opened(reading.model)
     return draw_traced(model, tokenizer, str(reading.model), found, detail.nodes, detail.links, grouped=detail.grouped)
 

@@ -39,7 +39,7 @@ from tfcore.views.inside.features.draw import (
 )
 from tfcore.views.inside.features.measure import edits, of_text, one_feature, ratings
 from tfcore.views.inside.features.measure.edits import Held
-from tfcore.views.inside.features.measure.one_feature import Promotion
+from tfcore.views.inside.features.measure.one_feature import FeaturePromotion
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -143,7 +143,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
 # ---- one feature ----
 
 
-def _promotion(model: Transformer, tokenizer: Tokenizer, name: str, dictionary: int, feature: int) -> Promotion:
+def _promotion(model: Transformer, tokenizer: Tokenizer, name: str, dictionary: int, feature: int) -> FeaturePromotion:
     return one_feature.feature_promotion(model, tokenizer, name, dictionary, feature)
 
 

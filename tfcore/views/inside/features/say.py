@@ -16,7 +16,7 @@ from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.features.measure.of_text import feature_title
-from tfcore.views.inside.features.measure.one_feature import NAMED, Neighbours, Promotion
+from tfcore.views.inside.features.measure.one_feature import NAMED, FeaturePromotion, NearestFeatures
 from tfcore.views.inside.features.measure.ratings import HALF, LEAST_FIRES, RULE, Ratings, named_tokens, share_elsewhere
 
 ONE_TOKEN = 0.9  # share of the firings of a feature that are on one token
@@ -99,7 +99,7 @@ def feature_fires(
     )
 
 
-def promotes(found: Promotion) -> Statement:
+def promotes(found: FeaturePromotion) -> Statement:
     """The tokens whose logits a feature raises and lowers most, where it is strongest."""
     if not found.activation:
         never = "In held-out texts {title} is never active, so it raises and lowers nothing."
@@ -117,7 +117,7 @@ def promotes(found: Promotion) -> Statement:
     )
 
 
-def nearest(of: Transcoder, feature: int, found: Neighbours) -> Statement:
+def nearest(of: Transcoder, feature: int, found: NearestFeatures) -> Statement:
     """The feature that writes most nearly the same as another."""
     return state(
         "nearest",

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.views.inside.in_context.measure.accuracy import Curve, Interval, Measured
-from tfcore.views.inside.in_context.measure.heads import HeadEffects
+from tfcore.views.inside.in_context.measure.accuracy import AccuracyCurve, Interval, TaskAccuracy
+from tfcore.views.inside.in_context.measure.heads import ScoredHeadEffects
 from tfcore.views.inside.in_context.measure.steps import WAYS, Way
 from tfcore.views.inside.in_context.measure.tasks import LABELS, Labels
 
@@ -16,7 +16,7 @@ BAND = 0.18  # opacity of an interval
 LABELLED = 6  # heads with their names in the figure
 
 
-def accuracy_figure(found: Measured, chosen: Labels, examples: int, height: int) -> go.Figure:
+def accuracy_figure(found: TaskAccuracy, chosen: Labels, examples: int, height: int) -> go.Figure:
     """A line for each kind of labels; the chosen one thick, with its interval and a ring at `examples`."""
     traces = [*_band(found.curve(chosen)), *(_line(curve, curve.labels == chosen) for curve in found.curves)]
     count = len(found.curve(chosen).right) - 1
@@ -50,7 +50,7 @@ def accuracy_figure(found: Measured, chosen: Labels, examples: int, height: int)
     return theme.build([guess, *traces, ring], layout)
 
 
-def _band(curve: Curve) -> list[dict[str, Any]]:
+def _band(curve: AccuracyCurve) -> list[dict[str, Any]]:
     """The interval around a line: its upper end, and its lower end filled up to it."""
     spans, hue = curve.intervals, HUES[curve.labels]
     plain: dict[str, Any] = {
@@ -71,7 +71,7 @@ def _band(curve: Curve) -> list[dict[str, Any]]:
     return [upper, lower]
 
 
-def _line(curve: Curve, chosen: bool) -> dict[str, Any]:
+def _line(curve: AccuracyCurve, chosen: bool) -> dict[str, Any]:
     spans, hue = curve.intervals, HUES[curve.labels]
     return kit.line(
         list(range(len(spans))),
@@ -85,7 +85,7 @@ def _line(curve: Curve, chosen: bool) -> dict[str, Any]:
     )
 
 
-def heads_figure(found: HeadEffects, height: int) -> go.Figure:
+def heads_figure(found: ScoredHeadEffects, height: int) -> go.Figure:
     """A dot for each head: its induction score, and the fall of the log-probability without it; the largest by name."""
     effect, score = found.effect.ravel(), found.score.ravel()
     heads = found.effect.shape[1]

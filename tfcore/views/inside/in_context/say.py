@@ -9,9 +9,9 @@ from tfcore.measures.heads.induction_heads import Place, listed
 from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import rank_correlation
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.inside.in_context.measure.accuracy import Interval, Measured, interval
-from tfcore.views.inside.in_context.measure.heads import HeadEffects
-from tfcore.views.inside.in_context.measure.steps import Kept, said_answer, sums
+from tfcore.views.inside.in_context.measure.accuracy import Interval, TaskAccuracy, interval
+from tfcore.views.inside.in_context.measure.heads import ScoredHeadEffects
+from tfcore.views.inside.in_context.measure.steps import ModelAnswers, said_answer, sums
 from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels
 
 
@@ -48,7 +48,7 @@ class Accuracy(Finding):
         return f"{start}right in {here} of the prompts after {count}, in {before} without any; {end}"
 
 
-def accuracy(found: Measured, labels: Labels, examples: int) -> Accuracy:
+def accuracy(found: TaskAccuracy, labels: Labels, examples: int) -> Accuracy:
     """State the accuracy of a curve at one number of examples."""
     curve = found.curve(labels)
     spans = curve.intervals
@@ -83,7 +83,7 @@ class LabelsMatter(Finding):
         )
 
 
-def labels_matter(found: Measured) -> LabelsMatter:
+def labels_matter(found: TaskAccuracy) -> LabelsMatter:
     """From the counts after all examples."""
     right, chance = (found.curve(labels) for labels in ("right", "random"))
     return LabelsMatter(MOST_EXAMPLES, right.prompts, right.intervals[-1], chance.intervals[-1], found.changed)
@@ -128,7 +128,7 @@ class HeadsAgree(Finding):
         )
 
 
-def heads_agree(found: HeadEffects) -> HeadsAgree:
+def heads_agree(found: ScoredHeadEffects) -> HeadsAgree:
     """From effects and scores of all heads; the top is TOP heads, or a quarter of a small model's."""
     effect, score = found.effect.ravel(), found.score.ravel()
     top = max(1, min(TOP, len(effect) // 4))
@@ -179,7 +179,7 @@ class StepsHelp(Finding):
         )
 
 
-def steps_help(found: Kept) -> StepsHelp:
+def steps_help(found: ModelAnswers) -> StepsHelp:
     """From what was written."""
     both = found.direct, found.steps
     direct, steps = (interval(sum(one.right for one in way), len(way)) for way in both)
@@ -188,7 +188,7 @@ def steps_help(found: Kept) -> StepsHelp:
     return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
 
 
-def step_errors(found: Kept) -> Statement:
+def step_errors(found: ModelAnswers) -> Statement:
     """Where steps go wrong: additions and subtractions that were written, and the answers that are given at once."""
     answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
     ((commonest, times),) = answers.most_common(1)

@@ -17,7 +17,7 @@ from tfcore.views.inside import effects
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import rows_height
 from tfcore.views.inside.interventions.measure import patching
-from tfcore.views.inside.interventions.measure.patching import Kind, Pair, PatchedColumns
+from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -27,7 +27,7 @@ LEFT, SIDES = 80, 110  # beside the map, in pixels: names of rows, and the scale
 Answers = tuple[int, int] | None
 
 
-def _compared(reading: Reading, source: str, answers: Answers) -> Pair:
+def _compared(reading: Reading, source: str, answers: Answers) -> PromptPair:
     model, tokenizer = opened(reading.model)
     theirs, ids = (first_tokens(model, tokenizer, text, TOKENS, reading.bos).ids for text in (source, reading.text))
     return patching.pair(model, theirs, ids, answers)

@@ -15,7 +15,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Statement, state
 from tfcore.views.inside.interventions.measure import input_attribution
 from tfcore.views.inside.interventions.measure.input_attribution import InputAttribution
-from tfcore.views.inside.interventions.measure.patching import Kind, Pair, patched_title
+from tfcore.views.inside.interventions.measure.patching import Kind, PromptPair, patched_title
 from tfcore.views.inside.interventions.measure.prompt_means import LEVEL, Means, means_of
 from tfcore.views.inside.interventions.measure.prompt_sets import PromptEffects
 
@@ -121,7 +121,7 @@ def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
 
 
 def patched_shares(
-    both: Pair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
+    both: PromptPair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
 ) -> Statement:
     """State the quantity on both texts, and the largest share of each of the PEAKS rows where that is largest.
 
@@ -177,7 +177,7 @@ def estimates_until(start: int | None) -> Statement:
 
 
 def estimated_shares(
-    both: Pair,
+    both: PromptPair,
     estimate: Float[ndarray, "row seq"],
     exact: Float[ndarray, "row seq"],
     rows: Sequence[str],

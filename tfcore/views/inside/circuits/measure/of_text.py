@@ -19,7 +19,7 @@ class Traced(NamedTuple):
     influence: Influence
 
 
-class Drawn(NamedTuple):
+class DrawnGraph(NamedTuple):
     """A pruned graph as it is drawn."""
 
     diagram: Diagram
@@ -37,12 +37,12 @@ def trace_text(
 
 def draw_traced(
     model: Transformer, tokenizer: Tokenizer, name: str, found: Traced, nodes: float, edges: float, grouped: bool
-) -> Drawn:
+) -> DrawnGraph:
     """The nodes and links with most of the influence; features that do the same in one node, or each in its own."""
     graph, influence = found
     pruned = prune(graph, influence, nodes, edges)
     dictionaries, alike = load_transcoders(name).of_mlps, ALIKE if grouped else None
-    return Drawn(draw(model, dictionaries, tokenizer, graph, influence, pruned, alike), pruned)
+    return DrawnGraph(draw(model, dictionaries, tokenizer, graph, influence, pruned, alike), pruned)
 
 
 def take_strongest_off(model: Transformer, name: str, found: Traced) -> TakenOff:

@@ -46,7 +46,7 @@ def feature_texts(model: Transformer, name: str, dictionary: int, feature: int) 
     ]
 
 
-class Promotion(NamedTuple):
+class FeaturePromotion(NamedTuple):
     """The tokens whose logits a feature raises and lowers most, where it is strongest.
 
     Args:
@@ -72,7 +72,7 @@ def feature_promotion(
     feature: int,
     raised: int = 8,
     lowered: int = 4,
-) -> Promotion:
+) -> FeaturePromotion:
     """The direct effect of a feature on the logits: activation * W_U (gamma * row of W_dec) / scale, with the final
     norm's gamma and its scale at the place where the feature is strongest; what later layers make of it is left out.
 
@@ -89,12 +89,12 @@ def feature_promotion(
     values = lift.float().cpu().numpy()
     order = np.argsort(-values, kind="stable")
     ids = [*order[:raised].tolist(), *order[-lowered:].tolist()]
-    return Promotion(
+    return FeaturePromotion(
         feature_title(of, feature), activation, tuple(tokenizer.tokens(ids)), tuple(values[ids].tolist()), raised
     )
 
 
-class Neighbours(NamedTuple):
+class NearestFeatures(NamedTuple):
     """The features of a dictionary that write most nearly the same as one of them, the nearest first, and the cosines
     of their rows of W_dec with its own."""
 
@@ -102,13 +102,13 @@ class Neighbours(NamedTuple):
     cosines: tuple[float, ...]
 
 
-def feature_neighbours(of: Transcoder, feature: int, count: int = 8) -> Neighbours:
+def feature_neighbours(of: Transcoder, feature: int, count: int = 8) -> NearestFeatures:
     """The features whose rows of W_dec have the largest cosines with that of one feature."""
     rows: Float[ndarray, "feature d_model"] = of.W_dec.detach().float().cpu().numpy()
     cosines = rows @ rows[feature] / (np.linalg.norm(rows, axis=1) * np.linalg.norm(rows[feature]))
     cosines[feature] = -np.inf
     best = np.argsort(-cosines, kind="stable")[:count]
-    return Neighbours(tuple(best.tolist()), tuple(cosines[best].tolist()))
+    return NearestFeatures(tuple(best.tolist()), tuple(cosines[best].tolist()))
 
 
 def token_words(scan: FeatureScan, dictionary: int, tokenizer: Tokenizer, count: int = NAMED) -> list[str]:

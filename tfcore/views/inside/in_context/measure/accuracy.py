@@ -21,7 +21,15 @@ from tfcore.measures.one_text import one_text
 from tfcore.measures.statistics import wilson
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
+from tfcore.views.inside.in_context.measure.tasks import (
+    LABELS,
+    MOST_EXAMPLES,
+    TASKS,
+    FewShotPrompt,
+    Labels,
+    draw,
+    prompt,
+)
 
 KEPT = Path(__file__).with_name("accuracy.json")
 PROMPTS = 60  # of each task and kind of labels
@@ -45,7 +53,7 @@ def interval(right: int, of: int) -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class AccuracyCurve:
     """Right answers after each number of examples.
 
     Args:
@@ -65,7 +73,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class TaskAccuracy:
     """A task as one model does it.
 
     Args:
@@ -77,17 +85,17 @@ class Measured:
 
     model: str
     task: str
-    curves: tuple[Curve, ...]
+    curves: tuple[AccuracyCurve, ...]
     guess: float
     changed: int
 
-    def curve(self, labels: Labels) -> Curve:
+    def curve(self, labels: Labels) -> AccuracyCurve:
         """One of the three."""
         return next(one for one in self.curves if one.labels == labels)
 
 
 @torch.no_grad()
-def answers(model: Transformer, asked: Prompt) -> list[int]:
+def answers(model: Transformer, asked: FewShotPrompt) -> list[int]:
     """For each line of a prompt, the token that is most probable among the first tokens of the task's answers."""
     hidden = model(one_text(model, asked.ids), logits_to_keep=NO_LOGITS).hidden.squeeze(0)[list(asked.at)]
     candidates = sorted(set(asked.answers.values()))
@@ -97,7 +105,7 @@ def answers(model: Transformer, asked: Prompt) -> list[int]:
     return [candidates[best] for best in logits[:, candidates].argmax(1).tolist()]
 
 
-def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prompts: int = PROMPTS) -> Measured:
+def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prompts: int = PROMPTS) -> TaskAccuracy:
     """Accuracy by number of examples, for the three kinds of labels; the prompts are those of seeds 0, 1, ..."""
     found: dict[Labels, list[list[int]]] = {labels: [] for labels in LABELS}
     changed, distinct = 0, 1
@@ -110,11 +118,13 @@ def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prom
             last += [said[-1]] if labels != "random" else []
             distinct = len(set(asked.answers.values()))
         changed += last[0] != last[1]
-    curves = tuple(Curve(labels, tuple(map(sum, zip(*rows, strict=True))), prompts) for labels, rows in found.items())
-    return Measured(name, task, curves, 1 / distinct, changed)
+    curves = tuple(
+        AccuracyCurve(labels, tuple(map(sum, zip(*rows, strict=True))), prompts) for labels, rows in found.items()
+    )
+    return TaskAccuracy(name, task, curves, 1 / distinct, changed)
 
 
-def save(every: Sequence[Measured], path: Path = KEPT) -> None:
+def save(every: Sequence[TaskAccuracy], path: Path = KEPT) -> None:
     """Write the counts."""
     rows = [
         {
@@ -131,12 +141,12 @@ def save(every: Sequence[Measured], path: Path = KEPT) -> None:
 
 
 @lru_cache(maxsize=1)
-def kept() -> dict[tuple[str, str], Measured]:
+def kept() -> dict[tuple[str, str], TaskAccuracy]:
     """The curves that were measured, by model and task."""
     found = {}
     for row in json.loads(KEPT.read_text("utf-8")):
-        curves = tuple(Curve(labels, tuple(row[labels]), row["prompts"]) for labels in LABELS)
-        found[row["model"], row["task"]] = Measured(row["model"], row["task"], curves, row["guess"], row["changed"])
+        curves = tuple(AccuracyCurve(labels, tuple(row[labels]), row["prompts"]) for labels in LABELS)
+        found[row["model"], row["task"]] = TaskAccuracy(row["model"], row["task"], curves, row["guess"], row["changed"])
     return found
 
 

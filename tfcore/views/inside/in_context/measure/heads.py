@@ -78,7 +78,7 @@ def induction_scores(model: Transformer) -> Float[ndarray, "layer head"]:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadEffects:
+class ScoredHeadEffects:
     """Effects of all heads, exact where they are known.
 
     Args:
@@ -92,7 +92,7 @@ class HeadEffects:
     score: Float[ndarray, "layer head"]
 
 
-def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> HeadEffects:
+def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> ScoredHeadEffects:
     """The effects known so far, beside the induction scores."""
     start, *others = found
     if not isinstance(start, Start):
@@ -101,7 +101,7 @@ def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]
     for one in others:
         if isinstance(one, Exact):
             effect[one.head], exact[one.head] = one.effect, True
-    return HeadEffects(effect, exact, score)
+    return ScoredHeadEffects(effect, exact, score)
 
 
 every_of = kept(every_head, entries=64)

@@ -33,7 +33,7 @@ NAMES = ("Tom", "Lily", "Ben", "Anna", "Max", "Mia", "Sam", "Kate")
 THINGS = ("apples", "books", "stamps", "shells", "coins", "cards", "pears", "eggs")
 
 
-class Problem(NamedTuple):
+class WordProblem(NamedTuple):
     """A question, its steps, and its answer."""
 
     question: str
@@ -41,13 +41,13 @@ class Problem(NamedTuple):
     answer: int
 
 
-def problem(seed: int) -> Problem:
+def problem(seed: int) -> WordProblem:
     """first + more - away, in words."""
     rng = random.Random(seed)
     name, thing = rng.choice(NAMES), rng.choice(THINGS)
     first, more, away = rng.randint(11, 40), rng.randint(3, 19), rng.randint(2, 9)
     both = first + more
-    return Problem(
+    return WordProblem(
         f"{name} has {first} {thing}, gets {more} more and then gives {away} away. How many {thing} are left?",
         f"{first} + {more} = {both}. {both} - {away} = {both - away}.",
         both - away,
@@ -95,7 +95,7 @@ def write(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> Iter
         yield step.token
 
 
-class Written(NamedTuple):
+class WrittenAnswer(NamedTuple):
     """The answer that a model wrote.
 
     Args:
@@ -118,26 +118,26 @@ class Written(NamedTuple):
         return said_answer(self.text) == problem(self.seed).answer
 
 
-def written(config: ModelConfig, tokenizer: Tokenizer, seed: int, way: Way, ids: Sequence[int]) -> Written:
+def written(config: ModelConfig, tokenizer: Tokenizer, seed: int, way: Way, ids: Sequence[int]) -> WrittenAnswer:
     """The text of the tokens, and their cost."""
     prompt = len(tokenizer.encode(asked(seed, way)))
-    return Written(seed, prompt, len(ids), tokenizer.decode(ids), operations(config, prompt, len(ids)))
+    return WrittenAnswer(seed, prompt, len(ids), tokenizer.decode(ids), operations(config, prompt, len(ids)))
 
 
-class Kept(NamedTuple):
+class ModelAnswers(NamedTuple):
     """Answers of a model to every problem, at once and after steps."""
 
     model: str
-    direct: tuple[Written, ...]
-    steps: tuple[Written, ...]
+    direct: tuple[WrittenAnswer, ...]
+    steps: tuple[WrittenAnswer, ...]
 
 
 @lru_cache(maxsize=1)
-def kept_steps() -> Kept:
+def kept_steps() -> ModelAnswers:
     """The answers that were measured."""
     found = json.loads(KEPT.read_text("utf-8"))
-    direct, steps = (tuple(Written(*row) for row in found[way]) for way in WAYS)
-    return Kept(found["model"], direct, steps)
+    direct, steps = (tuple(WrittenAnswer(*row) for row in found[way]) for way in WAYS)
+    return ModelAnswers(found["model"], direct, steps)
 
 
 def operations(config: ModelConfig, prompt: int, tokens: int) -> float:
@@ -156,7 +156,7 @@ class Sums(NamedTuple):
     subtractions: int
 
 
-def sums(rows: Sequence[Written]) -> Sums:
+def sums(rows: Sequence[WrittenAnswer]) -> Sums:
     """Sums in lines such as "12 + 11 = 23. 23 - 9 = 14.", each taken by itself."""
     found = [part for one in rows for part in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", one.text)]
     plus = [int(a) + int(b) == int(c) for a, sign, b, c in found if sign == "+"]

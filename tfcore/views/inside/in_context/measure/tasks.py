@@ -42,7 +42,7 @@ _NEGATIVE = (
 )
 
 
-class Example(NamedTuple):
+class LabelledExample(NamedTuple):
     """A line of a prompt: an input, the answer that stands there, and the right one."""
 
     given: str
@@ -51,7 +51,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class InContextTask:
     """Inputs with their right answers; none: a code of letters and digits, made up for each prompt.
 
     Args:
@@ -74,24 +74,24 @@ def _lines(text: str, answer: str) -> tuple[tuple[str, str], ...]:
     return tuple((line, answer) for line in text.split("|"))
 
 
-TASKS: dict[str, Task] = {
-    "antonyms": Task("antonyms", _pairs(_ANTONYMS)),
-    "capitals": Task("capitals", _pairs(_CAPITALS)),
-    "sentiment": Task("sentiment", _lines(_POSITIVE, "positive") + _lines(_NEGATIVE, "negative")),
-    "code": Task("a made-up code", (), between=""),
+TASKS: dict[str, InContextTask] = {
+    "antonyms": InContextTask("antonyms", _pairs(_ANTONYMS)),
+    "capitals": InContextTask("capitals", _pairs(_CAPITALS)),
+    "sentiment": InContextTask("sentiment", _lines(_POSITIVE, "positive") + _lines(_NEGATIVE, "negative")),
+    "code": InContextTask("a made-up code", (), between=""),
 }
 
 
-class Draw(NamedTuple):
+class DrawnExamples(NamedTuple):
     """MOST_EXAMPLES examples, the input that is asked for with its right answer, and all answers of the task."""
 
-    task: Task
-    examples: tuple[Example, ...]
-    query: Example
+    task: InContextTask
+    examples: tuple[LabelledExample, ...]
+    query: LabelledExample
     answers: tuple[str, ...]
 
 
-def draw(name: str, labels: Labels, seed: int) -> Draw:
+def draw(name: str, labels: Labels, seed: int) -> DrawnExamples:
     """The words of one prompt; the same seed gives the same examples and query under all three kinds of labels.
 
     Raises:
@@ -110,13 +110,13 @@ def draw(name: str, labels: Labels, seed: int) -> Draw:
     others = random.Random(seed + GENERATOR)
     random_labels = [others.choice(answers) for _ in order]
     lines = [
-        Example(given, chance if labels == "random" else right, right)
+        LabelledExample(given, chance if labels == "random" else right, right)
         for (given, right), chance in zip(order, random_labels, strict=True)
     ]
     examples = lines[:-1]
     if labels == "order":
         others.shuffle(examples)
-    return Draw(task, tuple(examples), lines[-1], answers)
+    return DrawnExamples(task, tuple(examples), lines[-1], answers)
 
 
 def _code(words: random.Random) -> tuple[tuple[str, str], ...]:
@@ -124,7 +124,7 @@ def _code(words: random.Random) -> tuple[tuple[str, str], ...]:
     return tuple(zip(letters, digits, strict=True))
 
 
-class Prompt(NamedTuple):
+class FewShotPrompt(NamedTuple):
     """A prompt as a model reads it.
 
     Args:
@@ -142,12 +142,12 @@ class Prompt(NamedTuple):
     answers: Mapping[str, int]
 
 
-def written(task: Task, examples: Sequence[Example]) -> str:
+def written(task: InContextTask, examples: Sequence[LabelledExample]) -> str:
     """The lines of examples."""
     return "".join(f"{one.given}{task.between}{one.label}\n" for one in examples)
 
 
-def prompt(tokenizer: Tokenizer, drawn: Draw, count: int, longest: int) -> Prompt:
+def prompt(tokenizer: Tokenizer, drawn: DrawnExamples, count: int, longest: int) -> FewShotPrompt:
     """The first `count` examples and the query.
 
     Args:
@@ -176,7 +176,7 @@ def prompt(tokenizer: Tokenizer, drawn: Draw, count: int, longest: int) -> Promp
     answers = {answer: _first(tokenizer, ids, drawn.query.given + asked, lead + answer) for answer in drawn.answers}
     if len(set(answers.values())) < 2:
         raise ValueError("all answers of this task begin with the same token for this model; choose another task")
-    return Prompt(text, tuple(ids), tuple(at), tuple(right), answers)
+    return FewShotPrompt(text, tuple(ids), tuple(at), tuple(right), answers)
 
 
 def _first(tokenizer: Tokenizer, before: Sequence[int], asked: str, answer: str) -> int:

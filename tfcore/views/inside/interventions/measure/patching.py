@@ -25,7 +25,7 @@ Kind = Literal["residual", "attention", "feed-forward"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PromptPair:
     """Two texts of equally many tokens, and the two answers that tell them apart.
 
     Args:
@@ -53,7 +53,7 @@ class Pair:
 @torch.no_grad()
 def pair(
     model: Transformer, source: Sequence[int], target: Sequence[int], answers: tuple[int, int] | None = None
-) -> Pair:
+) -> PromptPair:
     """Two texts with the answers that tell them apart.
 
     Args:
@@ -76,7 +76,7 @@ def pair(
     one, other = values.tolist()
     if one == other:
         raise ValueError("what is measured of these tokens is the same on both texts; choose others")
-    return Pair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
+    return PromptPair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
 
 
 def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
 
 
 @torch.no_grad()
-def source_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
+def source_values(model: Transformer, both: PromptPair, name: str) -> Float[Tensor, "1 seq d_model"]:
     """An activation of the source's run."""
     return model.activations(one_text(model, both.source), name)[name]
 
@@ -107,7 +107,7 @@ class PatchedColumns(NamedTuple):
 
 
 @torch.no_grad()
-def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedColumns]:
+def patch_each(model: Transformer, both: PromptPair, kind: Kind) -> Iterator[PatchedColumns]:
     """The share of what is measured that each patch restores: every activation of a kind, at every position.
 
     share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end (or
@@ -129,7 +129,7 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
         yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
 
 
-def _alone(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+def _alone(model: Transformer, both: PromptPair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
     """The quantity with each patch, (first position, (row, position)); each in a run of its own."""
     run = plain_run(model, both.target)
     for at, _ in reversed(list(_groups(both, alone=True))):
@@ -141,7 +141,7 @@ def _alone(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator
         yield at, torch.stack(values)
 
 
-def _together(model: Transformer, both: Pair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+def _together(model: Transformer, both: PromptPair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
     """The same, of neighbouring positions and layers in one pass."""
     run = plain_run(model, both.target)
     streams = [*run.streams, model.resume(run.streams[-1], len(run.streams) - 1, until=len(run.streams))]
@@ -186,12 +186,12 @@ def _swapped(
     return rows
 
 
-def groups(config: ModelConfig, both: Pair) -> int:
+def groups(config: ModelConfig, both: PromptPair) -> int:
     """How many results `patch_each` has."""
     return len(list(_groups(both, rows_compete(config)))) + (both.differing[0] > 0)
 
 
-def _groups(both: Pair, alone: bool) -> Iterator[tuple[int, int]]:
+def _groups(both: PromptPair, alone: bool) -> Iterator[tuple[int, int]]:
     """Positions from the first that differs to the last, in groups: (first, one past the last)."""
     n, size = len(both.target), 1 if alone else TOGETHER
     for start in range(both.differing[0], n, size):
@@ -222,7 +222,7 @@ def patched_title(name: str, kind: Kind) -> str:
     return f"{'after' if name.endswith('post') else 'before'} block {layer_of(name)}"
 
 
-def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
+def estimate_patches(model: Transformer, both: PromptPair, kind: Kind) -> Float[ndarray, "row seq"]:
     """The shares of `patch_each` to first order, of every activation and position at once.
 
     share = (activation on the source - activation on the target) . d quantity / d activation on the target, over the

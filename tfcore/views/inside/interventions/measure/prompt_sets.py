@@ -23,7 +23,7 @@ from tfcore.measures.one_text import encoded
 from tfcore.measures.shared_layers import rows_compete
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.inside.interventions.measure.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
+from tfcore.views.inside.interventions.measure.prompt_tables import LEAST_PROMPTS, TEMPLATES, PromptRow
 
 MOST_TOKENS = 64  # of a text
 EXACT = 10  # parts whose effect is measured exactly, those with the largest estimates
@@ -31,7 +31,7 @@ TOGETHER = 256  # tokens of prompts in one pass: of smollm2 about 0.3 GB for its
 MOST_EXACT = 30_720  # tokens times layers up to which all outputs are patched exactly: 1,024 tokens in smollm2
 
 
-class Encoded(NamedTuple):
+class EncodedPrompt(NamedTuple):
     """A prompt as a model reads it: ids of both texts, and of the first token of each answer."""
 
     clean: tuple[int, ...]
@@ -40,8 +40,8 @@ class Encoded(NamedTuple):
 
 
 def encode_prompts(
-    model: Transformer, tokenizer: Tokenizer, prompts: Sequence[Prompt], bos: bool | None = None
-) -> tuple[Encoded, ...]:
+    model: Transformer, tokenizer: Tokenizer, prompts: Sequence[PromptRow], bos: bool | None = None
+) -> tuple[EncodedPrompt, ...]:
     """The prompts as a model reads them; of an answer of several tokens the first counts.
 
     Raises:
@@ -59,13 +59,13 @@ class Paired(NamedTuple):
         left_out: why each of the others is not among them.
     """
 
-    prompts: tuple[Prompt, ...]
-    encoded: tuple[Encoded, ...]
+    prompts: tuple[PromptRow, ...]
+    encoded: tuple[EncodedPrompt, ...]
     left_out: tuple[str, ...]
 
 
 def pair_prompts(
-    model: Transformer, tokenizer: Tokenizer, prompts: Sequence[Prompt], bos: bool | None = None
+    model: Transformer, tokenizer: Tokenizer, prompts: Sequence[PromptRow], bos: bool | None = None
 ) -> Paired:
     """The prompts without those that `encode_prompts` refuses.
 
@@ -99,7 +99,9 @@ def pairable_templates(model: Transformer, tokenizer: Tokenizer, bos: bool | Non
     return tuple(names)
 
 
-def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Prompt, bos: bool | None) -> Encoded:
+def _encoded(
+    model: Transformer, tokenizer: Tokenizer, place: int, prompt: PromptRow, bos: bool | None
+) -> EncodedPrompt:
     clean, corrupted = (tuple(encoded(model, tokenizer, text, bos)) for text in (prompt.clean, prompt.corrupted))
     if len(clean) != len(corrupted):
         raise ValueError(
@@ -112,7 +114,7 @@ def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Promp
     answer, wrong = (tokenizer.encode(word)[:1] for word in (prompt.answer, prompt.wrong))
     if len({*answer, *wrong}) < 2:
         raise ValueError(f"row {place}: both answers begin with the same token, so nothing tells them apart")
-    return Encoded(clean, corrupted, Quantity("difference", *answer, *wrong))
+    return EncodedPrompt(clean, corrupted, Quantity("difference", *answer, *wrong))
 
 
 # ---- measurements ----
@@ -149,7 +151,7 @@ class ExactEffects(NamedTuple):
 
 
 def measure_set(
-    model: Transformer, prompts: Sequence[Encoded], exact: int = EXACT, patches: int | None = None
+    model: Transformer, prompts: Sequence[EncodedPrompt], exact: int = EXACT, patches: int | None = None
 ) -> Iterator[PromptEffects | ExactEffects | None]:
     """First every prompt's metric and estimates, then the exact effects of what has the largest mean estimates, prompt
     by prompt: twice as many results as prompts, and None after each layer between them.
@@ -173,7 +175,7 @@ def measure_set(
         yield from _exact_effects(model, batch, parts, outputs)
 
 
-def exact_patches(model: Transformer, prompts: Sequence[Encoded]) -> int | None:
+def exact_patches(model: Transformer, prompts: Sequence[EncodedPrompt]) -> int | None:
     """How many outputs of layers can be patched exactly while a visitor waits: all (None), or of a large set in a large
     model as many as parts."""
     passes = sum(len(one.clean) for one in prompts) * model.config.decoder_layers
@@ -209,7 +211,7 @@ def _outputs(model: Transformer) -> list[list[str]]:
 class _Batch:
     """Prompts that share a pass, a row each."""
 
-    prompts: tuple[Encoded, ...]
+    prompts: tuple[EncodedPrompt, ...]
 
     def ids(self, model: Transformer, corrupted: bool = False) -> Int[Tensor, "row seq"]:
         """The ids of all clean, or all corrupted texts, with padding behind the shorter ones."""
@@ -226,9 +228,9 @@ class _Batch:
         return torch.stack(rows, 1)
 
 
-def _batches(model: Transformer, prompts: Sequence[Encoded]) -> Iterator[_Batch]:
+def _batches(model: Transformer, prompts: Sequence[EncodedPrompt]) -> Iterator[_Batch]:
     """All prompts in their order, TOGETHER tokens with their padding at a time."""
-    rows: list[Encoded] = []
+    rows: list[EncodedPrompt] = []
     for one in prompts:
         longest = max(len(row.clean) for row in (*rows, one))
         if rows and (longest * (len(rows) + 1) > TOGETHER or rows_compete(model.config)):

@@ -13,7 +13,7 @@ MOST_CHARACTERS = 400  # of a text
 ANSWER_CHARACTERS = 40
 
 
-class Prompt(NamedTuple):
+class PromptRow(NamedTuple):
     """A row of the table; answers with the space before them."""
 
     clean: str
@@ -22,7 +22,7 @@ class Prompt(NamedTuple):
     wrong: str
 
 
-def read_prompts(text: str) -> tuple[Prompt, ...]:
+def read_prompts(text: str) -> tuple[PromptRow, ...]:
     """The prompts of a CSV table whose first row names its columns: clean, corrupted, answer, wrong.
 
     Raises:
@@ -42,7 +42,7 @@ def read_prompts(text: str) -> tuple[Prompt, ...]:
     return tuple(_prompt(place, row) for place, row in enumerate(rows[1:], 1))
 
 
-def _prompt(place: int, row: Sequence[str]) -> Prompt:
+def _prompt(place: int, row: Sequence[str]) -> PromptRow:
     """A row that is whole and short enough."""
     if len(row) != len(COLUMNS):
         raise ValueError(f"row {place} has {len(row)} columns; it needs {len(COLUMNS)}: {', '.join(COLUMNS)}")
@@ -52,10 +52,10 @@ def _prompt(place: int, row: Sequence[str]) -> Prompt:
             raise ValueError(f"row {place} has nothing under {name!r}")
         if len(value) > most:
             raise ValueError(f"row {place} has {len(value)} characters under {name!r}; {most} are possible")
-    return Prompt(*row)
+    return PromptRow(*row)
 
 
-def written_prompts(prompts: Sequence[Prompt]) -> str:
+def written_prompts(prompts: Sequence[PromptRow]) -> str:
     """The table as CSV, as `read_prompts` reads it."""
     place = io.StringIO()
     table = csv.writer(place, lineterminator="\r\n")  # a carriage return in a cell is quoted only so
@@ -66,14 +66,14 @@ def written_prompts(prompts: Sequence[Prompt]) -> str:
 
 def filled(
     template: str, corrupted: str, answer: str, wrong: str, slots: Sequence[Mapping[str, str]]
-) -> tuple[Prompt, ...]:
+) -> tuple[PromptRow, ...]:
     """One prompt for each row of `slots`: {name} in the four templates becomes its value.
 
     Raises:
         ValueError: a template names a slot that a row lacks.
     """
     try:
-        return tuple(Prompt(*(one.format_map(row) for one in (template, corrupted, answer, wrong))) for row in slots)
+        return tuple(PromptRow(*(one.format_map(row) for one in (template, corrupted, answer, wrong))) for row in slots)
     except (KeyError, IndexError) as problem:
         raise ValueError(f"there is no slot {problem} to fill a template with") from None
 
@@ -90,7 +90,7 @@ _CAPITALS = {
 _THINGS = ("ball", "hat", "car", "book", "doll", "bed")  # one token each, in stories and in smollm2
 _COLOURS = ("red", "blue", "big")
 
-TEMPLATES: dict[str, tuple[Prompt, ...]] = {
+TEMPLATES: dict[str, tuple[PromptRow, ...]] = {
     "names (IOI)": filled(
         "When {a} and {b} went to the store, {b} gave a drink to",
         "When {a} and {b} went to the store, {a} gave a drink to",
