@@ -28,8 +28,9 @@ jaxtyping.install_import_hook(NAMES, "beartype.beartype")  # before tfcore is im
 
 import torch  # noqa: E402
 
-if os.environ.get("TFCORE_DEVICE") == "pretend":
-    import tests.pretend_device  # noqa: F401
+# Here, as torch counts devices when the first gradient is computed, and never again.
+import tests.pretend_device  # noqa: E402, F401
+
 if os.environ.get("TFCORE_DEVICE", "cuda" if torch.cuda.is_available() else "cpu") != "cpu":
     from tests.other_device import make_tests_use_the_device
 
