@@ -37,8 +37,8 @@ FIRST_PICTURE = """() => {
 }"""
 # Where the live picture is whose first one was seen: the same left and top.
 THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(node => {
-  const box = node.getBoundingClientRect()
-  return Math.abs(box.left - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
+  const box = node.getBoundingClientRect(), seen = node.closest(".tf-scroll")?.getBoundingClientRect() || box
+  return Math.abs(Math.max(box.left, seen.left) - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
 })"""
 LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
 NO_PICTURE = ("/glossary",)
