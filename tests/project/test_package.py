@@ -22,7 +22,8 @@ USE = """
 import pathlib, tfcore
 model, tokenizer = tfcore.load("stories")
 print(tfcore.__version__, pathlib.Path(tfcore.__file__).parent)
-print(tokenizer.decode(tfcore.generate(model, tokenizer.encode("Once upon a"), max_new_tokens=2, temperature=0)))
+greedy = tfcore.Sampling(temperature=0)
+print(tokenizer.decode(tfcore.generate(model, tokenizer.encode("Once upon a"), greedy, max_new_tokens=2)))
 """
 
 
