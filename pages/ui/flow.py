@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, frame, keys
 from pages.ui.components import dragging
-from pages.ui.components.scene import Told
+from pages.ui.components.scene import Told, adding
 from pages.ui.head_links import HeadOfText
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
@@ -23,7 +23,7 @@ from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, u
 from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, read_factors, written_factors
 from tfcore.views.sources import Reading
-from tfcore.views.view import Scene, View
+from tfcore.views.view import View
 
 HEADS = "heads"  # the control
 LONGEST = 2_000  # characters of all heads that are changed
@@ -133,14 +133,13 @@ def show(
         tuple(opened),
         found,
     )
-    assert isinstance(view.chart, Scene)
-    chosen = {
-        "seq": dragging.answered(HEADS),
-        "foldable": len(drawn.layers) > views.ALL_OPEN,
-        "linked": _is_linked(drawn.passage),
-        "choosing": on_token is not None,
-    }
-    live = replace(view, chart=replace(view.chart, data={**view.chart.data, **chosen}))
+    view = adding(
+        view,
+        seq=dragging.answered(HEADS),
+        foldable=len(drawn.layers) > views.ALL_OPEN,
+        linked=_is_linked(drawn.passage),
+        choosing=on_token is not None,
+    )
     following = drawn.guesses.ranked(views.NEXT)
     token = None if explained is None or explained.kind == "text" else explained.token
 
@@ -160,7 +159,7 @@ def show(
                 on_token(place)
 
     with stage:
-        told = show_view(live, on_told=heard)
+        told = show_view(view, on_told=heard)
     if told is not None and told.name == "ribbon" and _is_linked(drawn.passage):
         _see(drawn, told.value)
     return found

@@ -1,6 +1,5 @@
 """Section of the page on attention: four tokens whose queries, keys and values can be dragged."""
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,11 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.foundations.attention.points import LIMIT, STEP, Points, parse, read, written
 from pages.ui import controls, fragments
 from pages.ui.components import dragging
-from pages.ui.components.scene import Told
+from pages.ui.components.scene import Told, adding
 from pages.ui.frame import Panel, panel, show
 from tfcore.views.foundations import attention as views
 from tfcore.views.foundations.attention.say import attended
-from tfcore.views.view import Scene
 
 WORDS = ["the", "cat", "sat", "up"]
 QUERIES: Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
@@ -83,9 +81,7 @@ def thirds(points: Points) -> tuple[Points, Points, Points]:
 
 def _planes(dragged: Points, chosen: int, temperature: float) -> None:
     view = views.planes(*thirds(dragged), WORDS, chosen, LIMIT, STEP, temperature)
-    assert isinstance(view.chart, Scene)
-    data = {**view.chart.data, "seq": dragging.answered("points")}
-    show(replace(view, chart=replace(view.chart, data=data)), on_told=lambda told: take(told, dragged))
+    show(adding(view, seq=dragging.answered("points")), on_told=lambda told: take(told, dragged))
 
 
 def take(told: Told, before: Points) -> None:

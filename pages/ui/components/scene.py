@@ -4,13 +4,14 @@ See scene.js for the browser's half.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from pages.ui import embedding, keys, links
 from pages.ui.components import assets
-from tfcore.views.view import Scene
+from tfcore.views.view import Scene, View
 
 LONGEST = 2_100  # characters of what is told: all heads of a model that are changed, say
 _component = assets.component("tf_scene", "scene.js")
@@ -60,6 +61,17 @@ def scene(
     with embedding.box(key):
         found: Any = _component(key=state, data=data, on_told_change=heard)
     return _told(found)
+
+
+def adding(view: View, **data: Any) -> View:
+    """A view whose scene also gets what the app alone knows, such as where a click leads.
+
+    Raises:
+        TypeError: its chart is no scene.
+    """
+    if not isinstance(view.chart, Scene):
+        raise TypeError(f"the chart of the view {view.key!r} is no scene")
+    return replace(view, chart=replace(view.chart, data={**view.chart.data, **data}))
 
 
 def _told(events: object) -> Told | None:

@@ -1,12 +1,12 @@
 """The parts of a model on a page, each of which leads to the page about it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from pages.facts import about, pages
 from pages.ui import frame, links
+from pages.ui.components.scene import adding
 from tfcore.views.model import parts as views
-from tfcore.views.view import Scene, View
+from tfcore.views.view import View
 
 
 def show(view: View, carried: Callable[[str], Mapping[str, str]] = lambda _: {}) -> None:
@@ -16,9 +16,8 @@ def show(view: View, carried: Callable[[str], Mapping[str, str]] = lambda _: {})
         carried: page -> parameters of its address that a click takes along.
     """
     names = views.about(view.result)
-    assert isinstance(view.chart, Scene)
     urls = {name: f"/{about(name)}" for name in names}
-    told = frame.show(replace(view, chart=replace(view.chart, data={**view.chart.data, "urls": urls})))
+    told = frame.show(adding(view, urls=urls))
     if told is not None and isinstance(told.value, int) and 0 <= told.value < len(names):
         key = about(names[told.value])
         links.go(pages()[key].file, carried(key))

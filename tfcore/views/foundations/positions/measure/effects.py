@@ -73,7 +73,8 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     for name, added in vectors.items():
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
         scores[name] = attention_scores(moved_q, moved_k, scale)
-    scores["rope"] = attention_scores(apply_rope(q, *rope_cos_sin(angles)), apply_rope(k, *rope_cos_sin(angles)), scale)
+    cos, sin = rope_cos_sin(angles)
+    scores["rope"] = attention_scores(apply_rope(q, cos, sin), apply_rope(k, cos, sin), scale)
     (bias,) = alibi_bias(slope, places, places)
     scores["alibi"] = plain + bias
     return {name: _effect(value, plain) for name, value in scores.items()}
