@@ -16,6 +16,7 @@ from tfcore.measures.interventions import (
     ABLATIONS,
     Action,
     EditedRun,
+    Part,
     continue_text,
     edits_for,
     effect_between,
@@ -148,7 +149,7 @@ def switched(
         ),
         min_width=350,
         findings=(say.largest_effect(values, every, start, of, quantity.unit), end, say.filled_in(missing)),
-        table=lambda: _table(model, estimate, exact),
+        table=lambda: _table(every, estimate, exact),
         formula=(
             r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
             r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
@@ -196,15 +197,15 @@ def agreement(
         described=near,
         note="An estimate follows the slope where the model is; it misses parts that the rest depends on far beyond a "
         "small change.",
-        table=lambda: _table(model, estimate, exact),
+        table=lambda: _table(every, estimate, exact),
     )
 
 
 def _table(
-    model: Transformer, estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
+    parts: Sequence[Sequence[Part]], estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
 ) -> pd.DataFrame:
     """Every part with its estimated and its exact effect."""
-    flat = [str(part) for layer in parts_of(model.config) for part in layer]
+    flat = [str(part) for layer in parts for part in layer]
     return pd.DataFrame({"part": flat, "estimate": estimate.ravel(), "exact": exact.ravel()})
 
 
