@@ -6,7 +6,6 @@ import re
 
 from tests.architecture.sources import broken, files
 
-
 # of an opened model and its tokenizer, how the model gets a name
 OPENED = re.compile(r"\(?(\w+), \w+\)? = opened\([^()]*\)|(\w+) = opened\([^()]*\)\[0\]")
 
