@@ -32,7 +32,7 @@ def mix(
     indices: Int[Tensor, "token choice"],
     weights: Float[Tensor, "token choice"],
     chosen: Bool[Tensor, "token choice"] | None,
-    experts: Sequence[Callable[[Tensor], Tensor]],  # (rows, d_model) -> (rows, d_model)
+    experts: Sequence[Callable[[Float[Tensor, "row d_model"]], Float[Tensor, "row d_model"]]],
 ) -> Float[Tensor, "token d_model"]:
     """sum over a token's experts of weight * expert(token), each expert called once with all its tokens.
 
@@ -138,7 +138,9 @@ class Experts(nn.Module):
         shared = self.shared_down(self._activate(self.shared_up(x)))
         return recorder("mlp.routed_out", y) + recorder("mlp.shared_out", shared)
 
-    def even_out_(self, total: Callable[[Tensor], Tensor] = lambda load: load) -> None:
+    def even_out_(
+        self, total: Callable[[Float[Tensor, " expert"]], Float[Tensor, " expert"]] = lambda load: load
+    ) -> None:
         """After an optimiser step, move balance_bias by the load counted since the last time (arXiv:2408.15664).
 
         Args:

@@ -1,6 +1,7 @@
 """Checks of what a forward pass is given: each refuses in one sentence that says what would do."""
 
 import torch
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
@@ -9,11 +10,11 @@ from tfcore.kv_cache import KVCache
 
 def check_inputs(
     config: ModelConfig,
-    ids: Tensor,
-    decoder_ids: Tensor | None = None,
-    padding_mask: Tensor | None = None,
-    segment_ids: Tensor | None = None,
-    mask: Tensor | None = None,
+    ids: Int[Tensor, "batch seq"],
+    decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
+    padding_mask: Bool[Tensor, "batch seq"] | None = None,
+    segment_ids: Int[Tensor, "batch seq"] | None = None,
+    mask: Bool[Tensor, "query key"] | None = None,
     cache: KVCache | None = None,
 ) -> None:
     """Refuse ids outside the vocabulary or too many, and options that do not go together; arguments as of
@@ -42,7 +43,7 @@ def check_inputs(
     _check_masks(ids, padding_mask, mask, both)
 
 
-def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int) -> None:
+def _check_ids(name: str, ids: Int[Tensor, "batch seq"], config: ModelConfig, start: int) -> None:
     if ids.ndim != 2 or ids.is_floating_point():
         raise ValueError(f"{name} {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (batch, seq)")
     if ids.numel() == 0:
@@ -67,7 +68,7 @@ def check_vocabulary(name: str, low: int, high: int, config: ModelConfig) -> Non
         raise ValueError(f"{name} from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
 
 
-def _check_segments(segment_ids: Tensor, ids: Tensor, config: ModelConfig) -> None:
+def _check_segments(segment_ids: Int[Tensor, "batch seq"], ids: Int[Tensor, "batch seq"], config: ModelConfig) -> None:
     if not config.n_segments:
         raise ValueError("this model knows no segments (n_segments=0); leave segment_ids out")
     if segment_ids.shape != ids.shape:
@@ -80,7 +81,11 @@ def _check_segments(segment_ids: Tensor, ids: Tensor, config: ModelConfig) -> No
 
 
 def _check_cache(
-    cache: KVCache, ids: Tensor, config: ModelConfig, padding_mask: Tensor | None, mask: Tensor | None
+    cache: KVCache,
+    ids: Int[Tensor, "batch new"],
+    config: ModelConfig,
+    padding_mask: Bool[Tensor, "batch seq"] | None,
+    mask: Bool[Tensor, "query key"] | None,
 ) -> None:
     if config.architecture == "encoder":
         raise ValueError("an encoder sees all tokens at once, a cache is of no use to it; leave it out")
@@ -95,7 +100,12 @@ def _check_cache(
         )
 
 
-def _check_masks(ids: Tensor, padding_mask: Tensor | None, mask: Tensor | None, both: bool) -> None:
+def _check_masks(
+    ids: Int[Tensor, "batch seq"],
+    padding_mask: Bool[Tensor, "batch seq"] | None,
+    mask: Bool[Tensor, "query key"] | None,
+    both: bool,
+) -> None:
     for name, given in (("padding_mask", padding_mask), ("mask", mask)):
         if given is not None and given.dtype != torch.bool:
             raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")

@@ -74,5 +74,10 @@ class Norm(nn.Module):
 class NoNorm(nn.Identity):
     """The identity, where a block has no norm."""
 
-    def forward(self, input: Tensor, recorder: ActivationRecorder | None = None, name: str = "") -> Tensor:  # noqa: A002, ARG002
+    def forward(
+        self,
+        input: Float[Tensor, "*batch d_model"],  # noqa: A002
+        recorder: ActivationRecorder | None = None,  # noqa: ARG002
+        name: str = "",  # noqa: ARG002
+    ) -> Float[Tensor, "*batch d_model"]:
         return input

@@ -29,17 +29,24 @@ class _OneDnn(torch.autograd.Function):
     """oneDNN's product, with a gradient in x alone: of its own, torch's operator for it has none."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(
+        ctx: Any,
+        x: Float[Tensor, "*batch d_in"],
+        weight: Float[Tensor, "d_out d_in"],
+        bias: Float[Tensor, " d_out"] | None,
+    ) -> Float[Tensor, "*batch d_out"]:
         ctx.save_for_backward(weight)
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, slope: Float[Tensor, "*batch d_out"]) -> tuple[Float[Tensor, "*batch d_in"], None, None]:
         (weight,) = ctx.saved_tensors
         return _OneDnn.apply(slope, weight.T, None), None, None  # type: ignore[no-untyped-call]
 
 
-def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+def _by_onednn(
+    x: Float[Tensor, "*batch d_in"], weight: Float[Tensor, "d_out d_in"], bias: Float[Tensor, " d_out"] | None
+) -> bool:
     return (
         weight.numel() >= LEAST
         and x.numel() > 0

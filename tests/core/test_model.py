@@ -131,8 +131,9 @@ def test_input_that_does_not_fit_is_refused_in_a_sentence(message, given):
         model()(tokens, **options)
 
 
+@pytest.mark.usefixtures("unchecked")  # the shapes checked in tests would speak first
 def test_padding_of_another_shape_is_refused():
-    padding = torch.ones(2, 12, dtype=torch.bool)  # _check itself: the shapes checked in tests would speak first
+    padding = torch.ones(2, 12, dtype=torch.bool)
     with pytest.raises(ValueError, match=r"^padding_mask \(2, 12\) must have the shape of ids \(2, 13\)$"):
         check_inputs(model().config, ids(), padding_mask=padding)
 
