@@ -216,14 +216,14 @@ def axis(
         grid: whether lines cross the picture at its ticks.
         zero: a line marks 0.
     """
-    found = {
+    settings = {
         "title": title,
         "range": ends,
         "type": "log" if log else None,
         "fixedrange": True if fixed else None,
         "showgrid": None if grid else False,
     }
-    return _given(found, ({"zeroline": True, "zerolinecolor": "@muted"} if zero else {}) | more)
+    return _given(settings, ({"zeroline": True, "zerolinecolor": "@muted"} if zero else {}) | more)
 
 
 def _hover(said: Hover) -> Part:

@@ -116,8 +116,8 @@ def scale(name: str, theme: Theme) -> Scale:
         end, via = WEIGHTS[dark]
         if name == "@weights":
             return [[t, mix(paper, end, t, via)] for t in steps]
-        found: Scale = [[10 ** (DECADES * (t - 1)), mix(paper, end, t, via)] for t in steps]
-        return [[0.0, paper], *found]
+        stops: Scale = [[10 ** (DECADES * (t - 1)), mix(paper, end, t, via)] for t in steps]
+        return [[0.0, paper], *stops]
     if name == "@signed":
         negative, positive = SIGNED[dark]
         below: Scale = [[t / 2, mix(negative, paper, t)] for t in steps]

@@ -93,7 +93,7 @@ def speculative(
 
     Source: arXiv:2211.17192, algorithm 1; arXiv:2302.01318, algorithm 2.
     """
-    found, rounds = list[int](), list[Round]()
+    written, rounds = list[int](), list[Round]()
     for checked in speculate(
         model,
         draft,
@@ -105,9 +105,9 @@ def speculative(
         stop_ids=stop_ids,
         decoder_ids=decoder_ids,
     ):
-        found += checked.ids
+        written += checked.ids
         rounds.append(checked.round)
-    return Speculation(tuple(found), tuple(rounds))
+    return Speculation(tuple(written), tuple(rounds))
 
 
 def speculate(

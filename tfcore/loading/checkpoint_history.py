@@ -87,11 +87,11 @@ def load_history(name_or_folder: str | Path) -> CheckpointHistory:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{folder / WEIGHTS} cannot be read: {error}") from error
     asked = {name: (len(frames), *shape) for name, shape in shapes_of(blank(config)).items()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if wrong := [name for name in asked.keys() | found.keys() if asked.get(name) != found.get(name)]:
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if wrong := [name for name in asked.keys() | shapes.keys() if asked.get(name) != shapes.get(name)]:
         name = min(wrong)
         raise CheckpointError(
-            f"{folder / WEIGHTS}: {name} has shape {found.get(name)}, the config and {len(frames)} frames ask for "
+            f"{folder / WEIGHTS}: {name} has shape {shapes.get(name)}, the config and {len(frames)} frames ask for "
             f"{asked.get(name)}"
         )
     steps = tuple(int(frame["step"]) for frame in frames)

@@ -64,8 +64,8 @@ def save(
 
 def shipped(*architectures: Architecture) -> list[str]:
     """Names of the models that come with tfcore; only of these architectures, where some are given."""
-    found = _shipped(PRETRAINED)
-    return [name for name, architecture in found.items() if not architectures or architecture in architectures]
+    folders = _shipped(PRETRAINED)
+    return [name for name, architecture in folders.items() if not architectures or architecture in architectures]
 
 
 @functools.cache
@@ -110,8 +110,8 @@ def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
 
 @functools.cache
 def _described(folder: Path) -> tuple[ModelConfig, Tokenizer | None]:
-    with _opened(folder) as found:
-        config, _, _ = _planned(found)
+    with _opened(folder) as opened:
+        config, _, _ = _planned(opened)
     return config, _read_tokenizer(folder, config)
 
 
@@ -165,8 +165,8 @@ def estimate(
     if remote is not None and download:
         config, shapes = _promised(remote)
     else:
-        with _opened(folder) as found:
-            config, shapes, _ = _planned(found)
+        with _opened(folder) as opened:
+            config, shapes, _ = _planned(opened)
     if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():  # the family comes first
         raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
     memory = _bytes(shapes, dtype)
@@ -226,10 +226,10 @@ def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape]]:
     """Config and tensor shapes of a checkpoint on the hub, from its config.json, or from the header of its GGUF file,
     whose tokenizer must be one that can be read; no weights are downloaded."""
     if remote.place != remote.folder:
-        with _opened(remote) as found:
-            config, shapes, _ = _planned(found)
-            assert isinstance(found.weights, GgufWeights)
-            tokenizer_json(found.weights.file.settings, found.said)
+        with _opened(remote) as opened:
+            config, shapes, _ = _planned(opened)
+            assert isinstance(opened.weights, GgufWeights)
+            tokenizer_json(opened.weights.file.settings, opened.said)
         return config, shapes
     path = remote.folder / "config.json"
     values = read_json(path)
@@ -294,28 +294,28 @@ def _opened(place: Path | Remote) -> Iterator[_Opened]:
         yield _Opened(path, values, family, weights)
 
 
-def _planned(found: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
+def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
     """The config of a checkpoint, the shapes of our tensors, and what each is made of; headers alone are read."""
-    config = _config(found.said, found.family, found.values, found.weights)
+    config = _config(opened.said, opened.family, opened.values, opened.weights)
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
-        raise CheckpointError(f"{found.said}: more than {MOST_EXPERTS:,} experts in all are too many")
+        raise CheckpointError(f"{opened.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))
-    weights = found.weights
-    pieces = plan(found.family, config, shapes, weights.shapes, str(weights.path), weights.same)
-    found.weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+    weights = opened.weights
+    pieces = plan(opened.family, config, shapes, weights.shapes, str(weights.path), weights.same)
+    opened.weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
     return config, shapes, pieces
 
 
 def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
     """The model at a place. Tensors are brought over one at a time, so there is no second copy of the weights."""
-    with _opened(place) as found:
-        config, shapes, pieces = _planned(found)
+    with _opened(place) as opened:
+        config, shapes, pieces = _planned(opened)
         check_memory(shapes, dtype, device)
         done, total = 0, _bytes(shapes, dtype)
         # room for all of them first: between them, what is read would leave holes
         state = {name: torch.empty(shapes[name], dtype=dtype, device=device) for name in pieces}
         for name, parts in pieces.items():
-            _fill(state[name], parts, found.weights)
+            _fill(state[name], parts, opened.weights)
             done += state[name].nbytes
             if tell is not None:
                 tell(LoadProgress("load", done, total))
@@ -371,8 +371,8 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
     trusted = place.parent == PRETRAINED or place in real_models.installed().values()
     said = gguf_in(place) or place / "tokenizer.json"
     if gguf_in(place) is not None:
-        with GgufWeights(said) as found:
-            content = tokenizer_json(found.file.settings, said)
+        with GgufWeights(said) as weights:
+            content = tokenizer_json(weights.file.settings, said)
         tokenizer = tokenizer_of(content.decode()) if trusted else _isolated(content, said)
     elif not said.exists() and not said.is_symlink():
         return None

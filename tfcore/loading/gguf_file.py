@@ -71,12 +71,12 @@ class GGUFMetadata(dict[str, Value]):
         return self._of_kind(key, None, (list, np.ndarray), "a list")
 
     def _of_kind(self, key: str, default: Any, kinds: tuple[type, ...], called: str) -> Any:
-        if (found := super().get(key)) is None:
+        if (value := super().get(key)) is None:
             return default
-        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
-            said = f"a list of {len(found):,}" if isinstance(found, list | np.ndarray) else repr(found)[:40]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            said = f"a list of {len(value):,}" if isinstance(value, list | np.ndarray) else repr(value)[:40]
             raise CheckpointError(f"{self._where} has {said} in {key[:LONGEST_NAME]}, where {called} belongs")
-        return found
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class _Header:
 
     def _placed(self, stated: list[tuple[str, tuple[int, ...], int, int]], start: int) -> dict[str, TensorEntry]:
         """The tensors with their places, the first number being at `start`."""
-        found: dict[str, TensorEntry] = {}
+        entries: dict[str, TensorEntry] = {}
         for name, shape, number, offset in stated:
             kind = _kind(number)
             if kind is None or kind.name not in KINDS:
@@ -222,10 +222,10 @@ class _Header:
             length = int(torch.Size(shape).numel()) // block * taken
             if start + offset + length > self._size:
                 raise self._error(f"is cut short: {name} would end at {size(start + offset + length)}")
-            if name in found:
+            if name in entries:
                 raise self._error(f"has {name} twice")
-            found[name] = TensorEntry(shape, kind, start + offset, length)
-        return found
+            entries[name] = TensorEntry(shape, kind, start + offset, length)
+        return entries
 
     def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
         """Name, shape, number of the kind, and offset, as they stand there."""

@@ -103,13 +103,13 @@ def gguf_in(place: Path) -> Path | None:
         return place
     if (place / "config.json").exists():
         return None
-    found = sorted(place.glob("*.gguf"))
-    parts = [PART.fullmatch(path.name) for path in found]
-    if len(found) > 1 and all(part and part[1] == found[0].name[: part.end(1)] for part in parts):
-        return found[0]  # which says that it is a part
-    if len(found) > 1:
-        raise CheckpointError(f"{place} has {len(found)} GGUF files; name the one to open")
-    return found[0] if found else None
+    ggufs = sorted(place.glob("*.gguf"))
+    parts = [PART.fullmatch(path.name) for path in ggufs]
+    if len(ggufs) > 1 and all(part and part[1] == ggufs[0].name[: part.end(1)] for part in parts):
+        return ggufs[0]  # which says that it is a part
+    if len(ggufs) > 1:
+        raise CheckpointError(f"{place} has {len(ggufs)} GGUF files; name the one to open")
+    return ggufs[0] if ggufs else None
 
 
 class GgufWeights:
@@ -150,8 +150,8 @@ class GgufWeights:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every tensor."""
-        found = {name: self.file.tensors[theirs].shape for name, theirs in self._theirs.items()}
-        return {name: shape[::-1] if self._is_turned(name) else shape for name, shape in found.items()}
+        shapes = {name: self.file.tensors[theirs].shape for name, theirs in self._theirs.items()}
+        return {name: shape[::-1] if self._is_turned(name) else shape for name, shape in shapes.items()}
 
     def check_numbers(self, names: list[str]) -> None:
         """All kinds that can be read are floating-point numbers."""
@@ -222,10 +222,10 @@ class GgufWeights:
         def of(key: str, *default: Any) -> Any:
             """A setting; one without a default must be there."""
             asked.add(key)
-            found = self.file.settings.number(f"{architecture}.{key}", *default)
-            if found is None and not default:
+            value = self.file.settings.number(f"{architecture}.{key}", *default)
+            if value is None and not default:
                 raise self._error(f"lacks the setting {architecture}.{key}")
-            return found
+            return value
 
         values = self._gpt2(of) if architecture == "gpt2" else self._llama(of, architecture)
         self._check_read(architecture, asked)

@@ -172,13 +172,13 @@ class _Described:
 
     def _checked(self, merges: Iterable[list[str]]) -> list[list[str]]:
         """The merges, unless they are more than any tokenizer has."""
-        found, characters = [], 0
+        read, characters = [], 0
         for merge in merges:
-            found.append(merge)
+            read.append(merge)
             characters += len(merge[0]) + len(merge[1])
-            if len(found) > MOST_TEXTS or characters > MAX_TOKENIZER_BYTES:
+            if len(read) > MOST_TEXTS or characters > MAX_TOKENIZER_BYTES:
                 raise self._error(f"has more merges than the {MOST_TEXTS:,}, or longer ones, that can be read")
-        return found
+        return read
 
     def _model(self, merges: list[list[str]], **more: Any) -> dict[str, Any]:
         vocabulary = {token: i for i, token in enumerate(self.tokens)}
@@ -189,10 +189,10 @@ class _Described:
     def _added(self) -> list[dict[str, Any]]:
         """Tokens that are found in a text before it is cut."""
         plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-        found = [i for i, kind in enumerate(self.kinds) if kind in (CONTROL, USER_DEFINED) and self.tokens[i]]
-        if len(found) > MOST_SPECIAL:
-            raise self._error(f"has {len(found):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
-        return [{"id": i, "content": self.tokens[i], "special": self.kinds[i] == CONTROL, **plain} for i in found]
+        added = [i for i, kind in enumerate(self.kinds) if kind in (CONTROL, USER_DEFINED) and self.tokens[i]]
+        if len(added) > MOST_SPECIAL:
+            raise self._error(f"has {len(added):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
+        return [{"id": i, "content": self.tokens[i], "special": self.kinds[i] == CONTROL, **plain} for i in added]
 
     def _around(self, begins: bool) -> dict[str, Any] | None:
         """The tokens that are put around every text."""
@@ -213,12 +213,12 @@ class _Described:
         return {"type": "TemplateProcessing", "single": whole, "pair": pair, "special_tokens": named}
 
     def _texts(self, key: str) -> list[str]:
-        found = self._settings.listed(f"tokenizer.ggml.{key}")
-        if not isinstance(found, list) or not found:
+        texts = self._settings.listed(f"tokenizer.ggml.{key}")
+        if not isinstance(texts, list) or not texts:
             raise self._error(f"has no tokenizer.ggml.{key}, without which no text can be given to the model")
-        if len(found) > MOST_TEXTS:
-            raise self._error(f"has {len(found):,} texts in tokenizer.ggml.{key}; at most {MOST_TEXTS:,} can be read")
-        return found
+        if len(texts) > MOST_TEXTS:
+            raise self._error(f"has {len(texts):,} texts in tokenizer.ggml.{key}; at most {MOST_TEXTS:,} can be read")
+        return texts
 
     def _error(self, what: str) -> CheckpointError:
         return CheckpointError(f"{self._path} {what}")

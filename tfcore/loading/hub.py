@@ -39,8 +39,8 @@ def is_hub_name(name: str) -> bool:
 
 def parted(name: str) -> tuple[str, str | None]:
     """The repository, org/name, and the GGUF file in it, if the name is that of one."""
-    found = HUB_NAME.fullmatch(name)
-    return (found[1], found[2]) if found else (name, None)
+    match = HUB_NAME.fullmatch(name)
+    return (match[1], match[2]) if match else (name, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +259,11 @@ def _listing(name: str, revision: str | None, token: bool | None) -> tuple[dict[
     from huggingface_hub import HfApi  # here, because it takes a while to import
 
     with _in_words(name, revision):
-        found = HfApi().model_info(name, revision=revision, files_metadata=True, timeout=TIMEOUT, token=token)
-    sizes = {f.rfilename: f.size for f in found.siblings or [] if isinstance(f.size, int) and f.size >= 0}
-    if not isinstance(found.sha, str) or re.fullmatch("[0-9a-f]{40}", found.sha) is None:
+        info = HfApi().model_info(name, revision=revision, files_metadata=True, timeout=TIMEOUT, token=token)
+    sizes = {f.rfilename: f.size for f in info.siblings or [] if isinstance(f.size, int) and f.size >= 0}
+    if not isinstance(info.sha, str) or re.fullmatch("[0-9a-f]{40}", info.sha) is None:
         raise CheckpointError(f"the hub does not say which commit of {name} it has")
-    return sizes, found.sha
+    return sizes, info.sha
 
 
 def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, int], token: bool | None) -> Path:
@@ -305,11 +305,11 @@ def _is_gguf(file: str) -> bool:
 
 def _named_ggufs(files: Collection[str], before: str = "") -> str:
     """Which GGUF files are there, the first few of them."""
-    found = sorted(filter(_is_gguf, files))
-    if not found:
+    ggufs = sorted(filter(_is_gguf, files))
+    if not ggufs:
         return "it has no GGUF file"
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return f"its GGUF files are {', '.join(before + file for file in found[:MOST_NAMED])}{more}"
+    more = f" and {len(ggufs) - MOST_NAMED} more" if len(ggufs) > MOST_NAMED else ""
+    return f"its GGUF files are {', '.join(before + file for file in ggufs[:MOST_NAMED])}{more}"
 
 
 def cached(name: str, revision: str | None = None) -> Path | None:
@@ -319,8 +319,8 @@ def cached(name: str, revision: str | None = None) -> Path | None:
 
     repository, file = parted(name)
     try:
-        found = Path(hf_hub_download(repository, file or "config.json", revision=revision, local_files_only=True))
-        return found if file else found.parent
+        path = Path(hf_hub_download(repository, file or "config.json", revision=revision, local_files_only=True))
+        return path if file else path.parent
     except (LocalEntryNotFoundError, OSError, ValueError):
         return None
 

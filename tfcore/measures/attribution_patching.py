@@ -43,9 +43,9 @@ def first_order(
         quantity: of the last hidden states.
     """
     leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    found = model(ids, capture=names, edits=[leaf], logits_to_keep=NO_LOGITS)
-    values = [found.activations[name] for name in names]
-    total = quantity(found.hidden)
+    output = model(ids, capture=names, edits=[leaf], logits_to_keep=NO_LOGITS)
+    values = [output.activations[name] for name in names]
+    total = quantity(output.hidden)
     gradients = torch.autograd.grad(total.sum(), values)
     detached = [value.detach() for value in values]
     return FirstOrder(total.detach(), dict(zip(names, detached, strict=True)), dict(zip(names, gradients, strict=True)))
@@ -56,10 +56,10 @@ def part_names(model: Transformer) -> list[str]:
     return list(dict.fromkeys(part.name for layer in parts_of(model.config) for part in layer))
 
 
-def part_effects(model: Transformer, found: FirstOrder, action: Action) -> Float[Tensor, "row layer part"]:
+def part_effects(model: Transformer, run: FirstOrder, action: Action) -> Float[Tensor, "row layer part"]:
     """The estimate of every part's effect, on each row: see estimate_effects. Ablation at the mean is for one row."""
     effects = {
-        name: ((found.values[name] - ablated(found.values[name], action)) * found.gradients[name]).float()
+        name: ((run.values[name] - ablated(run.values[name], action)) * run.gradients[name]).float()
         for name in part_names(model)  # (row, head, seq, d_head) or (row, seq, d_model)
     }
     layers = [[_sum(effects[part.name], part) for part in layer] for layer in parts_of(model.config)]
@@ -77,10 +77,10 @@ def estimate_effects(
     depends linearly on the activation. By linearity the estimate of a whole attention layer without an output bias is
     the sum of those of its heads.
     """
-    found = first_order(
+    run = first_order(
         model, one_text(model, ids), part_names(model), lambda hidden: measured(model, hidden, ids, quantity)
     )
-    return part_effects(model, found, action).squeeze(0).cpu().numpy()
+    return part_effects(model, run, action).squeeze(0).cpu().numpy()
 
 
 def _sum(effect: Tensor, part: Part) -> Float[Tensor, " row"]:

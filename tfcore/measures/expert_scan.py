@@ -92,9 +92,9 @@ def scan(model: Transformer, texts: Sequence[Sequence[int]], kept: int, least: i
     sent, best = np.zeros(shape, np.int64), np.zeros(shape)
     where = np.zeros((*shape, 2), np.int64)  # the text and the place with the largest probability
     for number, ids in enumerate(rows):
-        found = model(one_text(model, ids.tolist()), capture=("blocks.*.mlp.router.*",)).activations
+        routed = model(one_text(model, ids.tolist()), capture=("blocks.*.mlp.router.*",)).activations
         for at, layer in enumerate(layers):
-            (indices,), (probs,) = (found[f"blocks.{layer}.mlp.router.{name}"].cpu() for name in ("indices", "probs"))
+            (indices,), (probs,) = (routed[f"blocks.{layer}.mlp.router.{name}"].cpu() for name in ("indices", "probs"))
             chosen = np.zeros((len(ids), n), dtype=bool)
             np.put_along_axis(chosen, indices.numpy(), True, axis=-1)
             np.add.at(sent[at], ids, chosen)
@@ -233,8 +233,8 @@ def load_over_texts(model: Transformer, texts: Iterable[Sequence[int]]) -> Exper
     names = [f"blocks.{i}.mlp.router.indices" for i in config.routed_layers]
     counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
     for ids in texts:
-        found = model(one_text(model, ids), capture=names).activations
+        routed = model(one_text(model, ids), capture=names).activations
         for layer, name in enumerate(names):
-            counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
+            counts[layer] += torch.bincount(routed[name].flatten().cpu(), minlength=counts.shape[1])
         tokens += len(ids)
     return ExpertLoad((counts / tokens).numpy())

@@ -141,12 +141,12 @@ def flops(config: ModelConfig, seq: int, *, decoder_seq: int | None = None, pair
 
 def rule_errors(configs: Mapping[str, ModelConfig], seq: int) -> dict[str, RuleError]:
     """Count each model on texts of `seq` tokens, longer than it may ever have been trained for, every pair counted."""
-    found = {}
+    errors = {}
     for name, config in configs.items():
         count = flops(replace(config, max_seq_len=max(config.max_seq_len, seq)), seq)
         exact, n = count.training, parameters(config).active
-        found[name] = RuleError(exact, exact / (6 * n), exact / count.six_n)
-    return found
+        errors[name] = RuleError(exact, exact / (6 * n), exact / count.six_n)
+    return errors
 
 
 def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:

@@ -60,8 +60,8 @@ def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) 
     config = model.config
     turned = "rot_" if config.positions == "rope" else ""
     names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
-    found = model.activations(one_text(model, ids), chain(*names))
-    q, k, v = (torch.cat([found[name].float().cpu() for name in of_all]) for of_all in names)
+    vectors = model.activations(one_text(model, ids), chain(*names))
+    q, k, v = (torch.cat([vectors[name].float().cpu() for name in of_all]) for of_all in names)
     scales = torch.tensor([config.scale_of(layer) for layer in layers])
     return TextVectors(q * scales[:, None, None, None], k, v)
 

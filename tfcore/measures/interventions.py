@@ -213,8 +213,8 @@ def written(parts: Iterable[Part]) -> str:
     return " ".join(map(str, sorted(parts, key=lambda part: (part.layer, part.head is None, part.head or 0))))
 
 
-def compared_tokens(found: Effect, token: int, count: int) -> list[int]:
+def compared_tokens(compared: Effect, token: int, count: int) -> list[int]:
     """A token with the `count` most probable ones before and after, those with a high probability in either first."""
-    tops = [np.argsort(-probability)[:count].tolist() for probability in (found.before, found.after)]
+    tops = [np.argsort(-probability)[:count].tolist() for probability in (compared.before, compared.after)]
     chosen = dict.fromkeys([token, *tops[0], *tops[1]])
-    return sorted(chosen, key=lambda i: -max(found.before[i], found.after[i]))
+    return sorted(chosen, key=lambda i: -max(compared.before[i], compared.after[i]))

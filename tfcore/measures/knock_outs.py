@@ -51,11 +51,11 @@ def knock_out_each(
         yield LayerEffects(layer, (whole - torch.cat(values)).float().cpu().numpy())
 
 
-def all_effects(found: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
+def all_effects(effects: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
     """The effects of all parts; NaN in layers that are not among those found."""
-    first, *_ = found
+    first, *_ = effects
     effects = np.full((layers, len(first.effects)), np.nan, dtype=np.float32)
-    for one in found:
+    for one in effects:
         effects[one.layer] = one.effects
     return effects
 

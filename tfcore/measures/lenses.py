@@ -49,15 +49,15 @@ def stage_names(names: Sequence[str]) -> list[str]:
     Where a model has one state a block, each is named after its block.
     """
     halves = any(name.endswith("resid_mid") for name in names)
-    found = []
+    stages = []
     for name in names:
         if name.endswith("resid_pre"):
-            found.append("embed")
+            stages.append("embed")
             continue
         layer = layer_of(name)
         kind = "FF" if name.endswith("resid_post") else "attn"
-        found.append(f"{kind} {layer}" if halves else f"block {layer}")
-    return found
+        stages.append(f"{kind} {layer}" if halves else f"block {layer}")
+    return stages
 
 
 def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
@@ -132,6 +132,6 @@ def mean_divergences(
     model: Transformer, lens: TunedLens, texts: Iterable[Sequence[int]]
 ) -> tuple[int, Float[ndarray, " stage"], Float[ndarray, " stage"]]:
     """(tokens, by the logit lens, by the tuned lens): the mean KL divergence at each stage over all tokens of texts."""
-    found = [compare_lenses(model, lens, ids) for ids in texts]
-    logit, tuned = (np.concatenate([getattr(one, kind) for one in found], axis=1) for kind in ("logit", "tuned"))
+    compared = [compare_lenses(model, lens, ids) for ids in texts]
+    logit, tuned = (np.concatenate([getattr(one, kind) for one in compared], axis=1) for kind in ("logit", "tuned"))
     return logit.shape[1], logit.mean(1), tuned.mean(1)

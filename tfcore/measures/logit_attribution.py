@@ -122,8 +122,8 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
 @torch.no_grad()
 def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     """The same, of a run that is there already."""
-    found = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
-    here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in found}
+    parts = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
+    here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in parts}
     modules = list(cast("Iterable[Block]", model.decoder.blocks))
     for i, block in enumerate(modules):
         z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)

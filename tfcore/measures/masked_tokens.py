@@ -84,15 +84,15 @@ def filled(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]
     context, and count how often the model finds them."""
     blank, n = mask_id(tokenizer), model.config.max_seq_len
     generator, device = torch.Generator().manual_seed(seed), model.embed.weight.device
-    found = top1 = top5 = 0
+    total = top1 = top5 = 0
     for document in documents:
         for ids in _windows([tokenizer.separator_id or 0, *tokenizer.encode(document)], n):
             hidden = torch.rand(ids.shape, generator=generator) < SHARE
             scores = fill_masked(model, ids.to(device), hidden.to(device), blank)
             guesses = scores.cpu()[hidden].topk(min(5, scores.shape[-1])).indices  # (hidden, 5)
             right = guesses == ids[hidden][:, None]
-            top1, top5, found = top1 + int(right[:, 0].sum()), top5 + int(right.sum()), found + len(right)
-    return Filled(ratio(top1, found), ratio(top5, found), found)
+            top1, top5, total = top1 + int(right[:, 0].sum()), top5 + int(right.sum()), total + len(right)
+    return Filled(ratio(top1, total), ratio(top5, total), total)
 
 
 def _windows(ids: Sequence[int], n: int) -> list[Int[Tensor, "1 seq"]]:

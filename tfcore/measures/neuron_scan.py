@@ -92,8 +92,8 @@ def scan_neurons(
     return _compact(windows, *(part.cpu() for part in best))
 
 
-def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tensor]:
-    value, which, position = found
+def _largest(candidates: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tensor]:
+    value, which, position = candidates
     *_, rows = value.shape
     value, at = value.topk(min(kept, rows))
     return value, which.gather(-1, at), position.gather(-1, at)
@@ -114,8 +114,8 @@ def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -
 @torch.no_grad()
 def neuron_activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
     """The activation of every neuron at every token: act(gate x) * up x, by which its value vector is multiplied."""
-    found = model(ids, capture=POSTS).activations
-    return torch.stack([found[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
+    posts = model(ids, capture=POSTS).activations
+    return torch.stack([posts[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
 
 
 def save_neuron_scan(folder: Path, scan: NeuronScan, licence: str) -> None:

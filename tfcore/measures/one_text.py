@@ -108,8 +108,8 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int)
 
 def given_ids(model: Transformer, tokenizer: Tokenizer, text: str) -> list[int] | None:
     """The ids that a text gives as numbers after IDS; None where it gives none, or one beyond the vocabulary."""
-    found = _GIVEN.fullmatch(text.strip())
-    ids = [int(number) for number in found[1].split()] if found else []
+    match = _GIVEN.fullmatch(text.strip())
+    ids = [int(number) for number in match[1].split()] if match else []
     return ids if ids and max(ids) < min(model.config.vocab_size, tokenizer.vocab_size) else None
 
 

@@ -77,9 +77,9 @@ def fit_law(n: Sequence[float], d: Sequence[float], loss: Sequence[float], *, ne
     log_n, log_d, log_l = (torch.tensor(np.log(values), dtype=torch.float64) for values in (n, d, loss))
     best, least = torch.zeros(5, dtype=torch.float64), float("inf")
     for start in _starts(float(log_n.mean()), float(log_d.mean()), near):
-        found, error = _descend(torch.tensor(start, dtype=torch.float64), log_n, log_d, log_l)
+        fitted, error = _descend(torch.tensor(start, dtype=torch.float64), log_n, log_d, log_l)
         if error < least:
-            best, least = found, error
+            best, least = fitted, error
     log_e, log_a, alpha, log_b, beta = best.tolist()
     floor, a, b = (float(np.exp(value)) for value in (log_e, log_a, log_b))
     return Law(floor, a, alpha, b, beta)

@@ -47,8 +47,8 @@ class PlainRun:
 def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     """Run a text once, and keep the stream before each block."""
     names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.decoder_layers)]
-    found = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
-    return PlainRun(tuple(ids), tuple(found.activations[name] for name in names), found.hidden)
+    output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
+    return PlainRun(tuple(ids), tuple(output.activations[name] for name in names), output.hidden)
 
 
 @torch.no_grad()

@@ -136,8 +136,8 @@ def every_next(model: Transformer, ids: Sequence[int], count: int) -> list[Likel
     """The `count` most probable tokens after each token of a text, which a decoder predicts in one run."""
     (logits,) = model(one_text(model, ids)).logits
     probabilities = logits.float().softmax(1)  # (seq, vocab)
-    found = probabilities.topk(min(count, probabilities.shape[1]))
-    return [Likeliest(*row) for row in zip(found.indices.cpu().numpy(), found.values.cpu().numpy(), strict=True)]
+    best = probabilities.topk(min(count, probabilities.shape[1]))
+    return [Likeliest(*row) for row in zip(best.indices.cpu().numpy(), best.values.cpu().numpy(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,10 @@ def written(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], beams:
     """The ids of a translation; the separator is the last, also where the model did not come to it."""
     end = end_id(tokenizer)
     if beams == 1:
-        found = generate(model, ids, Sampling(temperature=0), max_new_tokens=LONGEST, stop_ids=[end])
+        written_ids = generate(model, ids, Sampling(temperature=0), max_new_tokens=LONGEST, stop_ids=[end])
     else:
-        found = list(beam_search(model, ids, beams=beams, max_new_tokens=LONGEST, stop_ids=[end])[0].ids)
-    return found if found and found[-1] == end else [*found, end]
+        written_ids = list(beam_search(model, ids, beams=beams, max_new_tokens=LONGEST, stop_ids=[end])[0].ids)
+    return written_ids if written_ids and written_ids[-1] == end else [*written_ids, end]
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> float:

@@ -141,7 +141,7 @@ def guarded(messages: Sequence[Message], special: Mapping[str, int]) -> list[Mes
     if not special:
         return list(messages)
     known, said = _pattern(special), [unmarked(message.content) for message in messages]
-    hidden = [known.sub(lambda found: found[0][0] + _GUARD + found[0][1:], content) for content in said]
+    hidden = [known.sub(lambda match: match[0][0] + _GUARD + match[0][1:], content) for content in said]
     return [Message(message.role, content) for message, content in zip(messages, hidden, strict=True)]
 
 
@@ -152,19 +152,19 @@ def tokens(tokenizer: Tokenizer, text: str, messages: Sequence[Message]) -> list
     """
     special, around = tokenizer.special_tokens, tokenizer.encode("")
     owners = _owners(text, messages)
-    found: list[ChatToken] = []
+    cut: list[ChatToken] = []
     at = 0
     for part in _pattern(special, "({})").split(text) if special else [text]:
         if part in special:
-            found.append(ChatToken(special[part], None))
+            cut.append(ChatToken(special[part], None))
         elif part:
             place = at
             for piece in filter(None, part.split(_GUARD)):
                 for i in _without(tokenizer.encode(piece), around):
-                    found.append(ChatToken(i, owners[min(place, len(owners) - 1)]))
+                    cut.append(ChatToken(i, owners[min(place, len(owners) - 1)]))
                     place += len(tokenizer.token_bytes(i))
         at += len(part.replace(_GUARD, "").encode("utf-8", "surrogatepass"))
-    return found
+    return cut
 
 
 def _owners(text: str, messages: Sequence[Message]) -> list[Role | None]:
@@ -177,10 +177,10 @@ def _owners(text: str, messages: Sequence[Message]) -> list[Role | None]:
                 owners[start : start + len(said)] = [message.role] * len(said)
                 at = start + len(said)
                 break
-    found: list[Role | None] = []
+    owner_of_byte: list[Role | None] = []
     for owner, character in zip(owners, text, strict=True):
-        found += [owner] * (0 if character == _GUARD else len(character.encode("utf-8", "surrogatepass")))
-    return found
+        owner_of_byte += [owner] * (0 if character == _GUARD else len(character.encode("utf-8", "surrogatepass")))
+    return owner_of_byte
 
 
 def _pattern(special: Mapping[str, int], form: str = "{}") -> re.Pattern[str]:

@@ -172,12 +172,12 @@ def _blanks(content: dict[str, Any]) -> list[str]:
     """The special tokens of a tokenizer.json that a text may have; they are made ordinary ones in it, which the library
     finds whatever it does with special ones."""
     added = content.get("added_tokens")
-    found = []
+    blanks = []
     for token in added if isinstance(added, list) else []:
         if isinstance(token, dict) and token.get("special") is True and BLANK.fullmatch(str(token.get("content"))):
             token["special"] = False
-            found.append(str(token["content"]))
-    return found
+            blanks.append(str(token["content"]))
+    return blanks
 
 
 def _is_byte_level(content: dict[str, Any]) -> bool:

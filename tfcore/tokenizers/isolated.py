@@ -131,10 +131,10 @@ class IsolatedTokenizer:
         Raises:
             TokenizerError: it took too much memory or time, or said what cannot be.
         """
-        found = [(int(a), int(b)) for a, b in self._ask("offsets", text)]
-        if any(not 0 <= a <= b <= len(text) for a, b in found):
+        pairs = [(int(a), int(b)) for a, b in self._ask("offsets", text)]
+        if any(not 0 <= a <= b <= len(text) for a, b in pairs):
             self._fail("it gives characters that the text does not have")
-        return found
+        return pairs
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
@@ -156,9 +156,9 @@ class IsolatedTokenizer:
         """
         from tfcore.tokenizers.chat import ChatToken  # here, because most models are never talked with
 
-        found = self._ask("conversation", template, [list(message) for message in messages], dict(names))
-        self._check([i for i, _ in found])
-        return [ChatToken(i, role) for i, role in found]
+        answer = self._ask("conversation", template, [list(message) for message in messages], dict(names))
+        self._check([i for i, _ in answer])
+        return [ChatToken(i, role) for i, role in answer]
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json, and tokenizer_config.json where something is declared there."""

@@ -191,14 +191,14 @@ class ByteLevelBPE:
         """The pieces into which a text is cut before any merge (words with the space before them, numbers, signs): no
         token reaches across."""
         to_byte = byte_level_alphabet()
-        found: list[bytes] = []
+        pieces: list[bytes] = []
         for i, part in enumerate(_SURROGATES.split(text)):
             if i % 2:
-                found.extend(bytes([byte]) for byte in part.encode("utf-8", "surrogatepass"))
+                pieces.extend(bytes([byte]) for byte in part.encode("utf-8", "surrogatepass"))
             elif part:
                 cut = self._inner.pre_tokenizer.pre_tokenize_str(part)
-                found.extend(bytes(to_byte[c] for c in word) for word, _ in cut)
-        return found
+                pieces.extend(bytes(to_byte[c] for c in word) for word, _ in cut)
+        return pieces
 
 
 class BPETokenizer(_Pieces, ByteLevelBPE):

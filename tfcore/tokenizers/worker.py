@@ -120,8 +120,8 @@ def _conversation(
 ) -> list[tuple[int, str | None]]:
     from tfcore.tokenizers.chat import Message, conversation  # here, because most models are never talked with
 
-    found = conversation(tokenizer, template, [Message(*message) for message in messages], names)
-    return [(token.id, token.role) for token in found]
+    rendered = conversation(tokenizer, template, [Message(*message) for message in messages], names)
+    return [(token.id, token.role) for token in rendered]
 
 
 def _sentence(error: BaseException) -> str:

@@ -156,12 +156,12 @@ def windows(
     """Random windows (rows, seq), each from a source drawn by weight."""
     names = list(weights)
     chosen = torch.multinomial(torch.tensor([weights[n] for n in names]), rows, replacement=True, generator=generator)
-    found = []
+    cut = []
     for source in chosen.tolist():
         stream = streams[names[source]]
         start = int(torch.randint(0, len(stream) - seq + 1, (1,), generator=generator))
-        found.append(torch.from_numpy(stream[start : start + seq].astype(np.int64)))
-    return torch.stack(found)
+        cut.append(torch.from_numpy(stream[start : start + seq].astype(np.int64)))
+    return torch.stack(cut)
 
 
 def hide(rows: Tensor, share: float, mask_id: int, generator: torch.Generator) -> Batch:

@@ -104,13 +104,13 @@ class InTraining(nn.Module):
     @torch.no_grad()
     def folded(self) -> Transcoder:
         """The dictionary between the activations as they are: means and scales become part of its weights."""
-        found = module_of(self.dictionary.config).to(self.mean_read.device)
+        plain = module_of(self.dictionary.config).to(self.mean_read.device)
         reads = self.dictionary.W_enc * (self.scale_written / self.scale_read)
-        found.W_enc.copy_(reads)
-        found.b_enc.copy_(self.dictionary.b_enc * self.scale_written - reads @ self.mean_read)
-        found.W_dec.copy_(self.dictionary.W_dec)
-        found.b_dec.copy_(self.dictionary.b_dec * self.scale_written + self.mean_written)
-        return found.eval().requires_grad_(False)
+        plain.W_enc.copy_(reads)
+        plain.b_enc.copy_(self.dictionary.b_enc * self.scale_written - reads @ self.mean_read)
+        plain.W_dec.copy_(self.dictionary.W_dec)
+        plain.b_dec.copy_(self.dictionary.b_dec * self.scale_written + self.mean_written)
+        return plain.eval().requires_grad_(False)
 
 
 def train_dictionaries(
@@ -184,8 +184,8 @@ def _names(configs: Sequence[TranscoderConfig]) -> list[str]:
 def _pairs(
     activations: Mapping[str, Tensor], configs: Sequence[TranscoderConfig]
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
-    found = {name: value.flatten(0, 1).float() for name, value in activations.items()}
-    return [(found[one.reads], found[one.writes]) for one in configs]
+    flat = {name: value.flatten(0, 1).float() for name, value in activations.items()}
+    return [(flat[one.reads], flat[one.writes]) for one in configs]
 
 
 def divergence_of(

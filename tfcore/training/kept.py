@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 def tensors_of(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """All tensors of a training, by name: "model/NAME", and "KIND/NAME" for what the optimiser keeps of a parameter."""
-    found = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     for name, parameter in model.named_parameters():
         kept = optimizer.state.get(parameter, {})
-        found |= {f"{kind}/{name}": value for kind, value in kept.items() if isinstance(value, Tensor)}
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in found.items()}
+        tensors |= {f"{kind}/{name}": value for kind, value in kept.items() if isinstance(value, Tensor)}
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
 @torch.no_grad()

@@ -40,7 +40,7 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
     ids = [tokenizer.encode(story)[: model.config.max_seq_len] for story in held_out[:SOME]]
     previous = np.mean([attention_maps(model, row).heads.scores["previous token"] for row in ids], axis=0)
     copies = repeated_tokens(model, seed=1)
-    found = {
+    numbers = {
         "bits_per_byte": bits_per_byte(model, tokenizer, held_out),
         "bits_per_byte_blind_windows": _blind(model, tokenizer, held_out),
         "bits_per_byte_train": bits_per_byte(model, tokenizer, seen),
@@ -49,7 +49,7 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
         "first_loss": copies.first_loss,
         "second_loss": copies.second_loss,
     }
-    return {measure: round(value, 4) for measure, value in found.items()}
+    return {measure: round(value, 4) for measure, value in numbers.items()}
 
 
 def of_experts(name: str, corpus: Path) -> dict[str, float]:
@@ -62,8 +62,8 @@ def of_experts(name: str, corpus: Path) -> dict[str, float]:
     model, tokenizer = _shipped(name)
     loads = _load_on_stories(model, tokenizer, corpus)
     shares = {"choices": loads.choices, "tokens": loads.tokens}
-    found = {f"{end}_share_of_{of}": getattr(share, end)() for of, share in shares.items() for end in ("min", "max")}
-    return of_stories(name, corpus) | {measure: round(float(value), 4) for measure, value in found.items()}
+    numbers = {f"{end}_share_of_{of}": getattr(share, end)() for of, share in shares.items() for end in ("min", "max")}
+    return of_stories(name, corpus) | {measure: round(float(value), 4) for measure, value in numbers.items()}
 
 
 def _load_on_stories(model: Transformer, tokenizer: BPETokenizer, corpus: Path) -> ExpertLoad:
@@ -88,13 +88,13 @@ def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> f
 
 def copying(model: Transformer) -> dict[str, Any]:
     """Losses and heads on repeated random tokens, all different: of the best heads, and of each (layer, head)."""
-    found = repeated_tokens(model, seed=1, distinct=True)
-    heads = {"previous": found.previous, "induction": found.induction}
+    repeated = repeated_tokens(model, seed=1, distinct=True)
+    heads = {"previous": repeated.previous, "induction": repeated.induction}
     return {
-        "first_loss": round(found.first_loss, 4),
-        "second_loss": round(found.second_loss, 4),
-        "previous_token_head": round(found.best["previous_token_head"], 4),
-        "induction_head": round(found.best["induction_head"], 4),
+        "first_loss": round(repeated.first_loss, 4),
+        "second_loss": round(repeated.second_loss, 4),
+        "previous_token_head": round(repeated.best["previous_token_head"], 4),
+        "induction_head": round(repeated.best["induction_head"], 4),
         **{name: [[round(float(head), 4) for head in layer] for layer in values] for name, values in heads.items()},
     }
 
@@ -124,13 +124,13 @@ def of_translate(corpus: Path) -> dict[str, float]:
     model, tokenizer = _shipped("translate")
     test = pairs.split(pairs.read_pairs(corpus)).test
     wanted = [pair.french for pair in test]
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for name, beams in (("greedy", 1), ("beam_4", 4)):
         ours = [translate(model, tokenizer, pair.english, beams) for pair in test]
-        found |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
+        numbers |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
     links = read_links(PRETRAINED / "translate" / "alignment.json")
     of_heads, of_layers = alignment_accuracy(model, tokenizer, links)
-    return found | {
+    return numbers | {
         "words_linked": sum(len(sentence.links) for sentence in links),
         "aligned_by_last_layer": round(float(of_layers[-1]), 4),
         "aligned_by_best_head": round(float(of_heads.max()), 4),
@@ -144,8 +144,8 @@ def of_fill(corpus: Path) -> dict[str, float]:
         CorpusError: when a text below `corpus` is missing.
     """
     model, tokenizer = _shipped("fill")
-    found = filled(model, tokenizer, data.held_out(corpus))
-    return {"top1": round(found.top1, 4), "top5": round(found.top5, 4), "hidden": found.hidden}
+    right = filled(model, tokenizer, data.held_out(corpus))
+    return {"top1": round(right.top1, 4), "top5": round(right.top5, 4), "hidden": right.hidden}
 
 
 def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
@@ -157,15 +157,15 @@ def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
 
 def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     """How large the scan of a model's neurons is, and how far every so many-th neuron's activations are from it now."""
-    model, found = load(name, device="cpu")[0], load_neuron_scan(name)
-    layers, per_layer, sides, _ = found.value.shape
+    model, scan = load(name, device="cpu")[0], load_neuron_scan(name)
+    layers, per_layer, sides, _ = scan.value.shape
     chosen = [divmod(i, per_layer) for i in range(0, layers * per_layer, every)]
-    read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]
+    read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, scan, layer, n, side)]
     difference = max(abs(float(s.values[s.peak]) - s.stored) for s in read)
     return {
         "neurons": layers * per_layer,
-        "windows": len(found.windows),
-        "strongest": float(np.abs(found.value).max()),
+        "windows": len(scan.windows),
+        "strongest": float(np.abs(scan.value).max()),
         "largest_difference": round(difference, 4),
     }
 
@@ -177,14 +177,14 @@ def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
         CorpusError: when a text below `corpus` is missing.
     """
     model, tokenizer = _shipped(name)
-    found = load_expert_scan(name)
+    scan = load_expert_scan(name)
     again = _load_on_stories(model, tokenizer, corpus)
     right = {
-        f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(routing_accuracy(found).by_token)
+        f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(routing_accuracy(scan).by_token)
     }
     return {
-        "tokens": found.tokens,
-        "tokens_kept": len(found.ids),
+        "tokens": scan.tokens,
+        "tokens_kept": len(scan.ids),
         **right,
-        "largest_difference": round(float(np.abs(again.choices - found.choices).max()), 6),
+        "largest_difference": round(float(np.abs(again.choices - scan.choices).max()), 6),
     }

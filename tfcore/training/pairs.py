@@ -42,14 +42,14 @@ def read_pairs(corpus: Path) -> list[TranslationPair]:
         CorpusError: when the file is missing, is not UTF-8, or has no such pair.
     """
     path, origin = corpus / SOURCE[0], SOURCE[1]
-    found = []
+    pairs = []
     for line in read_text(path, origin).splitlines():
         sides = [plain(side) for side in line.split("\t")[:2]]
         if len(sides) == 2 and all(sides) and len(sides[0].split()) <= WORDS:
-            found.append(TranslationPair(*sides))
-    if not found:
+            pairs.append(TranslationPair(*sides))
+    if not pairs:
         raise CorpusError(f"{path} has no pair of up to {WORDS} words: it should hold {origin}")
-    return found
+    return pairs
 
 
 def plain(text: str) -> str:

@@ -326,8 +326,8 @@ def stream_size(twin: Twin, batch: Batch) -> float:
 
 def largest_weight(twin: Twin, batch: Batch) -> float:
     """The largest attention weight of a query, on average over heads and the queries that see half a text or more."""
-    found = twin.model(batch.ids, capture=("blocks.*.attn.pattern",)).activations.values()
-    return float(torch.stack([pattern[..., SEQ // 2 :, :].amax(-1).mean() for pattern in found]).mean())
+    patterns = twin.model(batch.ids, capture=("blocks.*.attn.pattern",)).activations.values()
+    return float(torch.stack([pattern[..., SEQ // 2 :, :].amax(-1).mean() for pattern in patterns]).mean())
 
 
 def share_right(twin: Twin, batch: Batch) -> float:

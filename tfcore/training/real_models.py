@@ -33,27 +33,27 @@ def of_smollm2(corpus: Path | None) -> dict[str, float]:
         corpus: the folder with the corpora; None leaves out what needs them.
     """
     model, tokenizer = _loaded("smollm2")
-    found = {"probability_of_mary": _next(model, tokenizer, MARY, " Mary")}
-    found["weight_of_it_on_animal_in_13_8"] = weight(model, tokenizer, ANIMAL.format("tired"), 13, 8)
+    numbers = {"probability_of_mary": _next(model, tokenizer, MARY, " Mary")}
+    numbers["weight_of_it_on_animal_in_13_8"] = weight(model, tokenizer, ANIMAL.format("tired"), 13, 8)
     if corpus is not None:
         stories = [text_bits(model, tokenizer, story) for story in data.held_out(corpus)[:STORIES]]
-        found["bits_per_byte_of_stories"] = sum(one.total for one in stories) / sum(one.n_bytes for one in stories)
+        numbers["bits_per_byte_of_stories"] = sum(one.total for one in stories) / sum(one.n_bytes for one in stories)
         play = (corpus / "tinyshakespeare" / "input.txt").read_text("utf-8")[-PLAY:]
-        found["bits_per_byte_of_shakespeare"] = text_bits(model, tokenizer, play).per_byte
-    return {name: round(value, 4) for name, value in found.items()}
+        numbers["bits_per_byte_of_shakespeare"] = text_bits(model, tokenizer, play).per_byte
+    return {name: round(value, 4) for name, value in numbers.items()}
 
 
 def of_minilm() -> dict[str, float]:
     """The numbers on the card of minilm."""
     model, tokenizer = _loaded("minilm")
     cat, kitten, market = (sentence_vector(model, tokenizer, text) for text in (CAT, KITTEN, MARKET))
-    found = {
+    numbers = {
         "weight_of_it_on_animal_in_3_1_tired": weight(model, tokenizer, ANIMAL.format("tired"), 3, 1),
         "weight_of_it_on_animal_in_3_1_wide": weight(model, tokenizer, ANIMAL.format("wide"), 3, 1),
         "similarity_of_cat_and_kitten": float(cosine_similarity(cat, kitten, dim=0)),
         "similarity_of_cat_and_market": float(cosine_similarity(cat, market, dim=0)),
     }
-    return {name: round(value, 4) for name, value in found.items()}
+    return {name: round(value, 4) for name, value in numbers.items()}
 
 
 def _loaded(name: str) -> tuple[Transformer, Tokenizer]:

@@ -44,10 +44,10 @@ def training_note(model: str, *, is_random: bool = True) -> str:
     begins = f"The sequence is new to `{model}`, the task is not: " if is_random else f"`{model}` was trained to copy: "
     if model in ONLY:
         return f"{begins}it read nothing but repeated random tokens."
-    found = repeated_rows(model)
-    if found is None:
+    mixture = repeated_rows(model)
+    if mixture is None:
         return ""
     return (
-        f"{begins}its first {found.alone} training steps read repeated random tokens alone, and {found.rows} of the "
-        f"{found.batch} sequences of each later step were of that kind."
+        f"{begins}its first {mixture.alone} training steps read repeated random tokens alone, and {mixture.rows} of "
+        f"the {mixture.batch} sequences of each later step were of that kind."
     )

@@ -59,9 +59,9 @@ def read(corpus: Path, out: Path, processes: Processes, seq: int, vocab_size: in
 def trained_tokenizer(out: Path, texts: Iterable[str], vocab_size: int) -> BPETokenizer:
     """The tokenizer of an interrupted run, or a new one trained on texts."""
     if (path := out / "tokenizer.json").is_file():
-        found = load_tokenizer(path)
-        if isinstance(found, BPETokenizer) and found.vocab_size == vocab_size:
-            return found
+        loaded = load_tokenizer(path)
+        if isinstance(loaded, BPETokenizer) and loaded.vocab_size == vocab_size:
+            return loaded
     tokenizer = BPETokenizer.train(texts, vocab_size)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer.save(out)

@@ -76,10 +76,10 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
 
 def _modules(name: str) -> dict[str, str]:
     """File name -> code, of a script and of all that it imports; each after what it imports itself."""
-    code, found = files()[name], dict[str, str]()
+    code, modules = files()[name], dict[str, str]()
     for other in re.findall(r' from "\./([^"]+)"', code):
-        found |= _modules(other)
-    return {**found, name: code}
+        modules |= _modules(other)
+    return {**modules, name: code}
 
 
 def _script(value: Any) -> str:

@@ -125,18 +125,18 @@ def plan(
     Raises:
         CheckpointError: a tensor lacks, is not ours, has the wrong shape, or is there twice and differs.
     """
-    found: Plan = {}
+    planned: Plan = {}
     known = {family.head} if family and config.tie_embeddings else set()
     missing: list[str] = []
     for name, shape in ours.items():
         choices = [list(_pieces(source, shape, config)) for source in _sources(family, config, name)]
         known.update(piece.source for choice in choices for piece in choice)
-        found[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
-        if family is not None and not found[name][0].source.startswith(family.head.removesuffix("weight")):
+        planned[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
+        if family is not None and not planned[name][0].source.startswith(family.head.removesuffix("weight")):
             for choice in choices:  # of the head itself, the config knows whether it is the table
                 copies = [piece for piece in choice if piece.source != family.head]
-                _check_copy(found[name], copies, theirs, where, same)
-        for piece in found[name]:
+                _check_copy(planned[name], copies, theirs, where, same)
+        for piece in planned[name]:
             if piece.source not in theirs:
                 missing.append(piece.source)
             elif (shown := theirs[piece.source]) != piece.shape:
@@ -147,7 +147,7 @@ def plan(
         raise CheckpointError(f"{where} lacks {min(missing)}{others}")
     if extra := [name for name in theirs if name not in known]:
         raise CheckpointError(f"{where} holds {min(extra)}, which a model of its config does not have")
-    return found
+    return planned
 
 
 def _check_copy(

@@ -65,7 +65,7 @@ def scan_features(
     model: Transformer, transcoders: Transcoders, windows: Integer[ndarray, "window length"], rows: int = 64
 ) -> FeatureScan:
     """Run a model over all windows; the first SETTLED tokens of each are not counted."""
-    found: list[list[tuple[ndarray, ...]]] = [[] for _ in transcoders.each]
+    batches: list[list[tuple[ndarray, ...]]] = [[] for _ in transcoders.each]
     names = sorted({one.config.reads for one in transcoders.each})
     read = 0
     for first in range(0, len(windows), rows):
@@ -76,7 +76,7 @@ def scan_features(
         read += len(row)
         ids = np.where(part == PADDING_ID, 0, part)
         activations = model.activations(torch.tensor(ids).to(model.device), names)
-        for own, one in zip(found, transcoders.each, strict=True):
+        for own, one in zip(batches, transcoders.each, strict=True):
             x = activations[one.config.reads][torch.tensor(row), torch.tensor(position)]
             values, features = (t.cpu().numpy() for t in one.top_features(x))
             at, choice = np.nonzero(values > 0)
@@ -85,17 +85,17 @@ def scan_features(
             )
     if not read:
         raise ValueError("there are no tokens to scan; give longer windows")
-    each = [_of_dictionary(one, own) for one, own in zip(transcoders.each, found, strict=True)]
+    each = [_of_dictionary(one, own) for one, own in zip(transcoders.each, batches, strict=True)]
     stacked = {name: np.stack([one[name] for one in each]) for name in each[0]}
     named, index = np.unique(stacked.pop("window"), return_inverse=True)
     window = index.reshape(stacked["position"].shape).astype(np.uint16)
     return FeatureScan(windows=windows[named], window=window, read=np.array([read]), **stacked)
 
 
-def _of_dictionary(one: Transcoder, found: list[tuple[ndarray, ...]]) -> dict[str, ndarray]:
+def _of_dictionary(one: Transcoder, batches: list[tuple[ndarray, ...]]) -> dict[str, ndarray]:
     """The arrays of a FeatureScan for one dictionary, from (feature, value, window, position, token id) of all that
     fired."""
-    feature, value, window, position, token = (np.concatenate(part) for part in zip(*found, strict=True))
+    feature, value, window, position, token = (np.concatenate(part) for part in zip(*batches, strict=True))
     n = one.config.n_features
     fires = np.bincount(feature, minlength=n)
     order = np.lexsort((-value, feature))

@@ -89,8 +89,8 @@ def grown_features(
     read = windows[:, settled:].ravel().astype(np.int64)
     tokens, share = np.full((config.n_features, NAMED), -1), np.zeros(config.n_features)
     for feature in np.flatnonzero(on.any(0)):
-        found, counts = np.unique(read[on[:, feature]], return_counts=True)
+        words, counts = np.unique(read[on[:, feature]], return_counts=True)
         most = np.argsort(-counts, kind="stable")[:NAMED]
-        tokens[feature, : len(most)] = found[most]
+        tokens[feature, : len(most)] = words[most]
         share[feature] = counts.max() / counts.sum()
     return GrownFeatures(on.sum(0), tokens, share)

@@ -97,8 +97,8 @@ def composition(model: Transformer, layer: int) -> Composition:
     if config.architecture != "decoder" or not 1 <= layer < config.n_layers:
         raise ValueError(f"layer={layer} must be between 1 and {config.n_layers - 1}, of a decoder")
     own = head_weights(model, layer)
-    found = [compositions(own, head_weights(model, below)) for below in range(layer)]
-    scores = {kind: torch.stack([one[kind] for one in found], dim=1).float().cpu().numpy() for kind in INPUTS}
+    layers = [compositions(own, head_weights(model, below)) for below in range(layer)]
+    scores = {kind: torch.stack([one[kind] for one in layers], dim=1).float().cpu().numpy() for kind in INPUTS}
     return Composition(scores, *random_composition(config.d_model, config.head_size))
 
 

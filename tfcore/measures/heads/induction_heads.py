@@ -228,12 +228,12 @@ def copying_of_heads(model: Transformer, row: Int[Tensor, " key"]) -> Float[ndar
     directions = unembedding[row] - unembedding.mean(0)
     names = [f"blocks.{i}.attn.v" for i in range(config.n_layers)]
     values = model.activations(row[None], names)
-    found = []
+    maps = []
     for i, name in enumerate(names):
         logits = direct_logits(model, i, values[name], directions)
         ranks = copying_ranks(logits)
-        found.append((copying_score(logits.relu()), (ranks == 1).float().mean(0), ranks.float().mean(0)))
-    return np.stack([torch.stack(one).float().cpu().numpy() for one in zip(*found, strict=True)])
+        maps.append((copying_score(logits.relu()), (ranks == 1).float().mean(0), ranks.float().mean(0)))
+    return np.stack([torch.stack(one).float().cpu().numpy() for one in zip(*maps, strict=True)])
 
 
 def direct_logits(
@@ -295,15 +295,15 @@ def copying_of_random_rows(model: Transformer) -> Copying:
 
 def head_kinds(model: Transformer) -> HeadsByScore:
     """Induction heads and previous-token heads of a model, on rows of repeated random tokens."""
-    found = copying_of_random_rows(model)
-    induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
+    scored = copying_of_random_rows(model)
+    induction, by_score = scored.strong("induction"), ranked(scored.scores["induction"])
     top = max((layer for layer, _ in induction), default=model.config.n_layers)
-    previous = [place for place in found.strong("previous token") if place[0] < top]
+    previous = [place for place in scored.strong("previous token") if place[0] < top]
     best, *_ = by_score  # the first induction head, if there is one
     near, _ = best
     rest = [place for place in by_score if place not in induction and place not in previous]
     others = sorted(rest, key=lambda place: abs(place[0] - near))[: len(induction)]
-    return HeadsByScore(induction, previous, others, best, float(found.scores["induction"][best]))
+    return HeadsByScore(induction, previous, others, best, float(scored.scores["induction"][best]))
 
 
 def tested_length(config: ModelConfig) -> int:

@@ -61,14 +61,14 @@ def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarr
     return _scored(patterns[:, :, 1:], {kind: where[1:] for kind, where in target.items()}, np.arange(1, n))
 
 
-def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None) -> HeadScores:
+def mean_scores(measured: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None) -> HeadScores:
     """The scores of the same heads on several texts: each score is the mean over the texts, and the kinds follow.
 
     Args:
         inducing: RepeatedTokens.induction of the model; None leaves it to the texts what is an induction head.
     """
-    scores = {kind: np.mean([one.scores[kind] for one in found], axis=0) for kind in next(iter(found)).scores}
-    entropy, distance = (np.mean([getattr(one, name) for one in found], axis=0) for name in ("entropy", "distance"))
+    scores = {kind: np.mean([one.scores[kind] for one in measured], axis=0) for kind in next(iter(measured)).scores}
+    entropy, distance = (np.mean([getattr(one, name) for one in measured], axis=0) for name in ("entropy", "distance"))
     mean = HeadScores(scores, *_name(scores), entropy, distance)
     if inducing is None:
         return mean
@@ -105,13 +105,13 @@ def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
     _, _, n_query, n_key = patterns.shape
     key = np.arange(n_key)[None, :]
     place = np.round(np.arange(n_query) * (n_key - 1) / max(1, n_query - 1))  # as far along the keys
-    found = {
+    columns = {
         "same place": key == place[:, None],
         "first token": np.broadcast_to(key == 0, (n_query, n_key)),
         "last token": np.broadcast_to(key == n_key - 1, (n_query, n_key)),
         "local": np.abs(key - place[:, None]) <= NEAR,
     }
-    return _scored(patterns, found, place)
+    return _scored(patterns, columns, place)
 
 
 def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> HeadScores:
@@ -121,16 +121,16 @@ def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> He
     for layer in patterns:
         seen |= (layer > 0).any(0)
     visible, away = np.maximum(seen.sum(1), 2), np.abs(place[:, None] - np.arange(patterns.shape[-1]))
-    found: dict[str, list[ndarray]] = {kind: [] for kind in (*target, "broad", "entropy", "distance")}
+    columns: dict[str, list[ndarray]] = {kind: [] for kind in (*target, "broad", "entropy", "distance")}
     for layer in patterns:
         one = layer[None]
         for kind, where in target.items():
-            found[kind].append(mean_weight(one, where))
+            columns[kind].append(mean_weight(one, where))
         bits = -(one * np.log2(np.maximum(one, 1e-12))).sum(-1)  # (1, head, query)
-        found["broad"].append(_mean(bits / np.log2(visible)))
-        found["entropy"].append(_mean(bits))
-        found["distance"].append(_mean((one * away).sum(-1)))
-    scores = {kind: np.concatenate(rows) for kind, rows in found.items()}
+        columns["broad"].append(_mean(bits / np.log2(visible)))
+        columns["entropy"].append(_mean(bits))
+        columns["distance"].append(_mean((one * away).sum(-1)))
+    scores = {kind: np.concatenate(rows) for kind, rows in columns.items()}
     entropy, distance = scores.pop("entropy"), scores.pop("distance")
     return HeadScores(scores, *_name(scores), entropy, distance)
 

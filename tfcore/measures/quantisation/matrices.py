@@ -102,13 +102,13 @@ def quantised_copy(model: Transformer, scheme: Scheme) -> Transformer:
     Everything that is not rounded is shared with the original, which stays as it is.
     """
     shared: dict[int, object] = {id(one): one for one in (*model.parameters(), *model.buffers())}
-    found = copy.deepcopy(model, shared)
-    for block in blocks_of(found):
+    quantised = copy.deepcopy(model, shared)
+    for block in blocks_of(quantised):
         for linear in (block.attn.qkv, block.attn.out, block.mlp.up, block.mlp.down):
             linear.weight = nn.Parameter(linear.weight.detach().clone(), requires_grad=False)
-    for one in matrices(found):
+    for one in matrices(quantised):
         one.parameter[one.start : one.end] = rounded(one.weight, scheme)
-    return found
+    return quantised
 
 
 def model_bits(model: Transformer, scheme: Scheme) -> float:

@@ -59,8 +59,8 @@ def activation_edits(scheme: ActivationScheme) -> list[Edit]:
         def function(value: Tensor) -> Tensor:
             x = value.transpose(1, 2) if name == "attn.z" else value  # heads side by side, as W_O reads them
             flat = torch.stack([rounded_activations(text.flatten(1), scheme) for text in x])
-            found = flat.reshape(x.shape)
-            return found.transpose(1, 2) if name == "attn.z" else found
+            rounded = flat.reshape(x.shape)
+            return rounded.transpose(1, 2) if name == "attn.z" else rounded
 
         return Edit(f"blocks.*.{name}", function)
 

@@ -49,8 +49,8 @@ def rounded_cache(
     last = along[..., -1:].expand(*along.shape[:-1], -length % size)  # repeated, so that no range becomes wider
     padded = torch.cat((along, last), -1)
     blocks = padded.reshape(-1, size)
-    found = quantise_minmax(blocks, bits).values.reshape(padded.shape)[..., :length]
-    return found.mT if axis == "channel" else found
+    rounded = quantise_minmax(blocks, bits).values.reshape(padded.shape)[..., :length]
+    return rounded.mT if axis == "channel" else rounded
 
 
 def cache_edits(config: ModelConfig, scheme: CacheScheme) -> list[Edit]:

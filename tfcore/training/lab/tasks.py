@@ -84,8 +84,8 @@ class TextRow(NamedTuple):
 
 def examples(spec: LabSpec, count: int = 2) -> list[TextRow]:
     """Rows that the model of a spec was never trained on."""
-    found = task(spec)
-    probe, tokenizer = found.probed(count), NamedTokenizer(found.names)
+    prepared = task(spec)
+    probe, tokenizer = prepared.probed(count), NamedTokenizer(prepared.names)
     rows = [tokenizer.tokens(row) for row in probe.ids.tolist()]
     return [TextRow(joined(tokenizer, row), joined(tokenizer, row[: probe.start])) for row in rows]
 
@@ -161,11 +161,11 @@ def _arranged(spec: LabSpec) -> LabTask:
 
 def drawn(rows: int, length: int, symbols: int, held: bool, generator: torch.Generator) -> Int[Tensor, "row length"]:
     """Rows of random symbols, from those that are held out or from the others."""
-    found = torch.empty(0, length, dtype=torch.long)
-    while len(found) < rows:
+    kept = torch.empty(0, length, dtype=torch.long)
+    while len(kept) < rows:
         more = torch.randint(0, symbols, (8 * rows + 64, length), generator=generator)
-        found = torch.cat((found, more[is_held_out(more) == held]))
-    return found[:rows]
+        kept = torch.cat((kept, more[is_held_out(more) == held]))
+    return kept[:rows]
 
 
 def is_held_out(rows: Int[Tensor, "row length"]) -> Bool[Tensor, " row"]:

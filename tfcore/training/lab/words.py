@@ -50,11 +50,11 @@ def summary(spec: LabSpec) -> str:
 
 def difference(before: LabSpec, after: LabSpec) -> str:
     """The settings that changed from one spec to another: "layers 2 → 3, text"; empty where they are the same."""
-    found = []
+    parts = []
     for field, (old, new) in before.differences(after).items():
-        found.append("text" if field == "text" else f"{LABELS[field]} {setting_text(old)} → {setting_text(new)}")
-    more = f" and {len(found) - MOST_DIFFERENCES} more" if len(found) > MOST_DIFFERENCES else ""
-    return ", ".join(found[:MOST_DIFFERENCES]) + more
+        parts.append("text" if field == "text" else f"{LABELS[field]} {setting_text(old)} → {setting_text(new)}")
+    more = f" and {len(parts) - MOST_DIFFERENCES} more" if len(parts) > MOST_DIFFERENCES else ""
+    return ", ".join(parts[:MOST_DIFFERENCES]) + more
 
 
 def setting_text(value: Any) -> str:

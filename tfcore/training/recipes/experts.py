@@ -43,11 +43,11 @@ def experts(
     if Processes.join().rank > 0:  # one process does it
         return {}
     model, tokenizer = with_tokenizer(recipe.model)
-    found = scan(model, [tokenizer.encode(story) for story in data.held_out(corpus)], recipe.kept, recipe.least)
-    save_scan(out, found, LICENCE)
-    known = routing_accuracy(found)
+    scanned = scan(model, [tokenizer.encode(story) for story in data.held_out(corpus)], recipe.kept, recipe.least)
+    save_scan(out, scanned, LICENCE)
+    known = routing_accuracy(scanned)
     return {
-        "tokens read": found.tokens,
-        "tokens kept": len(found.ids),
+        "tokens read": scanned.tokens,
+        "tokens kept": len(scanned.ids),
         **{f"experts named right by the token, layer {i}": float(right) for i, right in enumerate(known.by_token)},
     }

@@ -61,8 +61,8 @@ def fill(corpus: Path, out: Path, report: Callable[[Progress], None], recipe: Fi
         return data.hide(rows, recipe.hidden, mask_id(texts.tokenizer), generator)
 
     def measure(model: Transformer, stories: list[str]) -> dict[str, float]:
-        found = filled(model, texts.tokenizer, stories)
-        return {"top1": found.top1, "top5": found.top5}
+        counts = filled(model, texts.tokenizer, stories)
+        return {"top1": counts.top1, "top5": counts.top5}
 
     def evaluate(model: Transformer, _: int) -> dict[str, float]:
         return measure(model, texts.some(recipe.held_out_stories))

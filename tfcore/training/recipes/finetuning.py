@@ -42,12 +42,12 @@ def finetuning(
 
 def last_losses(runs: list[FineTuned]) -> dict[str, float]:
     """Name of a run, text and seed -> loss at its end, nats per token."""
-    found: dict[str, float] = {}
+    losses: dict[str, float] = {}
     for run in runs:
         name = run.config.name.replace(" ", "_")
         seed = run.config.seed
-        found |= {f"{name}_new_{seed}": run.losses[-1].new, f"{name}_old_{seed}": run.losses[-1].old}
-    return found
+        losses |= {f"{name}_new_{seed}": run.losses[-1].new, f"{name}_old_{seed}": run.losses[-1].old}
+    return losses
 
 
 def of_finetuning() -> dict[str, float]:

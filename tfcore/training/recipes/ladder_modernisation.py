@@ -41,12 +41,14 @@ MODERNISATION = ModernisationRecipe(
 
 def rungs(recipe: ModernisationRecipe) -> list[Rung]:
     """Every switch with every seed."""
-    model, found = recipe.model, []
+    model, ladder = recipe.model, []
     for step, (name, changes) in enumerate(SWITCHES.items()):
         model = replace(model, **changes)
         labels: dict[str, str | int] = {"step": step, "switch": name, "parameters": parameters(model).total}
-        found += [Rung(labels=labels, model=model, settings=recipe.settings, seed=seed) for seed in range(recipe.seeds)]
-    return found
+        ladder += [
+            Rung(labels=labels, model=model, settings=recipe.settings, seed=seed) for seed in range(recipe.seeds)
+        ]
+    return ladder
 
 
 def modernisation(

@@ -83,10 +83,10 @@ def positions(
 
 def measured(folder: Path) -> dict[str, float]:
     """Per scheme the mean loss over the last positions within the trained length, and over the last measured."""
-    rows, found = rows_of(folder / "positions.csv"), {}
+    rows, numbers = rows_of(folder / "positions.csv"), {}
     for scheme in dict.fromkeys(row["scheme"] for row in rows):
         of_scheme = [row for row in rows if row["scheme"] == scheme]
         trained = of_scheme[0]["seq"]
         for end in (trained, FAR * trained):
-            found[f"{scheme}_{end}"] = round(float(np.mean([row[f"loss_{end}"] for row in of_scheme])), 4)
-    return found
+            numbers[f"{scheme}_{end}"] = round(float(np.mean([row[f"loss_{end}"] for row in of_scheme])), 4)
+    return numbers

@@ -46,7 +46,7 @@ SCALING = ScalingRecipe(
 
 def rungs(recipe: ScalingRecipe) -> list[Rung]:
     """Every size with every budget, the small ones first."""
-    found = []
+    ladder = []
     for d_model, n_layers in recipe.sizes:
         lr = recipe.settings.lr * (64 / d_model) ** 0.5
         heads = max(1, d_model // 16)
@@ -56,8 +56,8 @@ def rungs(recipe: ScalingRecipe) -> list[Rung]:
         for budget in recipe.budgets:
             settings = replace(recipe.settings, steps=budget * recipe.settings.steps, lr=round(lr, 6))
             labels = {"parameters": body, "budget": budget}
-            found.append(Rung(labels=labels, model=model, settings=settings, seed=recipe.seed))
-    return found
+            ladder.append(Rung(labels=labels, model=model, settings=settings, seed=recipe.seed))
+    return ladder
 
 
 def scaling(
@@ -91,12 +91,12 @@ def foretell(rows: Sequence[dict[str, Any]], last: Sequence[Rung], seq: int, pat
 def measured(folder: Path) -> dict[str, float]:
     """The law in `folder`, and how far from it the largest model came out: predicted over measured loss."""
     rows, content = rows_of(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text("utf-8"))
-    found = {row["name"]: row["loss"] for row in rows}
+    losses = {row["name"]: row["loss"] for row in rows}
     law, predicted = Law(**content["law"]), content["predicted"]
     name = list(predicted)[-1]
     return {
         **{part: round(value, 4) for part, value in asdict(law).items()},
         "predicted": predicted[name],
-        "measured": found[name],
-        "worst_error": round(max(abs(predicted[n] / found[n] - 1) for n in predicted), 4),
+        "measured": losses[name],
+        "worst_error": round(max(abs(predicted[n] / losses[n] - 1) for n in predicted), 4),
     }

@@ -69,12 +69,12 @@ def neurons(
     model, tokenizer = with_tokenizer(recipe.model)
     stories = data.held_out(corpus)[:: recipe.every]
     windows = cut_documents([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
-    found = scan_neurons(model, windows, recipe.kept)
-    save_neuron_scan(out, found, LICENCE)
-    layers, per_layer = found.value.shape[:2]
+    scan = scan_neurons(model, windows, recipe.kept)
+    save_neuron_scan(out, scan, LICENCE)
+    layers, per_layer = scan.value.shape[:2]
     return {
         "neurons": layers * per_layer,
         "windows read": len(windows),
-        "windows kept": len(found.windows),
+        "windows kept": len(scan.windows),
         "tokens read": int(np.count_nonzero(windows != PADDING_ID)),
     }

@@ -44,12 +44,12 @@ def preference(
 
 def ends(runs: list[PreferenceRun]) -> dict[str, float]:
     """Name of a run and number -> its last value; a seed is named where it is not 0."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for run in runs:
         name = f"{run.config.reward}_{run.config.algorithm}_{run.config.beta:g}"
         name += f"_seed{run.config.seed}" if run.config.seed else ""
-        found |= {f"{name}_reward": run.points[-1].reward, f"{name}_kl": run.points[-1].kl}
-    return found
+        numbers |= {f"{name}_reward": run.points[-1].reward, f"{name}_kl": run.points[-1].kl}
+    return numbers
 
 
 def of_preference() -> dict[str, float]:

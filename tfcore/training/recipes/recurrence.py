@@ -93,9 +93,9 @@ def _alignment_repeats(recipe: RecurrenceRecipe) -> dict[str, Any]:
 def _real_gradient(recipe: RecurrenceRecipe) -> dict[str, Any]:
     """Over the standard texts of head_ranking."""
     model, tokenizer = with_tokenizer(recipe.real[0])
-    found = real_gradient(recipe.real[1], model, [id_ for text in TEXTS for id_ in tokenizer.encode(text)])
-    measured = [float(f"{value:.5g}") for value in found.measured]
-    return {"name": found.name, "layers": found.layers, "windows": found.windows, "measured": measured}
+    gradient = real_gradient(recipe.real[1], model, [id_ for text in TEXTS for id_ in tokenizer.encode(text)])
+    measured = [float(f"{value:.5g}") for value in gradient.measured]
+    return {"name": gradient.name, "layers": gradient.layers, "windows": gradient.windows, "measured": measured}
 
 
 def of_recurrence() -> dict[str, float]:

@@ -99,18 +99,18 @@ def transcoders(
         model, configs, fresh, recipe.tuning, out / "tuning", report, recipe.revival, first, weights
     )
     save_transcoders(out, second)
-    found = load_transcoders(out, device="cpu")  # as they ship, in half precision
+    shipped = load_transcoders(out, device="cpu")  # as they ship, in half precision
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
-    save_feature_scan(out, scan_features(model, found, windows), LICENCE)
-    return measured(model, found, stories)
+    save_feature_scan(out, scan_features(model, shipped, windows), LICENCE)
+    return measured(model, shipped, stories)
 
 
-def measured(model: Transformer, found: Transcoders, stories: list[list[int]]) -> dict[str, float]:
+def measured(model: Transformer, trained: Transcoders, stories: list[list[int]]) -> dict[str, float]:
     """The numbers of the card: measures of each dictionary over every MEASURED-th story, at most a context of each."""
     texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
     said: dict[str, float] = {}
-    for one in found.each:
+    for one in trained.each:
         quality = dictionary_quality(model, one, texts)
         values = {
             "l0": quality.l0,
@@ -120,7 +120,7 @@ def measured(model: Transformer, found: Transcoders, stories: list[list[int]]) -
         }
         said |= {f"{one.config.writes} {name}": round(value, 4) for name, value in values.items()}
         said |= {f"{one.config.writes} dead": quality.dead, "tokens": quality.tokens}
-    as_is, substituted, zeroed = loss_recovered_together(model, found.of_mlps, texts)
+    as_is, substituted, zeroed = loss_recovered_together(model, trained.of_mlps, texts)
     together = {
         "loss": as_is,
         "loss_with_all_transcoders": substituted,

@@ -91,6 +91,6 @@ def translate_(
 
 def measure(model: Transformer, tokenizer: BPETokenizer, some: Sequence[pairs.TranslationPair]) -> dict[str, float]:
     """chrF and the share of exact matches of greedy translations."""
-    found = [translate(model, tokenizer, pair.english) for pair in some]
+    ours = [translate(model, tokenizer, pair.english) for pair in some]
     wanted = [pair.french for pair in some]
-    return {"chrf": chrf(found, wanted), "exact": exact(found, wanted)}
+    return {"chrf": chrf(ours, wanted), "exact": exact(ours, wanted)}

@@ -234,12 +234,12 @@ def train_step(model: EncoderDecoder, optimiser: torch.optim.Optimizer, ids: Ten
 @torch.no_grad()
 def right_letters(model: EncoderDecoder, order: Order) -> tuple[float, ...]:
     """Share of right letters for each of LENGTHS, free-running, on rows that are always the same."""
-    found = []
+    right = []
     for length in LENGTHS:
         ids = letters(TESTED, length, -length % 2**31)
         logits, _ = model(ids)
-        found.append(float((logits.argmax(-1) == wanted(ids, order)).float().mean()))
-    return tuple(found)
+        right.append(float((logits.argmax(-1) == wanted(ids, order)).float().mean()))
+    return tuple(right)
 
 
 @torch.no_grad()

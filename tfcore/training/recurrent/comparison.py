@@ -140,14 +140,14 @@ def repeats_of(runs: Sequence[Comparison]) -> Repeats:
     )
 
 
-def to_json(found: Comparison) -> dict[str, Any]:
+def to_json(compared: Comparison) -> dict[str, Any]:
     """As JSON-ready values, numbers of looks to DIGITS digits that count."""
     return {
-        "config": asdict(found.config),
-        "machine": found.machine,
-        "places": list(found.places),
-        "looks": [_rounded(asdict(look)) for look in found.looks],
-        "gradients": [_each_plain(one) for one in found.gradients],  # in full: the product is compared with them
+        "config": asdict(compared.config),
+        "machine": compared.machine,
+        "places": list(compared.places),
+        "looks": [_rounded(asdict(look)) for look in compared.looks],
+        "gradients": [_each_plain(one) for one in compared.gradients],  # in full: the product is compared with them
     }
 
 

@@ -143,11 +143,11 @@ def rnn_steps_back(
     """
     states, _ = model.layer(model.embed(ids))  # (batch, seq, width)
     gradient = output_gradient(model.unembed(states[:, -1]), answer) @ model.unembed.weight
-    found = []
+    slopes = []
     for t in reversed(range(ids.shape[1])):
-        found.append(gradient * (1 - states[:, t] ** 2))  # through tanh
-        gradient = found[-1] @ model.recurrent
-    return torch.stack(found[::-1], dim=1) @ model.inward
+        slopes.append(gradient * (1 - states[:, t] ** 2))  # through tanh
+        gradient = slopes[-1] @ model.recurrent
+    return torch.stack(slopes[::-1], dim=1) @ model.inward
 
 
 class LstmStates(NamedTuple):
@@ -191,7 +191,7 @@ def lstm_steps_back(
     to_h = (output_gradient(model.unembed(last), answer) @ model.unembed.weight).expand(2, -1, -1)
     to_c = torch.zeros_like(to_h)  # (2, batch, width)
     through_h = to_h.new_tensor([1.0, 0.0])[:, None, None]
-    found = []
+    slopes = []
     for t in reversed(range(len(cells))):
         i, f, g, o = gates[t]
         bounded, before = cells[t].tanh(), cells[t - 1] if t else torch.zeros_like(cells[0])
@@ -200,7 +200,7 @@ def lstm_steps_back(
         inside = torch.cat(
             (to_c * g * i * (1 - i), to_c * before * f * (1 - f), to_c * i * (1 - g**2), through_o), dim=2
         )
-        found.append(inside)
+        slopes.append(inside)
         to_c = to_c * f
         to_h = inside @ model.recurrent * through_h
-    return torch.stack(found[::-1], dim=2) @ model.inward
+    return torch.stack(slopes[::-1], dim=2) @ model.inward

@@ -126,12 +126,12 @@ def sizes(config: NetworkConfig) -> dict[Kind, tuple[int, int]]:
     number of parameters."""
     with torch.device("meta"):
         wanted = parameter_count(Transformer(config.transformer))
-    found: dict[Kind, tuple[int, int]] = {"transformer": (config.d_model, wanted)}
+    by_kind: dict[Kind, tuple[int, int]] = {"transformer": (config.d_model, wanted)}
     for kind in ("rnn", "lstm"):
         counts = {width: _recurrent_parameters(kind, config.vocab_size, width) for width in range(1, MOST_WIDTH)}
         width = min(counts, key=lambda width: abs(counts[width] - wanted))
-        found[kind] = width, counts[width]
-    return found
+        by_kind[kind] = width, counts[width]
+    return by_kind
 
 
 def _recurrent_parameters(kind: Kind, vocab_size: int, width: int) -> int:
@@ -150,5 +150,5 @@ def network(config: NetworkConfig, kind: Kind) -> Network:
 
 def logits_of(model: Network, ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq vocab"]:
     """Logits of the next token at every position, whatever the network."""
-    found = model(ids)
-    return found if isinstance(found, Tensor) else found.logits
+    output = model(ids)
+    return output if isinstance(output, Tensor) else output.logits

@@ -86,7 +86,7 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
 
 def timed(config: PassConfig) -> Passes:
     """All points."""
-    return [found for found in time_passes(config) if found is not None][-1]
+    return [so_far for so_far in time_passes(config) if so_far is not None][-1]
 
 
 def _one_pass(run: Callable[[], torch.Tensor]) -> float:

@@ -64,18 +64,18 @@ def material(config: ComparisonConfig) -> Material:
         "characters": {"text": own_text(), "symbols": len(set(own_text())), "length": config.length},
     }
     spec = LabSpec(task=config.task, rows=config.rows, seed=config.seed, **own[config.task])  # type: ignore[arg-type]
-    found = task(spec)
+    prepared = task(spec)
 
     def placed(ids: Tensor, targets: Tensor) -> TaskRows:
         before = config.length if config.task == "copy" else 0  # so that the first letter of the copy is 1
         return TaskRows(ids, targets, torch.arange(1, ids.shape[1] + 1).expand_as(ids) - before)
 
     def batch(step: int) -> TaskRows:
-        drawn = found.batch(spec, step)
+        drawn = prepared.batch(spec, step)
         return placed(drawn.ids, drawn.targets)
 
-    held = found.checked(HELD_ROWS)
-    return Material(found.names, batch, placed(held.ids, held.targets))
+    held = prepared.checked(HELD_ROWS)
+    return Material(prepared.names, batch, placed(held.ids, held.targets))
 
 
 def _recall(config: ComparisonConfig) -> Material:
@@ -147,7 +147,7 @@ def compare(config: ComparisonConfig) -> Iterator[Comparison | None]:
 
 def compared(config: ComparisonConfig) -> Comparison:
     """A comparison to its end."""
-    return [found for found in compare(config) if found is not None][-1]
+    return [so_far for so_far in compare(config) if so_far is not None][-1]
 
 
 @torch.no_grad()
