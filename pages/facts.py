@@ -182,11 +182,11 @@ CHAPTERS = (
 @cache
 def pages() -> Mapping[str, Page]:
     """Key -> page, of every folder with facts, in the order of the sidebar. Found once a process."""
-    found: dict[str, Page] = {}
+    by_key: dict[str, Page] = {}
     for chapter in CHAPTERS:
         there = [_page(chapter, path.parent.name) for path in sorted((ROOT / chapter.folder).glob("*/facts.py"))]
-        found |= {page.facts.key: page for page in sorted(there, key=lambda page: page.facts.order)}
-    return found
+        by_key |= {page.facts.key: page for page in sorted(there, key=lambda page: page.facts.order)}
+    return by_key
 
 
 def _page(chapter: Chapter, folder: str) -> Page:
@@ -203,8 +203,8 @@ def pages_of(chapter: str) -> tuple[Page, ...]:
 @cache
 def views_of_terms() -> Mapping[str, str]:
     """Term of the glossary -> the address of the view that shows it, such as "kv-cache?part=large"."""
-    found = ((key, *one) for key, page in pages().items() for one in page.facts.terms.items())
-    return {term: f"{key}?{view}" if view else key for key, term, view in found}
+    told = ((key, *one) for key, page in pages().items() for one in page.facts.terms.items())
+    return {term: f"{key}?{view}" if view else key for key, term, view in told}
 
 
 @cache

@@ -166,11 +166,11 @@ def several(
     names = {option: (labels or {}).get(option, str(option)) for option in options}
     asked, from_link = links.wanted(key, (), links.asked, "choices")
     parts = [part for part in asked.split(".") if part] if isinstance(asked, str) else list(asked or ())
-    found = [_option(part, names, options[0]) for part in parts]
-    chosen = {option for option, hit in found if hit}
+    matched = [_option(part, names, options[0]) for part in parts]
+    chosen = {option for option, hit in matched if hit}
     value = [option for option in options if option in chosen]
     notices.keep(key, value)
-    if not all(hit for _, hit in found):
+    if not all(hit for _, hit in matched):
         notices.corrected(key, asked, ".".join(map(str, value)), value, from_link=from_link)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value

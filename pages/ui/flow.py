@@ -121,7 +121,7 @@ def show(
         show_view: of the frame, or of its panel.
     """
     stage = st.container()
-    found = head_effects(drawn, explained)
+    effects = head_effects(drawn, explained)
     view = views.river(
         drawn.reading,
         drawn.choice,
@@ -131,7 +131,7 @@ def show(
         explained,
         sampling,
         tuple(opened),
-        found,
+        effects,
     )
     view = adding(
         view,
@@ -162,14 +162,14 @@ def show(
         told = show_view(view, on_told=heard)
     if told is not None and told.name == "ribbon" and _is_linked(drawn.passage):
         _see(drawn, told.value)
-    return found
+    return effects
 
 
 def _parsed(said: object, model: str) -> tuple[str, bool]:
     """The heads that a text such as "2.5*0 1.3*-1" changes, in their one form, and whether all of it made sense."""
     config = cache.model(model)[0].config
-    found, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.n_heads)
-    return written_factors(found), exact
+    factors, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.n_heads)
+    return written_factors(factors), exact
 
 
 def asked_layers(model: str) -> list[int]:
@@ -180,8 +180,8 @@ def asked_layers(model: str) -> list[int]:
 
     def parse(said: object) -> tuple[str, bool]:
         given = str(said or "")[:LAYERS].split()
-        found = [word for word in given if word.isdecimal() and int(word) < n_layers]
-        return " ".join(found), found == given
+        layers = [word for word in given if word.isdecimal() and int(word) < n_layers]
+        return " ".join(layers), layers == given
 
     return sorted({int(word) for word in dragging.read("open", "", parse, str).split()})
 
@@ -191,8 +191,8 @@ def asked_ranks() -> list[int]:
 
     def parse(said: object) -> tuple[str, bool]:
         given = str(said).split()[:2]
-        found = [one for one in dict.fromkeys(given) if one in map(str, range(views.NEXT))]
-        return " ".join(found) or "0", bool(found) and found == str(said).split()
+        ranks = [one for one in dict.fromkeys(given) if one in map(str, range(views.NEXT))]
+        return " ".join(ranks) or "0", bool(ranks) and ranks == str(said).split()
 
     return [int(one) for one in dragging.read("measured", "0", parse, str).split()]
 

@@ -106,5 +106,5 @@ def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = 
     Args:
         pasted: the text that they come from, if they do.
     """
-    found = text_of(model, tuple(ids), pasted)
-    return HeadOfText(model, found.text, layer, head, found.bos)
+    shown = text_of(model, tuple(ids), pasted)
+    return HeadOfText(model, shown.text, layer, head, shown.bos)

@@ -34,6 +34,6 @@ def place(key: str) -> Page:
 
 def link(key: str, view: Mapping[str, str], words: str) -> None:
     """A link to a page in this view, with words (Markdown) under it."""
-    found = place(key)
-    links.to(found.file, view, f"**{found.facts.title}**", ":material/science:")
+    target = place(key)
+    links.to(target.file, view, f"**{target.facts.title}**", ":material/science:")
     st.caption(words)

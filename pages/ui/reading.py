@@ -102,19 +102,19 @@ def text_box(
 def as_special(model_name: str, key: str, pasted: str) -> str:
     """A typed text, in which the special tokens that it spells out are marked where a switch says so, to be read as
     these tokens. The switch is there for such a text alone, and off at first."""
-    found = spelt(model_name, pasted)
-    if found.always:
-        shown = ", ".join(text.escape(token) for token in found.always[:NAMED])
+    special = spelt(model_name, pasted)
+    if special.always:
+        shown = ", ".join(text.escape(token) for token in special.always[:NAMED])
         notices.add(f"always {key}", "This model's tokenizer reads these as special tokens even when typed", shown)
-        controls.say_read_as_text(key, found.text)
+        controls.say_read_as_text(key, special.text)
     else:
         notices.drop(f"always {key}")
-    if not found.text:
+    if not special.text:
         return pasted
-    shown = ", ".join(text.escape(token) for token in found.text[:NAMED])
+    shown = ", ".join(text.escape(token) for token in special.text[:NAMED])
     on = controls.toggle(f"Read {shown} as special", links.special_key(key), help=SPECIAL_HELP)
-    controls.say_read_as_text(key, () if on else found.text)
-    return typed.marked(pasted, found.text) if on else pasted
+    controls.say_read_as_text(key, () if on else special.text)
+    return typed.marked(pasted, special.text) if on else pasted
 
 
 def tell_left_out(model_name: str, key: str, pasted: str) -> None:

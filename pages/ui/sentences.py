@@ -33,13 +33,13 @@ def without_paths(said: str) -> str:
     line = " ".join(said[:READ].split())
     for place in _places():
         line = line.replace(place, "/…")
-    line = _QUOTED.sub(lambda found: found[1] + _last(found[2]), line)
-    return _PLAIN.sub(lambda found: found[0] if _is_tag(line, found) else _last(found[0]), line)
+    line = _QUOTED.sub(lambda match: match[1] + _last(match[2]), line)
+    return _PLAIN.sub(lambda match: match[0] if _is_tag(line, match) else _last(match[0]), line)
 
 
-def _is_tag(line: str, found: re.Match[str]) -> bool:
-    closed = line[found.end() : found.end() + 1] == ">"
-    return closed and line[: found.start()].endswith("<") and found[0].count("/") == 1
+def _is_tag(line: str, match: re.Match[str]) -> bool:
+    closed = line[match.end() : match.end() + 1] == ">"
+    return closed and line[: match.start()].endswith("<") and match[0].count("/") == 1
 
 
 def _last(path: str) -> str:
@@ -49,6 +49,6 @@ def _last(path: str) -> str:
 def _places() -> list[str]:
     """Folders of this machine whose names may have spaces, the longest first."""
     set_here = [os.environ.get(name, "") for name in ("HF_HOME", "HF_HUB_CACHE", "TFCORE_MODEL_FOLDER")]
-    found = {*set_here, str(Path.home()), os.getcwd(), tempfile.gettempdir(), sys.prefix}
-    absolute = (place.rstrip("/\\") for place in found if len(place) > 2 and Path(place).is_absolute())
+    paths = {*set_here, str(Path.home()), os.getcwd(), tempfile.gettempdir(), sys.prefix}
+    absolute = (place.rstrip("/\\") for place in paths if len(place) > 2 and Path(place).is_absolute())
     return sorted(absolute, key=len, reverse=True)

@@ -112,7 +112,7 @@ class Session:
 def session() -> Session:
     """The visitor whose page runs."""
     try:
-        found: Session = st.session_state[KEY]
+        visitor: Session = st.session_state[KEY]
     except KeyError:
-        found = st.session_state[KEY] = Session()
-    return found
+        visitor = st.session_state[KEY] = Session()
+    return visitor

@@ -53,8 +53,8 @@ def held_out_bits(name: str) -> float | None:
     except OSError:
         return None
     block = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    found = json.loads(block[1]).get("bits_per_byte") if block else None
-    return float(found) if isinstance(found, int | float) else None
+    bits = json.loads(block[1]).get("bits_per_byte") if block else None
+    return float(bits) if isinstance(bits, int | float) else None
 
 
 def familiarity(model: Transformer, tokenizer: Tokenizer, name: str, ids: Sequence[int]) -> Familiarity | None:

@@ -117,10 +117,10 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
         return in_memory(first.model if isinstance(first, Reading) else first)
 
     def made(*args: Any, **values: Any) -> Any:
-        found = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)
-        for array in _arrays(found):
+        result = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)
+        for array in _arrays(result):
             array.setflags(write=False)
-        return found
+        return result
 
     @wraps(function)
     def keeping(*args: Any, **values: Any) -> Any:
@@ -129,12 +129,12 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
         key = args, tuple(sorted(values.items()))
         try:
             with making.setdefault(key, threading.Lock()):  # who asks for the same waits, and need not compute it
-                if (found := results.get(key, _MISSING)) is _MISSING:
-                    found = results[key] = made(*args, **values)
+                if (result := results.get(key, _MISSING)) is _MISSING:
+                    result = results[key] = made(*args, **values)
         finally:
             making.pop(key, None)
-        SHELF.used(keeping, key, found, partial(results.pop, key, None), entries)
-        return found
+        SHELF.used(keeping, key, result, partial(results.pop, key, None), entries)
+        return result
 
     result: Any = keeping
     result.clear = results.clear
@@ -144,17 +144,17 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
 def nbytes(result: Any) -> int:
     """The bytes of all arrays and tensors in a result, each memory counted once; models count nothing, as they are
     kept elsewhere."""
-    found: dict[int, int] = {}
+    buffers: dict[int, int] = {}
     for part in _parts(result):
         if isinstance(part, np.ndarray):
             whole = part
             while isinstance(whole.base, np.ndarray):
                 whole = whole.base
-            found[whole.ctypes.data] = whole.nbytes
+            buffers[whole.ctypes.data] = whole.nbytes
         else:
             storage = part.untyped_storage()
-            found[storage.data_ptr()] = storage.nbytes()
-    return sum(found.values())
+            buffers[storage.data_ptr()] = storage.nbytes()
+    return sum(buffers.values())
 
 
 def _arrays(result: Any) -> Iterator[np.ndarray]:

@@ -246,8 +246,8 @@ def _traces(chart: Chart) -> list[str]:
 
 
 def _marks(trace: Any) -> str:
-    found = {name: trace[name] for name in ("x", "y", "z", "values") if name in trace and trace[name] is not None}
-    return ", ".join(f"{name} {np.shape(values)}{_range(values)}" for name, values in found.items())
+    marks = {name: trace[name] for name in ("x", "y", "z", "values") if name in trace and trace[name] is not None}
+    return ", ".join(f"{name} {np.shape(values)}{_range(values)}" for name, values in marks.items())
 
 
 def _range(values: Any) -> str:

@@ -93,9 +93,9 @@ def active_texts(layer: int, neuron: int, side: int) -> None:
         "the larger."
     )
     tokenizer = cache.model(MODEL)[1]
-    found = strongest_of(MODEL, MODEL, layer, neuron, side)
-    record = found[0].values[found[0].peak] or 1.0
-    for rank, one in enumerate(found):
+    strongest = strongest_of(MODEL, MODEL, layer, neuron, side)
+    record = strongest[0].values[strongest[0].peak] or 1.0
+    for rank, one in enumerate(strongest):
         first, last = max(0, one.peak - BEFORE), one.peak + AFTER
         values = one.values[first:last]
         text.chips(

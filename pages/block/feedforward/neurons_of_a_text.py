@@ -97,13 +97,13 @@ def click(event: Event) -> None:
             controls.set_values(layer=layer, neuron=neuron)
 
 
-def probability(found: Promotion) -> None:
+def probability(promoted: Promotion) -> None:
     """The probability of the token that follows, with the neuron and without it."""
-    if found.followed is not None:
+    if promoted.followed is not None:
         st.metric(
-            f"Probability of “{text.escape(text.visible(found.followed))}” there",
-            f"{found.with_it:.1%}",
-            f"{found.without_it:.1%} without it",
+            f"Probability of “{text.escape(text.visible(promoted.followed))}” there",
+            f"{promoted.with_it:.1%}",
+            f"{promoted.without_it:.1%} without it",
             delta_color="off",
             delta_arrow="off",
         )

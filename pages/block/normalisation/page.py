@@ -116,9 +116,9 @@ def which_axis() -> None:
             row = controls.place("Text of the token to replace", "row", len(rows))
             position = controls.place("Its position", "position", len(rows[row]), 3)
         shown = views.which_axis(model_name, lines, row, position, kind)
-        found = shown.result
+        replaced = shown.result
         with p.picture:
-            old, new = (text.escape(text.visible(piece)) for piece in (found.tokens[row][position], found.new))
+            old, new = (text.escape(text.visible(piece)) for piece in (replaced.tokens[row][position], replaced.new))
             st.markdown(
                 f"In text {row}, token {position}, **{old}**, becomes **{new}**. How much does each token's normalised "
                 "vector change?"
@@ -128,7 +128,7 @@ def which_axis() -> None:
             "Over the features, exactly one vector changes: zero everywhere else, to the last bit. Over the tokens, "
             "replacing the last one changes the first: **later tokens leak past the causal mask**. Over the texts, one "
             "sequence of the batch changes another's result. "
-            f"{say.axis_changes(found.leak, row, position).sizes}"
+            f"{say.axis_changes(replaced.leak, row, position).sizes}"
         )
         p.question(
             "BatchNorm averages over the texts of a batch and works well for images. Why not here?",

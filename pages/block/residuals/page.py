@@ -81,9 +81,9 @@ def initial_weights() -> None:
             wiring = controls.select("Network", "network", list(NETWORKS), "pre-LN")
             measure_all(stream_sizes_of, list(start_networks(n_layers, wiring).values()))
             shown = views.starts(n_layers, wiring)
-            found = say.stream_growth(shown.result, wiring)
+            growth = say.stream_growth(shown.result, wiring)
             for start in ("std 0.02", "GPT-2: 0.02, outputs / √(2N)"):
-                st.metric(f"Growth, {start.partition(':')[0]}", found.growth(start), help="last size / first size")
+                st.metric(f"Growth, {start.partition(':')[0]}", growth.growth(start), help="last size / first size")
         with p.picture:
             p.show(shown)
         p.what_to_see(

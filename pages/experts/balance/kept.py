@@ -23,12 +23,12 @@ def keep(key: Key, job: jobs.Job) -> None:
 
 def kept() -> dict[BalanceConfig, Sequence[BalanceEvaluation]]:
     """All looks of the trainings this visitor saw, as far as the server still has them."""
-    found: dict[BalanceConfig, Sequence[BalanceEvaluation]] = {}
+    looks: dict[BalanceConfig, Sequence[BalanceEvaluation]] = {}
     for key in st.session_state.get(KEPT, []):
         job = jobs.JOBS.look(key, jobs.visitor())
         if job is not None and job.state == "done":
-            found |= dict(zip(key, zip(*job.items, strict=True), strict=True))
-    return found
+            looks |= dict(zip(key, zip(*job.items, strict=True), strict=True))
+    return looks
 
 
 def show_table(configs: Key, looks: Runs) -> None:

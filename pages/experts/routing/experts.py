@@ -66,9 +66,9 @@ def show() -> None:
 
 def without_scan(now: reading.Chosen) -> None:
     """Why there are counts of the text alone."""
-    found = views.kept_scan() if now.reading.model == views.TRAINED else None
-    if isinstance(found, str):
-        st.info(found)
+    scan = views.kept_scan() if now.reading.model == views.TRAINED else None
+    if isinstance(scan, str):
+        st.info(scan)
     else:
         st.info("For this model there are no counts over many texts: what is shown is your text alone.")
 
@@ -92,15 +92,15 @@ def show_excerpts(now: reading.Chosen, scan: ExpertScan, layer: int, at: int, ex
 
 def mine(now: reading.Chosen, layer: int, at: int, expert: int) -> None:
     """The expert's tokens in the visitor's text."""
-    found = views.routed_of(now.reading)
-    taken = found.routing.taken[at, :, expert]
-    st.markdown(f"**Your text.** {expert_in_text(found.routing, at, expert)} Stronger colour: larger weight.")
-    weights = np.where(taken, found.routing.weights[at, :, expert], 0.0)
+    routed = views.routed_of(now.reading)
+    taken = routed.routing.taken[at, :, expert]
+    st.markdown(f"**Your text.** {expert_in_text(routed.routing, at, expert)} Stronger colour: larger weight.")
+    weights = np.where(taken, routed.routing.weights[at, :, expert], 0.0)
     text.chips(
         now.text.tokens,
         key="mine",
         shade=weights.tolist(),
         faint=(~taken).tolist(),
-        titles=token_titles(found, at),
+        titles=token_titles(routed, at),
         label=f"The text, shaded by the weight of expert {expert + 1} in layer {layer}",
     )

@@ -84,11 +84,11 @@ def choose_layer(now: Chosen) -> tuple[int, int]:
     return layer, now.layers.index(layer)
 
 
-def parts(found: TextRouting, at: int) -> list[list[text.BarPart]]:
+def parts(routing: TextRouting, at: int) -> list[list[text.BarPart]]:
     """For the chips: the experts of every token in a layer, the largest weight first; hatched those without room."""
     bars = []
     for chosen, dropped, weights, probs in zip(
-        found.chosen[at], found.dropped[at], found.weights[at], found.probs[at], strict=True
+        routing.chosen[at], routing.dropped[at], routing.weights[at], routing.probs[at], strict=True
     ):
         (places,) = chosen.nonzero()
         experts = sorted(places.tolist(), key=lambda i: -probs[i])

@@ -24,23 +24,23 @@ def show() -> None:
             now = reading.read(only=views.SHARED)
             layer, at = reading.choose_layer(now)
             models.only(views.SHARED, "its layers have a shared expert.")
-        found = views.shared_of(now.reading)
+        work = views.shared_of(now.reading)
         with p.picture:
             st.markdown(f"**Share of the shared expert in what layer {layer} adds to the stream**, token by token")
             text.chips(
                 now.text.tokens,
                 key="chips",
-                shade=found.share[at].tolist(),
-                titles=share_titles(found, at),
+                shade=work.share[at].tolist(),
+                titles=share_titles(work, at),
                 label=f"The text, each token as dark as the shared expert's part in what layer {layer} adds",
             )
             p.show(views.shares(now.reading, layer))
-            show_losses(now, found)
+            show_losses(now, work)
             st.markdown(
                 f"In **{now.reading.model}** a router chooses {now.top_k} of {now.n_experts} experts for a token. One "
                 "more, the shared expert, is not routed: every token goes through it, with weight 1."
             )
-        if len(found.losses):
+        if len(work.losses):
             st.markdown("**Change of each token's loss** when one of the two is ablated: above 0 it is predicted worse")
             p.show(views.without_the_shared(now.reading))
         example = (
@@ -59,12 +59,12 @@ def show() -> None:
         p.question(*QUESTION)
 
 
-def show_losses(now: reading.Chosen, found: SharedWork) -> None:
+def show_losses(now: reading.Chosen, work: SharedWork) -> None:
     """The text predicted with both, and with one of the two."""
-    if not len(found.losses):
+    if not len(work.losses):
         st.info("One token has nothing to predict, so there is no loss.")
         return
-    losses = ablations(found, now.text.tokens)
+    losses = ablations(work, now.text.tokens)
     first, *others = st.columns(3)
     first.metric("Loss, nats per token", losses.trained_words, "as trained", delta_color="off", delta_arrow="off")
     names = {"Without the shared expert": losses.shared_words, "Without the routed ones": losses.routed_words}

@@ -42,17 +42,17 @@ def show() -> None:
             now = reading.read()
             layer, at = reading.choose_layer(now)
             token = controls.place("Token", "token", len(now.text.ids), 16)
-        found = views.routed_of(now.reading)
+        routed = views.routed_of(now.reading)
         with p.picture:
             expert = choose_expert(now)
             text.chips(
                 now.text.tokens,
                 key="chips",
                 selected=token,
-                parts=reading.parts(found.routing, at),
-                titles=token_titles(found, at),
+                parts=reading.parts(routed.routing, at),
+                titles=token_titles(routed, at),
                 on_select=lambda i: controls.set_values(token=i),
-                faint=None if expert < 0 else (~found.routing.taken[at, :, expert]).tolist(),
+                faint=None if expert < 0 else (~routed.routing.taken[at, :, expert]).tolist(),
                 label=f"The text, each token with its experts in layer {layer}; click one for its probabilities",
             )
             shared = views.network(now.reading.model)[0].config.experts.n_shared

@@ -27,8 +27,8 @@ def translate_job() -> None:
         if not sentence.strip():
             st.info("There is no sentence yet: type one in English, short and plain.")
             return
-        found = views.translated_of("translate", sentence, MOST, TOP)
-        layers, heads, n, _ = found.writing.patterns.shape
+        translated = views.translated_of("translate", sentence, MOST, TOP)
+        layers, heads, n, _ = translated.writing.patterns.shape
         picture, beside = st.columns([3, 2], gap="large")
         with beside:
             layer = controls.place("Layer", "layer", layers, layers - 1)
@@ -40,22 +40,22 @@ def translate_job() -> None:
             p.show(views.target_token("translate", sentence, step))
         with picture:
             text.chips(
-                found.target,
+                translated.target,
                 key="translation",
                 selected=step,
                 label="The translation, token by token",
                 on_select=lambda index: controls.set_values(step=index),
             )
             there = None if head is None else head_links.HeadOfText("translate", sentence, layer, head, part="cross")
-            there = None if found.source[MOST:] else there  # the page on heads reads the whole sentence
-            weights = found.weights(layer, head)
+            there = None if translated.source[MOST:] else there  # the page on heads reads the whole sentence
+            weights = translated.weights(layer, head)
             p.show(
                 views.translation("translate", sentence, layer, head, step),
                 on_click=head_links.on_cell(there, weights),
                 hint=head_links.caption("", there, ONE_HEAD),
             )
             if there is not None:
-                there.link(step, int(weights[step].argmax()), found.target, found.source)
+                there.link(step, int(weights[step].argmax()), translated.target, translated.source)
         p.show(
             views.every_head("translate", sentence, layer, head), on_click=choose_head, hint="Click one to enlarge it."
         )
@@ -82,15 +82,15 @@ def fill_job() -> None:
         pasted = controls.text_area(
             f"Text with {BLANK} for each masked token", "blanks", TEXTS["fill"], CHARACTERS, height=80
         )
-        found = views.masked_of("fill", pasted, BLANK, TOP)
-        if not found.places:
+        masked = views.masked_of("fill", pasted, BLANK, TOP)
+        if not masked.places:
             st.info(f"There is no masked token yet: write {BLANK}, three underscores, in place of a word.")
             return
-        chosen = controls.place("Masked token", "blank", len(found.places))
+        chosen = controls.place("Masked token", "blank", len(masked.places))
         before = pasted.split(BLANK)
         left = "".join(before[: chosen + 1]).removesuffix(" ")
         text.chips(
-            found.tokens, key="text with blanks", selected=found.places[chosen], label="The text, token by token"
+            masked.tokens, key="text with blanks", selected=masked.places[chosen], label="The text, token by token"
         )
         one, other = st.columns(2, gap="large")
         with one:
@@ -99,7 +99,7 @@ def fill_job() -> None:
         with other:
             st.markdown("**The decoder: causal**")
             if views.continued_of("stories", left, 0, NEW, TOP).prediction is not None:
-                p.show(views.left_side("stories", left, found.places[chosen]))
+                p.show(views.left_side("stories", left, masked.places[chosen]))
             else:
                 st.info("Nothing comes before this token, so a decoder has nothing to predict it from.")
         p.what_to_see(
@@ -116,14 +116,14 @@ def continue_job() -> None:
         models.only("stories", "it stands for its kind beside the other two; the page on generation lets yours write.")
         pasted = controls.text_area("Beginning of a story", "beginning", TEXTS["stories"], CHARACTERS, height=80)
         new = controls.slider("Max new tokens", "new", 0, NEW, 12)
-        found = views.continued_of("stories", pasted, new, NEW, TOP)
-        if found.prediction is None:
+        continued = views.continued_of("stories", pasted, new, NEW, TOP)
+        if continued.prediction is None:
             st.info("There is no beginning yet: type a few words.")
             return
         left, right = st.columns(2, gap="large")
         with left:
-            st.markdown(f"{text.escape(pasted)}**{text.escape(''.join(found.tokens))}**")
-            text.chips(found.tokens, key="continuation", label="The continuation, token by token")
+            st.markdown(f"{text.escape(pasted)}**{text.escape(''.join(continued.tokens))}**")
+            text.chips(continued.tokens, key="continuation", label="The continuation, token by token")
             st.caption(f"{new} tokens, each the likeliest one (greedy), appended before the next is predicted.")
         with right:
             p.show(views.continuation("stories", pasted, new))

@@ -54,7 +54,7 @@ with panel() as p:
             p.show(shown, on_click=choose)
 
     live.watch(key, draw, live.begin(key, lambda: measure.race(seed)))
-    found, name = views.versions_of(FIRST[size]), NAMES[step]
+    versions, name = views.versions_of(FIRST[size]), NAMES[step]
     st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
     st.markdown(ABOUT[name])
     for column, at, side in zip(st.columns(2, gap="medium"), (step - 1, step), ("before", "after"), strict=True):
@@ -63,8 +63,8 @@ with panel() as p:
                 st.caption("This is where it begins.")
                 continue
             st.markdown(f"**{side}:** {NAMES[at]}" if step else f"**{NAMES[at]}**")
-            last = found[step - 1].config if at == step and step else None
-            model_map.show(views.change(found[at].config, last, NAMES[at], side))
+            last = versions[step - 1].config if at == step and step else None
+            model_map.show(views.change(versions[at].config, last, NAMES[at], side))
     trained = measure.trained()
     effects = (
         str(say.loss_changes(trained.losses))
@@ -72,7 +72,7 @@ with panel() as p:
         else "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
     )
     p.what_to_see(
-        f"{say.size_changes(found)} {effects} Several of the switches were made for stable training or for speed in "
+        f"{say.size_changes(versions)} {effects} Several of the switches were made for stable training or for speed in "
         "large models, which models of this size cannot show. Choose a larger size: the balance of the parameters "
         "changes."
     )

@@ -47,8 +47,8 @@ def settings_of_here() -> ModelSettings:
         "any": "Any model of the Hugging Face hub can be loaded here.",
     }[settings.policy]
     st.caption(text.escape(allowed))
-    if found := model_settings.folders(settings):
-        st.caption("Models here: " + ", ".join(f"**{text.escape(name, text.NAME)}**" for name in found))
+    if folders := model_settings.folders(settings):
+        st.caption("Models here: " + ", ".join(f"**{text.escape(name, text.NAME)}**" for name in folders))
     elif settings.folder is not None and settings.policy == "any":
         st.caption(
             "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json, into the folder for "
@@ -99,28 +99,28 @@ def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: ModelSe
     p.show(views.fits(own, name if own else "", tokens, dtype, room, limit))
 
 
-def state_of(name: str, found: Any, settings: ModelSettings) -> None:
+def state_of(name: str, state: Any, settings: ModelSettings) -> None:
     """Below the picture: that it cannot be had, or what it would take and the button, or the model itself."""
-    if isinstance(found, Refused):
-        st.warning(text.escape(found.sentence))
-        if found.offline:
+    if isinstance(state, Refused):
+        st.warning(text.escape(state.sentence))
+        if state.offline:
             st.caption("Everything that ships works without the hub, and so does a model in a folder.")
         st.button("Try again", key=keys.own("button", "look again"), on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
-    one.metric("Memory it needs", gigabytes(found.memory), help=f"{whole(found.parameters)} parameters of 4 bytes")
-    room = None if found.free is None else found.free + own_models.STORE.used
+    one.metric("Memory it needs", gigabytes(state.memory), help=f"{whole(state.parameters)} parameters of 4 bytes")
+    room = None if state.free is None else state.free + own_models.STORE.used
     two.metric("Free now", "unknown" if room is None else gigabytes(room))
-    three.metric("To download first", gigabytes(found.download) if found.download else "nothing")
+    three.metric("To download first", gigabytes(state.download) if state.download else "nothing")
     bound = min(settings.kept, settings.kept if room is None else room)
-    if found.memory > bound:
+    if state.memory > bound:
         st.warning(
-            f"It does not fit: it needs {gigabytes(found.memory)}, and {gigabytes(bound)} may be used here. "
+            f"It does not fit: it needs {gigabytes(state.memory)}, and {gigabytes(bound)} may be used here. "
             "A smaller model of the same family shows the same things."
         )
-    elif found.download > settings.download:
+    elif state.download > settings.download:
         st.warning(
-            f"It would be a download of {gigabytes(found.download)}, and at most {gigabytes(settings.download)} are "
+            f"It would be a download of {gigabytes(state.download)}, and at most {gigabytes(settings.download)} are "
             "allowed here."
         )
     else:
@@ -143,7 +143,7 @@ with panel(None) as p:
             )
             settings = settings_of_here()
         name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
-        found: Any = None
+        state: Any = None
         if name is None and typed.strip().startswith("./"):
             said = text.escape(typed.strip(), text.NAME)
             left.warning(f"“{said}” is no name of a file or folder here: one can have {model_settings.CHARACTERS}.")
@@ -155,12 +155,12 @@ with panel(None) as p:
             )
             left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
         elif not models.loaded(name) and run_models.is_run(name):
-            found = Refused(run_models.GONE)
+            state = Refused(run_models.GONE)
         elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:
-            found = Refused(refusal)
+            state = Refused(refusal)
         elif not models.loaded(name):
-            found = looked_up(name)
-        config: ModelConfig | None = found.config if isinstance(found, checkpoints.Estimate) else None
+            state = looked_up(name)
+        config: ModelConfig | None = state.config if isinstance(state, checkpoints.Estimate) else None
         if name is not None and models.loaded(name):
             config = models.config(name)
         with right:
@@ -168,10 +168,10 @@ with panel(None) as p:
         if name is not None and models.loaded(name):
             models.remember(name if own_models.is_own(name) else None)
             show_loaded(p, name)
-        elif name is not None and found is None:
+        elif name is not None and state is None:
             wait_for(name)
         elif name is not None:
-            state_of(name, found, settings)
+            state_of(name, state, settings)
         st.caption(
             f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one that was "
             "last used longest ago goes first."

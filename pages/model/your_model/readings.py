@@ -88,13 +88,13 @@ def speak(p: Panel, name: str, tokenizer: Any) -> None:
     text.chips(tokens, key="pieces", hues=[i % 3 for i, _ in enumerate(tokens)], label="The text in tokens")
     if not trip.same:
         st.caption(f"Decoded: {text.escape(trip.back, text.MESSAGE)}")
-    found = views.first_words_of(name, pasted)
-    if found.way == "nothing":
+    words = views.first_words_of(name, pasted)
+    if words.way == "nothing":
         st.info("This model has no language model head: hidden states and attention are all it gives.")
         return
-    if found.way == "blank":
-        st.markdown(f"**It reads:** {text.escape(found.text, READ)}")
-    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', READ)}")
+    if words.way == "blank":
+        st.markdown(f"**It reads:** {text.escape(words.text, READ)}")
+    st.markdown(f"**{SENTENCES[words.way]}** {text.escape(words.written or '(nothing)', READ)}")
     p.show(views.first(name, pasted))
 
 

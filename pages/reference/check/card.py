@@ -23,10 +23,10 @@ HOW_TO_TYPE = (
 def answers(slots: tuple[Slot, ...]) -> list[Answer]:
     """Answers given in this round so far, from the address or the session; damaged codes are left out."""
     code, from_link = links.wanted(CODE, "", links.asked)
-    found = unpacked(slots, str(code)) if code else None
-    if code and found is None and from_link:
+    codes = unpacked(slots, str(code)) if code else None
+    if code and codes is None and from_link:
         notices.add(CODE, "The answers in this link are damaged or belong to other questions, so they were left out")
-    given: list[Answer] = [None] * len(slots) if found is None else list(found)
+    given: list[Answer] = [None] * len(slots) if codes is None else list(codes)
     keep(slots, given)
     return given
 
@@ -49,10 +49,10 @@ def ready(slot: Slot) -> tuple[Asked, live.Read | None]:
 
 def states(slots: tuple[Slot, ...], given: list[Answer]) -> list[bool | None]:
     """For each question whether it was answered right; None where it is open."""
-    found: list[bool | None] = []
+    told: list[bool | None] = []
     for slot, answer in zip(slots, given, strict=True):
-        found.append(None if answer is None else verdict(slot.question, ready(slot)[0], answer).right)
-    return found
+        told.append(None if answer is None else verdict(slot.question, ready(slot)[0], answer).right)
+    return told
 
 
 def card(slots: tuple[Slot, ...], given: list[Answer], number: int) -> None:
@@ -132,8 +132,8 @@ def ask(slots: tuple[Slot, ...], given: list[Answer], number: int, one: Asked) -
 
 
 def _number(typed: str, question: NumberQuestion) -> tuple[float | None, str]:
-    found = typed_number(typed, question.unit)
-    return found.value, found.problem
+    number = typed_number(typed, question.unit)
+    return number.value, number.problem
 
 
 def said(question: Question, one: Asked, answer: Answer) -> str:
@@ -154,15 +154,15 @@ def solution(question: Question, one: Asked) -> str:
 
 def judged(question: Question, one: Asked, answer: Answer) -> None:
     """The verdict with its reason, the explanation, and the experiment."""
-    found = verdict(question, one, answer)
-    if found.right:
+    judgement = verdict(question, one, answer)
+    if judgement.right:
         st.success(f"**Right:** {said(question, one, answer)}", icon=":material/check:")
     else:
-        st.warning(f"**Not yet:** {said(question, one, answer)}  \n{found.words}", icon=":material/close:")
+        st.warning(f"**Not yet:** {said(question, one, answer)}  \n{judgement.words}", icon=":material/close:")
         st.markdown(f"**The answer:** {solution(question, one)}")
     st.markdown(one.because)
-    st.caption("See it yourself:" if found.right else "The experiment that settles it:")
-    places.link(found.look.page, found.look.view, found.look.words)
+    st.caption("See it yourself:" if judgement.right else "The experiment that settles it:")
+    places.link(judgement.look.page, judgement.look.view, judgement.look.words)
     if isinstance(question, NumberQuestion):
         page.how_it_is_computed(code=(question.problem,))
     elif isinstance(question, ReadingQuestion):

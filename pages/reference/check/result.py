@@ -12,11 +12,11 @@ MOST = 3  # pages to read next
 
 def by_chapter(slots: tuple[Slot, ...], states: list[bool | None]) -> dict[str, tuple[int, int]]:
     """Chapter -> how many are right, of how many."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for slot, state in zip(slots, states, strict=True):
-        right, count = found.get(slot.chapter, (0, 0))
-        found[slot.chapter] = right + (state is True), count + 1
-    return found
+        right, count = counts.get(slot.chapter, (0, 0))
+        counts[slot.chapter] = right + (state is True), count + 1
+    return counts
 
 
 def weakest(scores: dict[str, tuple[int, int]]) -> str | None:
@@ -36,10 +36,10 @@ def result(slots: tuple[Slot, ...], given: list[Answer], states: list[bool | Non
         st.markdown("**What you missed, and the experiment that settles it:**")
     for i in missed:
         one, _ = ready(slots[i])
-        found = verdict(slots[i].question, one, given[i])
+        judged = verdict(slots[i].question, one, given[i])
         with st.container(border=True):
             st.markdown(f"**{i + 1}.** {one.ask}")
-            places.link(found.look.page, found.look.view, found.look.words)
+            places.link(judged.look.page, judged.look.view, judged.look.words)
     if (chapter := weakest(scores)) is not None:
         st.markdown(f"**Read next:** {CHAPTERS[chapter][0]}, where most was missed.")
         folder = "reference" if chapter == "history" else chapter

@@ -72,19 +72,19 @@ def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
         pool = [q for q in CHAPTERS[chapter][1] if level in (0, q.level)]
         pools[chapter] = rng.sample(pool, len(pool))
     turns = rng.sample(list(chapters), len(chapters))
-    found: list[Slot] = []
-    while len(found) < LENGTH and any(pools.values()):
+    slots: list[Slot] = []
+    while len(slots) < LENGTH and any(pools.values()):
         for chapter in turns:
-            if pools[chapter] and len(found) < LENGTH:
+            if pools[chapter] and len(slots) < LENGTH:
                 question = pools[chapter].pop()
-                found.append(Slot(chapter, question, f"{seed} {chapter} {question.name}"))
-    numbers = [slot for slot in found if isinstance(slot.question, NumberQuestion)]
+                slots.append(Slot(chapter, question, f"{seed} {chapter} {question.name}"))
+    numbers = [slot for slot in slots if isinstance(slot.question, NumberQuestion)]
     again = 1
-    while numbers and len(found) < LENGTH:
-        found += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: LENGTH - len(found)]]
+    while numbers and len(slots) < LENGTH:
+        slots += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: LENGTH - len(slots)]]
         again += 1
     rank = list(CHAPTERS).index
-    return tuple(sorted(found, key=lambda slot: (rank(slot.chapter), slot.question.level)))
+    return tuple(sorted(slots, key=lambda slot: (rank(slot.chapter), slot.question.level)))
 
 
 # ---- one question with its values ----

@@ -62,8 +62,8 @@ def typed_number(text: str, unit: str = "") -> Typed:
         return Typed(None, "Type a number, such as 1,234, 1.2e6, 124.4 M or 85.9 GB.")
     if len(clean) > LONGEST:
         return Typed(None, f"That is longer than {LONGEST} characters: a number such as 1.2e6 is enough.")
-    if (quotient := _QUOTIENT.fullmatch(clean)) is not None and (found := _quotient(*quotient.groups())) is not None:
-        return Typed(found)
+    if (quotient := _QUOTIENT.fullmatch(clean)) is not None and (number := _quotient(*quotient.groups())) is not None:
+        return Typed(number)
     match = _NUMBER.fullmatch(_decimal_digits(clean))
     if match is None:
         return Typed(None, _advice(clean))

@@ -53,14 +53,14 @@ with left:
     words = controls.text_line("Search", "find", "", LONGEST)
 with right:
     letter = controls.segmented("Letter", "letter", [ALL, *letters()], ALL, {ALL: "All"})
-found = matching(letter, words)
-if found:
-    names = [term.name for term in found]
+matches = matching(letter, words)
+if matches:
+    names = [term.name for term in matches]
     chosen = controls.select("Term", "term", names, DEFAULT if DEFAULT in names else names[0])
     card(terms()[chosen])
-    st.caption(f"{len(found)} of {len(terms())} terms.")
-    with st.container(height=LIST if len(found) > FEW else "content"):
-        for first, group in groupby(found, key=lambda term: term.letter):
+    st.caption(f"{len(matches)} of {len(terms())} terms.")
+    with st.container(height=LIST if len(matches) > FEW else "content"):
+        for first, group in groupby(matches, key=lambda term: term.letter):
             st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
 else:
     st.info("No term has all of this: take a word away, or choose another letter.")

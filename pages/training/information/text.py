@@ -75,15 +75,15 @@ def in_bits() -> None:
         with box:
             pasted = choose_text(model_name)
         offer_real(model_name, pasted)
-        found = views.costs(model_name, pasted) if pasted else None
-        if found is None or not found.ids:
+        text_bits = views.costs(model_name, pasted) if pasted else None
+        if text_bits is None or not text_bits.ids:
             said = "There is no text yet: type or paste some, or press Ctrl+Z in the box."
             say_nothing_read(model_name, pasted, "text", said)
             return
-        if not np.isfinite(found.bits).all():
+        if not np.isfinite(text_bits.bits).all():
             st.info("This model gives no probability to a part of this text, or none that is a number: choose another.")
             return
-        token_by_token(p, model_name, pasted, found)
+        token_by_token(p, model_name, pasted, text_bits)
         names = [model_name, *(name for name in information_models.comparable() if name != model_name)]
         progress.in_turn(lambda name: views.costs(name, pasted), names, lambda name: text.escape(name, text.NAME))
         for place, shown in zip(
@@ -93,7 +93,7 @@ def in_bits() -> None:
                 st.subheader(shown.title, anchor=False)
                 p.show(shown)
         p.what_to_see(
-            f"Strong colour: high surprisal, −log₂ p. {few_tokens(found)} A model with induction heads "
+            f"Strong colour: high surprisal, −log₂ p. {few_tokens(text_bits)} A model with induction heads "
             "predicts a second copy of a sentence almost for free: try it. Perplexity and bits per token depend on the "
             "tokenizer, so models are compared by **bits per byte**. Compressors know nothing but the text itself, and "
             "a short text is little to learn from; a trained model brings its knowledge along, in weights that are not "
@@ -118,47 +118,47 @@ def choose_text(model_name: str) -> str:
 
 
 @fragments.fragment
-def token_by_token(p: Panel, model_name: str, pasted: str, found: TextBits) -> None:
+def token_by_token(p: Panel, model_name: str, pasted: str, text_bits: TextBits) -> None:
     """The coloured text, its numbers, and one token looked at."""
-    n = len(found.ids)
+    n = len(text_bits.ids)
     picture = st.container()
-    costliest = int(found.bits[1:].argmax()) + 1 if n > 1 else 0
+    costliest = int(text_bits.bits[1:].argmax()) + 1 if n > 1 else 0
     first = 29 if model_name in shipped() or links.is_old() else costliest
     at = controls.place("Token looked at", "at", n, first)
     with picture:
         text.chips(
-            found.tokens[:CHIPS],
+            text_bits.tokens[:CHIPS],
             key="chips",
             selected=at,
-            shade=[float(bits) / FULL for bits in found.bits[:CHIPS]],
-            titles=[f"{bits:.2f} bits" for bits in found.bits[:CHIPS]],
-            notes=[f"{bits:.1f}" for bits in found.bits[:CHIPS]] if n <= NOTED else None,
+            shade=[float(bits) / FULL for bits in text_bits.bits[:CHIPS]],
+            titles=[f"{bits:.2f} bits" for bits in text_bits.bits[:CHIPS]],
+            notes=[f"{bits:.1f}" for bits in text_bits.bits[:CHIPS]] if n <= NOTED else None,
             on_select=lambda index: controls.set_values(at=index),
             label="The text, stronger where it surprised the model",
         )
     more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
-    start = text.escape(first_token(found))
+    start = text.escape(first_token(text_bits))
     st.caption(f"Bits of each token, given all before it; full colour from {FULL} bits on. {start}{more}")
-    metrics = text_cost(found).metrics
+    metrics = text_cost(text_bits).metrics
     with st.container(horizontal=True):
         for name, words in METRICS.items():
             st.metric(name, metrics[name], help=words, width=124)
     vocabulary = cache.model(model_name)[0].config.vocab_size
-    st.caption(str(perplexity_landmarks(found, vocabulary)))
-    one_token(p, model_name, pasted, found, at)
+    st.caption(str(perplexity_landmarks(text_bits, vocabulary)))
+    one_token(p, model_name, pasted, text_bits, at)
 
 
-def one_token(p: Panel, model_name: str, pasted: str, found: TextBits, at: int) -> None:
+def one_token(p: Panel, model_name: str, pasted: str, text_bits: TextBits, at: int) -> None:
     """Show what was expected in the place of one token."""
-    if at == 0 and not found.start:
+    if at == 0 and not text_bits.start:
         st.info(
-            f"“{text.escape(text.visible(found.tokens[at]))}” is the first token, and this model reads nothing before "
-            "it: there is no prediction to show."
+            f"“{text.escape(text.visible(text_bits.tokens[at]))}” is the first token, and this model reads nothing "
+            "before it: there is no prediction to show."
         )
         return
     shown = views.guesses(model_name, pasted, at)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(text.escape(token_surprisal(found, at, shown.result.rank)))
+        st.markdown(text.escape(token_surprisal(text_bits, at, shown.result.rank)))
     with right:
         p.show(shown)

@@ -36,21 +36,21 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
     name = seen.name if seen is not None else ""
     waiting = seen is None or seen.look is None
 
-    def draw(found: Seen | None) -> None:
-        run.state(found)
-        if found is None or found.look is None or found.curves is None:
+    def draw(seen: Seen | None) -> None:
+        run.state(seen)
+        if seen is None or seen.look is None or seen.curves is None:
             st.info(
                 "The first look at the model comes when its worker has started; where there is much to do, other work "
                 "goes first."
             )
-            st.caption(run.whose(found, now))
+            st.caption(run.whose(seen, now))
             return
         if waiting:
             st.rerun()  # the whole page: there is something to say now
-        same = found.name, found.step
-        course, maps, *others = pictures(*same, found.spec, found.curves, found.look)
+        same = seen.name, seen.step
+        course, maps, *others = pictures(*same, seen.spec, seen.curves, seen.look)
         p.show(course, same=same)
-        st.caption(run.whose(found, now))
+        st.caption(run.whose(seen, now))
         p.show(maps, hint=head_links.IN_TRAINING, same=same)
         for view in others:
             p.show(view, same=same)
@@ -231,18 +231,20 @@ def changes(now: LabSpec | str, seen: Seen | None) -> None:
 
 def compare(_: LabSpec | str, seen: Seen | None) -> None:
     """Curves over each other, and a table of what differs."""
-    found = [one for one in (runs.RUNS.look(name) for name in run.mine()) if one is not None and one.curves is not None]
-    if seen is not None and seen.curves is not None and all(one.name != seen.name for one in found):
-        found.append(seen)
-    if not found:
+    others = [
+        one for one in (runs.RUNS.look(name) for name in run.mine()) if one is not None and one.curves is not None
+    ]
+    if seen is not None and seen.curves is not None and all(one.name != seen.name for one in others):
+        others.append(seen)
+    if not others:
         st.info("There is no run yet: start one.")
         return
     with panel(None) as p:
         with p.controls:
             by = controls.segmented("Compared by held-out", "by", list(MEASURES), "accuracy", MEASURES)
         with p.picture:
-            p.show(views.compare([one.spec for one in found], by, so_far=[one.curves for one in found if one.curves]))
-            st.dataframe(table(found), hide_index=True)
+            p.show(views.compare([one.spec for one in others], by, so_far=[one.curves for one in others if one.curves]))
+            st.dataframe(table(others), hide_index=True)
         p.what_to_see(
             "Change one thing, press Start, and come back: both runs are here, as long as the server keeps them (the "
             "link names them). One seed is no evidence: before you believe in a difference, train both again with "
@@ -256,10 +258,10 @@ def compare(_: LabSpec | str, seen: Seen | None) -> None:
         )
 
 
-def table(found: list[Seen]) -> pd.DataFrame:
+def table(runs_seen: list[Seen]) -> pd.DataFrame:
     """The runs as the server has them, and the settings in which they differ."""
-    differ, rows = words.differing([one.spec for one in found]), []
-    for i, one in enumerate(found):
+    differ, rows = words.differing([one.spec for one in runs_seen]), []
+    for i, one in enumerate(runs_seen):
         assert one.curves is not None
         fields = {words.LABELS[key]: str(value) for key, value in one.spec.to_dict().items() if key in differ}
         rows.append(

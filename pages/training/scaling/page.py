@@ -223,10 +223,10 @@ def over_training() -> None:
         )
 
 
-def show_over_training(found: OverTraining) -> None:
+def show_over_training(trained: OverTraining) -> None:
     """The same budget and the same loss in numbers."""
-    budget, same = found.same_budget, found.same_loss
-    loss, inference, training, pays = found.numbers
+    budget, same = trained.same_budget, trained.same_loss
+    loss, inference, training, pays = trained.numbers
     metrics(
         ("Same budget: loss", loss, "nats per token"),
         ("inference costs", inference, f"{round_count(budget.n)} parameters"),

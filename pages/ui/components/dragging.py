@@ -27,8 +27,8 @@ def read(
     if links.address_decides(key):  # whoever left in the middle of a drag begins anew
         session().dragged.discard(key)
     asked, from_link = links.wanted(key, written(default), links.asked, "dragged")
-    found, exact = parse(asked)
-    value = written(found)
+    parsed, exact = parse(asked)
+    value = written(parsed)
     notices.keep(key, value)
     if not exact:
         notices.corrected(key, asked, value, value, from_link=from_link)
@@ -36,7 +36,7 @@ def read(
     if key not in session().dragged:
         links.write_text(key, value, written(default))
     links.mark_seen(key, "dragged")
-    return found
+    return parsed
 
 
 def event(state: str) -> object:

@@ -59,8 +59,8 @@ def scene(
         },
     }
     with embedding.box(key):
-        found: Any = _component(key=state, data=data, on_told_change=heard)
-    return _told(found)
+        event: Any = _component(key=state, data=data, on_told_change=heard)
+    return _told(event)
 
 
 def adding(view: View, **data: Any) -> View:

@@ -270,5 +270,5 @@ def special(name: str) -> SpecialTokens:
 
 def config(name: str) -> ModelConfig:
     """The config of a model that is loaded."""
-    found: ModelConfig = cache.model(name)[0].config
-    return found
+    settings: ModelConfig = cache.model(name)[0].config
+    return settings

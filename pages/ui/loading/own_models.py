@@ -77,9 +77,9 @@ class Store:
     def get(self, name: str) -> Own | None:
         """The model of this name, if it is loaded."""
         with self._lock:
-            if (found := self._kept.get(name)) is not None:
+            if (own := self._kept.get(name)) is not None:
                 self._kept.move_to_end(name)
-            return found
+            return own
 
     def make_room(self, name: str, size: int, limit: int) -> None:
         """Drop models until one of that size fits: at most MOST, and `limit` bytes altogether."""
@@ -157,26 +157,28 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     from tfcore.tokenizers.isolated import IsolatedTokenizer
 
     began, place = time.monotonic(), settings.place(name)
-    found = checkpoints.estimate(place, token=settings.token)
-    copied = copied_bytes(tfcore.device(), found.parameters)
-    needed = found.memory + copied
+    estimate = checkpoints.estimate(place, token=settings.token)
+    copied = copied_bytes(tfcore.device(), estimate.parameters)
+    needed = estimate.memory + copied
     types = "in float32" + (" and, to write with, bfloat16" if copied else "")
     if needed > settings.kept:
         raise CheckpointError(
             f"its weights take {size(needed)} {types}, and this server keeps at most {size(settings.kept)}"
         )
-    if found.free is not None and needed > found.free + STORE.used:
-        raise CheckpointError(f"its weights take {size(needed)} {types}, and {size(found.free + STORE.used)} are free")
-    if found.download:  # before anything else is let go of
+    if estimate.free is not None and needed > estimate.free + STORE.used:
+        raise CheckpointError(
+            f"its weights take {size(needed)} {types}, and {size(estimate.free + STORE.used)} are free"
+        )
+    if estimate.download:  # before anything else is let go of
         if settings.cached:
-            hub.make_room(found.download, settings.cached, STORE.names, name)
-        hub.fetch(hub.look(name, found.commit, settings.token), say, settings.download)
+            hub.make_room(estimate.download, settings.cached, STORE.names, name)
+        hub.fetch(hub.look(name, estimate.commit, settings.token), say, settings.download)
     STORE.make_room(name, needed, settings.kept)
-    model, tokenizer = tfcore.load(place, revision=found.commit, token=settings.token, tell=say)
+    model, tokenizer = tfcore.load(place, revision=estimate.commit, token=settings.token, tell=say)
     _try_out(model, tokenizer)
     if isinstance(tokenizer, IsolatedTokenizer):
         tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")
-    state = _state(place) if isinstance(place, Path) else str(found.commit)
+    state = _state(place) if isinstance(place, Path) else str(estimate.commit)
     assert tokenizer is not None  # estimate refuses a model without one
     special = special_tokens(place, tokenizer)
     own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special)

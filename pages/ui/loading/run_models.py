@@ -31,22 +31,22 @@ def examples(name: str) -> list[Any]:
     from pages.ui.work import runs
     from tfcore.training.lab import tasks
 
-    found = _NAME.fullmatch(name) if len(name) <= LONGEST else None
-    kept = runs.RUNS.weights(found[1], int(found[2])) if found else None
+    match = _NAME.fullmatch(name) if len(name) <= LONGEST else None
+    kept = runs.RUNS.weights(match[1], int(match[2])) if match else None
     return tasks.examples(kept.spec) if kept else []
 
 
 def model(name: str) -> tuple[Any, Any] | None:
     """The model and its tokenizer; None where the server does not have them (any more)."""
-    found = _NAME.fullmatch(name) if len(name) <= LONGEST else None
-    if found is None:
+    match = _NAME.fullmatch(name) if len(name) <= LONGEST else None
+    if match is None:
         return None
     from pages.ui.work import runs  # here, because with it comes torch
     from tfcore.tokenizers.tokenizer import NamedTokenizer
     from tfcore.training.lab.tasks import task
     from tfcore.training.lab.train import model_of
 
-    kept = runs.RUNS.weights(found[1], int(found[2]))
+    kept = runs.RUNS.weights(match[1], int(match[2]))
     if kept is None:
         return None
     with _LOCK:

@@ -29,11 +29,11 @@ def offer_real(model: str, pasted: str) -> None:
     there, and texts that this one knows."""
     if not model.startswith(DEFAULT) or not pasted:
         return
-    found = familiarity(model, pasted)
-    if found is None or not found.is_strange:
+    known = familiarity(model, pasted)
+    if known is None or not known.is_strange:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"It only knows children's stories: {found}", width="content")
+        st.caption(f"It only knows children's stories: {known}", width="content")
         if REAL in available():
             st.button(
                 f"Open this text in {REAL}",

@@ -47,7 +47,7 @@ def places() -> dict[str, PicturePlace]:
     if not PLACES.is_file():
         return {}
     known: dict[str, dict[str, Any]] = json.loads(PLACES.read_text("utf-8"))
-    return {url: PicturePlace(**found) for url, found in known.items()}
+    return {url: PicturePlace(**fields) for url, fields in known.items()}
 
 
 @cache

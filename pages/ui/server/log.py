@@ -19,7 +19,7 @@ GOES_ON = "\n| "  # before each further line of a message
 def escaped(said: str) -> str:
     """A text in which line breaks are marked, and characters that do not print stand as Python writes them."""
     lines = said[:LONGEST].rstrip("\n").split("\n")
-    return GOES_ON.join(re.sub(r"[^ -~]", lambda found: _shown(found[0]), line) for line in lines)
+    return GOES_ON.join(re.sub(r"[^ -~]", lambda match: _shown(match[0]), line) for line in lines)
 
 
 def write(said: str) -> None:

@@ -104,10 +104,10 @@ def tags(url: str, base: str | None, said: str = "") -> str:
 @cache
 def _halves() -> tuple[str, str]:
     """Streamlit's page before and after its title."""
-    before, found, after = streamlit_internals.index().partition(streamlit_internals.TITLE)
-    if not found:  # another version of Streamlit: its page as it is, with ours at the end of its head
-        before, found, after = before.partition("</head>")
-        after = found + after
+    before, title, after = streamlit_internals.index().partition(streamlit_internals.TITLE)
+    if not title:  # another version of Streamlit: its page as it is, with ours at the end of its head
+        before, title, after = before.partition("</head>")
+        after = title + after
     return before, after
 
 

@@ -63,12 +63,12 @@ def watch_training(
     beside, picture = places
 
     def draw(job: jobs.Job) -> None:
-        found = list(job.items)
+        items = list(job.items)
         with beside:
-            bar(config, job, step_of(found[-1]) if found else 0, config.steps, again)
+            bar(config, job, step_of(items[-1]) if items else 0, config.steps, again)
         with picture:
-            if found:
-                show(found)
+            if items:
+                show(items)
             else:
                 st.info("Nothing is trained yet: it begins as soon as there is room.")
 
@@ -86,13 +86,13 @@ def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool,
 
 
 def _follow(look: Callable[[], Seen], draw: Callable[[Seen], None], was_moving: bool) -> None:
-    found = look()
+    seen = look()
     wanted, session().whole_run_wanted = session().whole_run_wanted, False
-    if wanted or (was_moving and (found is None or not found.moving)):
+    if wanted or (was_moving and (seen is None or not seen.moving)):
         st.rerun()  # the whole page, which then begins something, or looks no more
     if was_moving:
         session().default_view_of = None  # what is half done is no figure for others to begin with
-    draw(found)
+    draw(seen)
 
 
 def bar(

@@ -32,15 +32,15 @@ def in_turn(
         weight: how much of the whole work an item is.
     """
     place, started = st.empty(), time.monotonic()
-    found: list[Result] = []
+    results: list[Result] = []
     total, done = sum(map(weight, items)), 0.0
     for i, item in enumerate(items):
         if time.monotonic() - started > PATIENCE:
             place.progress(done / total, f"{i + 1} of {len(items)}: {words(item)}")
-        found.append(measure(item))
+        results.append(measure(item))
         done += weight(item)
     place.empty()
-    return found
+    return results
 
 
 class WorkError(Exception):

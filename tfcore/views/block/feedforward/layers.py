@@ -89,15 +89,15 @@ def curve(kind: Activation, x: float, *, slope: bool = False) -> View:
         x: the input.
         slope: the slopes instead of the values.
     """
-    found = curves()
-    rows = found.slope if slope else found.value
+    shown = curves()
+    rows = shown.slope if slope else shown.value
     return View(
         key="slope" if slope else "value",
         title="The slopes" if slope else "The functions",
-        result=CurveAt(found, value_and_slope(kind, x)[slope]),
-        chart=activation_figure(found, kind, x, height=340, slope=slope),
-        findings=(say.curve_point(found, kind, x, slope=slope),),
-        table=lambda: pd.DataFrame(rows.T, columns=list(ACTIVATION_NAMES.values())).assign(x=found.x),
+        result=CurveAt(shown, value_and_slope(kind, x)[slope]),
+        chart=activation_figure(shown, kind, x, height=340, slope=slope),
+        findings=(say.curve_point(shown, kind, x, slope=slope),),
+        table=lambda: pd.DataFrame(rows.T, columns=list(ACTIVATION_NAMES.values())).assign(x=shown.x),
         formula=FORMULAS[kind],
         code=(functions.SLOPES[kind], FeedForward),
         papers="GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.",
@@ -113,14 +113,14 @@ def inputs(reading: Reading, layer: int, kind: Activation, x: float) -> View:
         layer: one of them.
         kind, x: see curve.
     """
-    found = inputs_of(reading, layer)
+    values = inputs_of(reading, layer)
     return View(
         key="inputs",
         title="The inputs of a layer",
-        result=found,
-        chart=inputs_figure(found, x, height=220),
-        findings=(say.input_shares(found, name_of(reading.model), layer, kind),),
-        table=lambda: pd.DataFrame({"from": found.edges[:-1], "to": found.edges[1:], "share": found.share}),
+        result=values,
+        chart=inputs_figure(values, x, height=220),
+        findings=(say.input_shares(values, name_of(reading.model), layer, kind),),
+        table=lambda: pd.DataFrame({"from": values.edges[:-1], "to": values.edges[1:], "share": values.share}),
     )
 
 
@@ -136,7 +136,7 @@ def matrices(kind: Activation, d_model: int) -> View:
         d_model: width of the model.
     """
     layers = compare_widths(kind, d_model)
-    found = say.widths(layers, kind)
+    finding = say.widths(layers, kind)
     return View(
         key="matrices",
         title="Matrices to scale",
@@ -144,9 +144,9 @@ def matrices(kind: Activation, d_model: int) -> View:
         chart=matrices_figure(layers, d_model, height=260),
         min_width=560,
         described=state(
-            "matrices", "Parameters of three layers of width {d_model}. {found}", d_model=d_model, found=found
+            "matrices", "Parameters of three layers of width {d_model}. {finding}", d_model=d_model, finding=finding
         ),
-        findings=(found,),
+        findings=(finding,),
         table=lambda: pd.DataFrame(
             [(name, cost.d_ff, cost.matrices, cost.count) for name, cost in layers],
             columns=["layer", "d_ff", "matrices", "parameters"],
@@ -172,33 +172,33 @@ def unit(kind: Activation, up: float) -> View:
         kind: of the gate.
         up: the second input that is marked.
     """
-    found = gated_unit(kind)
-    said = say.unit_range(found, kind)
+    gated = gated_unit(kind)
+    said = say.unit_range(gated, kind)
     return View(
         key="unit",
         title="A gated unit",
-        result=found,
-        chart=unit_figure(found, up, height=340),
+        result=gated,
+        chart=unit_figure(gated, up, height=340),
         described=state("unit", "{said} Closest to 0 on the left, where the gate is closed.", said=said),
         findings=(said,),
         note="Left: the gate is closed.",
-        table=lambda: pd.DataFrame(found.gated, columns=found.gate.round(2)),
+        table=lambda: pd.DataFrame(gated.gated, columns=gated.gate.round(2)),
     )
 
 
 @view
 def unit_slice(kind: Activation, up: float) -> View:
     """One unit of a gated layer at one value of its second input, beside a plain unit. See unit."""
-    found = gated_unit(kind)
-    said = say.unit_slice(found, up)
+    gated = gated_unit(kind)
+    said = say.unit_slice(gated, up)
     return View(
         key="slice",
         title="A gated unit beside a plain one",
-        result=found,
-        chart=slice_figure(found, up, height=340),
+        result=gated,
+        chart=slice_figure(gated, up, height=340),
         described=state("slice", "{said} {plain}", said=said, plain=PLAIN[kind]),
         findings=(said,),
-        table=lambda: pd.DataFrame({"gate": found.gate, "plain": found.plain}),
+        table=lambda: pd.DataFrame({"gate": gated.gate, "plain": gated.plain}),
     )
 
 

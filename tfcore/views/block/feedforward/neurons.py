@@ -28,22 +28,22 @@ TOKENS = 128  # of a text
 BYTES = 64_000_000  # of the activations of one text: of larger models fewer tokens are read
 
 
-def _value(found: Promotion, marked: str) -> View:
+def _value(promoted: Promotion, marked: str) -> View:
     """The value vector of a neuron.
 
     Args:
-        found: what it promotes at one place of a text.
+        promoted: what it promotes at one place of a text.
         marked: which token the figure marks.
     """
-    followed = None if found.followed is None else label(found.followed, 12)
+    followed = None if promoted.followed is None else label(promoted.followed, 12)
     return View(
         key="value",
         title="The value of the neuron",
-        result=found,
-        chart=promoted_figure(tick_labels(found.tokens), found.lifts, followed, height=330, room=1.8),
-        findings=(say.promotion(found),),
-        note=f"{say.shapes(found)} ◂ marks {marked}.",
-        table=lambda: pd.DataFrame({"token": found.tokens, "logits": found.lifts}),
+        result=promoted,
+        chart=promoted_figure(tick_labels(promoted.tokens), promoted.lifts, followed, height=330, room=1.8),
+        findings=(say.promotion(promoted),),
+        note=f"{say.shapes(promoted)} ◂ marks {marked}.",
+        table=lambda: pd.DataFrame({"token": promoted.tokens, "logits": promoted.lifts}),
     )
 
 
@@ -115,16 +115,16 @@ def on_text(model: str, text: str, layer: int, neuron: int, side: int, token: in
 def most_active(model: str, text: str, layer: int, neuron: int, side: int, token: int) -> View:
     """The neurons most active at a token of a text, with the tokens that each promotes. See on_text."""
     values, tokens = activations_of(model, text)
-    found = neurons.most_active(values[:, token], load_neuron_scan(model).value[..., 0], ACTIVE)
-    words = [" ".join(map(label, promoted_by(model, one.layer, one.neuron, one.side))) for one in found]
+    active = neurons.most_active(values[:, token], load_neuron_scan(model).value[..., 0], ACTIVE)
+    words = [" ".join(map(label, promoted_by(model, one.layer, one.neuron, one.side))) for one in active]
     return View(
         key="excited",
         title="The neurons most active at the token",
-        result=found,
-        chart=active_figure(found, words, (layer, neuron, side), height=330),
-        findings=(say.most_active(found, tokens[token]),),
+        result=active,
+        chart=active_figure(active, words, (layer, neuron, side), height=330),
+        findings=(say.most_active(active, tokens[token]),),
         note="The bars name the tokens that each promotes.",
-        table=lambda: pd.DataFrame(found),
+        table=lambda: pd.DataFrame(active),
     )
 
 
@@ -169,15 +169,15 @@ def writers(reading: Reading, token: int, layer: int, neuron: int) -> View:
         token: after which it is expected.
         layer, neuron: the one that is marked.
     """
-    found = writers_of(reading, token)
-    words = [" ".join(label(raised, LETTERS) for raised in one.raised) for one in found.largest]
+    writing = writers_of(reading, token)
+    words = [" ".join(label(raised, LETTERS) for raised in one.raised) for one in writing.largest]
     return View(
         key="shares",
         title="Who writes the next token",
-        result=found,
-        chart=shares_figure(found.largest, words, (layer, neuron), height=330),
-        findings=(say.writing_neurons(found),),
-        table=lambda: pd.DataFrame(found.largest),
+        result=writing,
+        chart=shares_figure(writing.largest, words, (layer, neuron), height=330),
+        findings=(say.writing_neurons(writing),),
+        table=lambda: pd.DataFrame(writing.largest),
         formula=(
             r"\mathrm{FF}(x) = \sum_{i=1}^{d_{ff}} a_i(x)\, v_i \quad\Rightarrow\quad \Delta \mathrm{logit}_t = "
             r"\sum_i a_i(x)\, \frac{(\gamma \odot v_i) \cdot (W_U[t] - \bar W_U)}{s}"

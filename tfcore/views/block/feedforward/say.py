@@ -24,30 +24,30 @@ from tfcore.views.finding import Statement, state
 # ---- neurons ----
 
 
-def promotion(found: Promotion) -> Statement:
+def promotion(promoted: Promotion) -> Statement:
     """The tokens that a neuron raises most at one place of a text."""
-    pairs = zip(found.tokens[:4], found.lifts[:4], strict=True)
+    pairs = zip(promoted.tokens[:4], promoted.lifts[:4], strict=True)
     return state(
         "promotion",
         "Neuron {layer}.{neuron} lifts {lifted} logits where its activation is {activation:.2f}.",
-        layer=found.layer,
-        neuron=found.neuron,
+        layer=promoted.layer,
+        neuron=promoted.neuron,
         lifted=", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs),
-        activation=found.activation,
+        activation=promoted.activation,
     )
 
 
-def shapes(found: Promotion) -> Statement:
+def shapes(promoted: Promotion) -> Statement:
     """How that is computed."""
     return state(
         "shapes",
         "Shape ({d_model}) → ({vocab:,}): column {neuron} of W_down in layer {layer}, through the final norm and the "
         "unembedding, times its activation {activation:.2f}.",
-        d_model=found.d_model,
-        vocab=found.vocab,
-        neuron=found.neuron,
-        layer=found.layer,
-        activation=found.activation,
+        d_model=promoted.d_model,
+        vocab=promoted.vocab,
+        neuron=promoted.neuron,
+        layer=promoted.layer,
+        activation=promoted.activation,
     )
 
 
@@ -68,35 +68,35 @@ def peak(values: Float[ndarray, " seq"], record: float, tokens: Sequence[str], l
     )
 
 
-def most_active(found: Sequence[ActiveNeuron], token: str, count: int = 4) -> Statement:
+def most_active(active: Sequence[ActiveNeuron], token: str, count: int = 4) -> Statement:
     """The neurons that are most active at a token, the first `count` of them."""
-    named = [f"{one.layer}.{one.neuron} at {one.share:.0%} of its record" for one in found[:count]]
+    named = [f"{one.layer}.{one.neuron} at {one.share:.0%} of its record" for one in active[:count]]
     return state(
         "most active", "Neurons most active at '{token}': {named}.", token=visible(token), named=", ".join(named)
     )
 
 
-def writing_neurons(found: WritingNeurons) -> Statement:
+def writing_neurons(writing: WritingNeurons) -> Statement:
     """The neurons that write for and against the token that is expected next."""
-    first, last = found.largest[0], found.largest[-1]
+    first, last = writing.largest[0], writing.largest[-1]
     return state(
         "writing neurons",
         "After '{token}' ({position}) the model expects '{expected}' with {probability:.1%}. The {count} largest of "
         "{total:,} shares in its logit go from {most:+.2f} (neuron {first}) to {least:+.2f} ({last}) and come to "
         "{together:+.2f}, all together to {all:+.2f}. {half} half of all that raises it.",
-        token=visible(found.token),
-        position=found.position,
-        expected=visible(found.expected),
-        probability=found.probability,
-        count=len(found.largest),
-        total=found.total,
+        token=visible(writing.token),
+        position=writing.position,
+        expected=visible(writing.expected),
+        probability=writing.probability,
+        count=len(writing.largest),
+        total=writing.total,
         most=first.share,
         first=f"{first.layer}.{first.neuron}",
         least=last.share,
         last=f"{last.layer}.{last.neuron}",
-        together=sum(one.share for one in found.largest),
-        all=found.all,
-        half="1 neuron makes" if found.half == 1 else f"{found.half:,} neurons make",
+        together=sum(one.share for one in writing.largest),
+        all=writing.all,
+        half="1 neuron makes" if writing.half == 1 else f"{writing.half:,} neurons make",
     )
 
 
@@ -118,10 +118,10 @@ def along_text(values: Float[ndarray, " seq"], tokens: Sequence[str], layer: int
 # ---- activation functions ----
 
 
-def curve_point(found: ActivationCurves, kind: Activation, x: float, *, slope: bool) -> Statement:
+def curve_point(curves: ActivationCurves, kind: Activation, x: float, *, slope: bool) -> Statement:
     """An activation function, or its slope, at the input x, and the ends of its curve; the highest value stands at the
     end of the curve and is not told."""
-    row = (found.slope if slope else found.value)[PLAIN_ACTIVATIONS.index(kind)]
+    row = (curves.slope if slope else curves.value)[PLAIN_ACTIVATIONS.index(kind)]
     return state(
         "slope" if slope else "value",
         "Slope of {function} at {x:g}: {y:.4f}; lowest {lowest:.4f}, highest {highest:.4f}."
@@ -135,10 +135,10 @@ def curve_point(found: ActivationCurves, kind: Activation, x: float, *, slope: b
     )
 
 
-def gelu_difference(found: ActivationCurves) -> Statement:
+def gelu_difference(curves: ActivationCurves) -> Statement:
     """The largest difference between exact GELU and its approximation by tanh."""
     return state(
-        "GELU by tanh", "Exact GELU and its tanh form differ by at most {largest:.5f}.", largest=found.difference
+        "GELU by tanh", "Exact GELU and its tanh form differ by at most {largest:.5f}.", largest=curves.difference
     )
 
 

@@ -91,43 +91,43 @@ def which_axis(model: Source, texts: Sequence[str], row: int, position: int, kin
         row, position: the token that is replaced.
         kind: of the norm.
     """
-    found: ReplacedToken = replaced_of(model, tuple(texts), TOKENS, row, position, kind)
-    labels = [tick_labels(line, LABEL) for line in found.tokens]
-    changes = say.axis_changes(found.leak, row, position)
+    replaced: ReplacedToken = replaced_of(model, tuple(texts), TOKENS, row, position, kind)
+    labels = [tick_labels(line, LABEL) for line in replaced.tokens]
+    changes = say.axis_changes(replaced.leak, row, position)
     return View(
         key="axis",
         title="The right axis and three wrong ones",
-        result=found,
-        chart=axis_figure(found.leak, labels, (row, position), height=400),
+        result=replaced,
+        chart=axis_figure(replaced.leak, labels, (row, position), height=400),
         min_width=660,
         findings=(
             state(
                 "axis",
                 "Embeddings ({texts}, {tokens}, {width}) of {model}; framed: the replaced token. {changes}",
-                texts=len(found.tokens),
-                tokens=len(found.tokens[row]),
+                texts=len(replaced.tokens),
+                tokens=len(replaced.tokens[row]),
                 width=opened(model)[0].config.d_model,
                 model=name_of(model),
                 changes=changes,
             ),
         ),
         described=changes,
-        table=lambda: _changes_table(found),
+        table=lambda: _changes_table(replaced),
         papers="Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167",
         code=(norms.normalise, norms.axis_leak),
     )
 
 
-def _changes_table(found: ReplacedToken) -> pd.DataFrame:
+def _changes_table(replaced: ReplacedToken) -> pd.DataFrame:
     """Every token's change, a column for each axis."""
     places = pd.DataFrame(
         [
             {"text": r, "position": p, "token": piece}
-            for r, line in enumerate(found.tokens)
+            for r, line in enumerate(replaced.tokens)
             for p, piece in enumerate(line)
         ]
     )
-    return places.assign(**{axis: change.ravel() for axis, change in found.leak.change.items()})
+    return places.assign(**{axis: change.ravel() for axis, change in replaced.leak.change.items()})
 
 
 # ---- where it stands ----

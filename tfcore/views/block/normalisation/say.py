@@ -117,19 +117,19 @@ class LastGradients(Finding):
         return f"{self.gradients['pre-LN'] * self.n_layers**0.5:.3f}"
 
 
-def last_gradients(found: Mapping[str, deep_networks.DepthProbe]) -> LastGradients:
+def last_gradients(probes: Mapping[str, deep_networks.DepthProbe]) -> LastGradients:
     """The gradients of the last layers.
 
     Args:
-        found: name -> probe, of networks of one depth.
+        probes: name -> probe, of networks of one depth.
     """
-    last = {name: float(probed.gradient[-1]) for name, probed in found.items()}
-    return LastGradients(len(next(iter(found.values())).gradient), last)
+    last = {name: float(probed.gradient[-1]) for name, probed in probes.items()}
+    return LastGradients(len(next(iter(probes.values())).gradient), last)
 
 
-def last_sizes(found: Mapping[str, deep_networks.DepthProbe]) -> Statement:
+def last_sizes(probes: Mapping[str, deep_networks.DepthProbe]) -> Statement:
     """The root mean square of the stream after the last layers, of name -> probe."""
-    sizes = {name: float(probed.activation[-1]) for name, probed in found.items()}
+    sizes = {name: float(probed.activation[-1]) for name, probed in probes.items()}
     words = "Root mean square of the residual stream. After the last layer: {sizes}."
     return state("last sizes", words, sizes=listed(sizes, ", "))
 

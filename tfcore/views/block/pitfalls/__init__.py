@@ -53,13 +53,13 @@ def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[PitfallEvalu
         so_far: what is known of the training, at least one look; None trains both here and now.
     """
     looks = train_to_the_end(config) if so_far is None else so_far
-    found = remarks(config, looks)
+    remarked = remarks(config, looks)
     return View(
         key="loss",
         title="The training loss",
         result=looks,
-        chart=loss_figure(looks, found.loss, found.marks, config.steps, height=380),
-        findings=(of_both("training loss", mistake, looks[-1].step, looks[-1].loss, found.loss.text),),
+        chart=loss_figure(looks, remarked.loss, remarked.marks, config.steps, height=380),
+        findings=(of_both("training loss", mistake, looks[-1].step, looks[-1].loss, remarked.loss.text),),
         table=lambda: _table(config.kind, looks),
         code=(*([SOURCES[config.kind]] if config.kind in SOURCES else []), Twin, train_twins),
     )
@@ -69,13 +69,13 @@ def losses(config: PitfallConfig, mistake: str, *, so_far: Sequence[PitfallEvalu
 def symptom(config: PitfallConfig, mistake: str, *, so_far: Sequence[PitfallEvaluation] | None = None) -> View:
     """The number that shows a mistake, beside that of the baseline. See losses."""
     looks = train_to_the_end(config) if so_far is None else so_far
-    found, axis = remarks(config, looks), SYMPTOMS[config.kind]
+    remarked, axis = remarks(config, looks), SYMPTOMS[config.kind]
     return View(
         key="symptom",
         title="The number that shows the mistake",
         result=looks,
-        chart=symptom_figure(looks, found.symptom, config.steps, axis, height=380),
-        findings=(of_both(axis.title, mistake, looks[-1].step, looks[-1].symptom, found.symptom.text),),
+        chart=symptom_figure(looks, remarked.symptom, config.steps, axis, height=380),
+        findings=(of_both(axis.title, mistake, looks[-1].step, looks[-1].symptom, remarked.symptom.text),),
         table=lambda: _table(config.kind, looks),
     )
 

@@ -57,7 +57,7 @@ def gradients(deepest: int, init: Init = "xavier") -> View:
     """
     depths = powers_of_two(deepest)
     probes = {name: [probe_of(one) for one in networks(name, depths, init)] for name in COMPARED}
-    first = {name: np.array([probed.gradient[0] for probed in found]) for name, found in probes.items()}
+    first = {name: np.array([probed.gradient[0] for probed in networks]) for name, networks in probes.items()}
     return View(
         key="first",
         title="Gradient of the first layer",

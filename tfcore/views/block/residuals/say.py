@@ -45,14 +45,14 @@ class FirstGradients(Finding):
         return f"Gradient of the first layer at {self.deepest} layers: {listed(self.gradients, '; ')}."
 
 
-def first_gradients(found: Mapping[str, Sequence[deep_networks.DepthProbe]]) -> FirstGradients:
+def first_gradients(networks: Mapping[str, Sequence[deep_networks.DepthProbe]]) -> FirstGradients:
     """The gradients of the first layers, of name -> probes of networks of rising depth."""
-    depths = [len(probed.gradient) for probed in next(iter(found.values()))]
+    depths = [len(probed.gradient) for probed in next(iter(networks.values()))]
     return FirstGradients(
-        count=sum(map(len, found.values())),
+        count=sum(map(len, networks.values())),
         shallowest=depths[0],
         deepest=depths[-1],
-        gradients={name: float(probes[-1].gradient[0]) for name, probes in found.items()},
+        gradients={name: float(probes[-1].gradient[0]) for name, probes in networks.items()},
     )
 
 
@@ -78,12 +78,12 @@ class RankCollapse(Finding):
         )
 
 
-def rank_collapse(found: Mapping[str, deep_networks.DepthProbe]) -> RankCollapse:
+def rank_collapse(probes: Mapping[str, deep_networks.DepthProbe]) -> RankCollapse:
     """The first layers above ALIKE, of name -> probe."""
     return RankCollapse(
         {
             name: next((i for i, cosine in enumerate(probed.alike.tolist()) if cosine > deep_networks.ALIKE), None)
-            for name, probed in found.items()
+            for name, probed in probes.items()
         }
     )
 
@@ -116,10 +116,10 @@ class StreamGrowth(Finding):
         return f"× {few_digits(last / first)}"
 
 
-def stream_growth(found: Mapping[str, Float[ndarray, " place"]], wiring: str) -> StreamGrowth:
+def stream_growth(by_start: Mapping[str, Float[ndarray, " place"]], wiring: str) -> StreamGrowth:
     """The first and the last sizes, of initial weights -> sizes from `stream_sizes`."""
-    sizes = {start: (float(places[0]), float(places[-1])) for start, places in found.items()}
-    return StreamGrowth(len(next(iter(found.values()))) - 1, wiring, deep_networks.D_MODEL, sizes)
+    sizes = {start: (float(places[0]), float(places[-1])) for start, places in by_start.items()}
+    return StreamGrowth(len(next(iter(by_start.values()))) - 1, wiring, deep_networks.D_MODEL, sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,15 +90,15 @@ def _routed(reading: Reading, change: RouterChange | None = None) -> RoutedText:
 def _scan() -> ExpertScan | str:
     """The counts of TRAINED over the held-out stories, or why they are not there."""
     try:
-        found = load_scan(TRAINED)
+        scanned = load_scan(TRAINED)
     except CheckpointError:
         return (
             "The counts over the held-out stories are not here (experts.safetensors, beside the model); "
             "`make train RECIPE=experts` makes them in a minute. Shown instead is your text alone."
         )
-    if found.load.shape[1] != _experts(TRAINED).n_experts:
+    if scanned.load.shape[1] != _experts(TRAINED).n_experts:
         return "The counts over the held-out stories belong to another model. Shown instead is your text alone."
-    return found
+    return scanned
 
 
 read_of = kept(_read, entries=128)
@@ -108,8 +108,8 @@ kept_scan = kept(_scan, entries=1)
 
 def scan_of(model: Source) -> ExpertScan | None:
     """The counts over the held-out stories of a model, if there are any."""
-    found = kept_scan() if model == TRAINED else None
-    return found if isinstance(found, ExpertScan) else None
+    scanned = kept_scan() if model == TRAINED else None
+    return scanned if isinstance(scanned, ExpertScan) else None
 
 
 def formula(model: Source) -> str:
@@ -137,35 +137,35 @@ def who_takes_what(reading: Reading, layer: int, token: int) -> View:
         layer: that is marked, one of those with experts.
         token: that is marked, by its position.
     """
-    found = routed_of(reading)
-    routing, at = found.routing, found.routing.layers.index(layer)
-    labels = tick_labels(found.read.tokens)
+    routed = routed_of(reading)
+    routing, at = routed.routing, routed.routing.layers.index(layer)
+    labels = tick_labels(routed.read.tokens)
     height = 200 + max(0, len(routing.layers) - 4) * 22
     return View(
         key="overview",
         title="Who takes what",
-        result=found,
+        result=routed,
         chart=overview_figure(routing.first, routing.first_weight, labels, routing.layers, (at, token), height),
         min_width=max(520, 13 * len(labels)),
-        findings=(say.first_experts(found, token),),
-        conclusions=(say.largest_load(routing, at), say.equal_tokens(found, at)),
+        findings=(say.first_experts(routed, token),),
+        conclusions=(say.largest_load(routing, at), say.equal_tokens(routed, at)),
         note=f"(layer, token) = {routing.first.shape}; one column is one token on its way up.",
-        table=lambda: _choices(found),
+        table=lambda: _choices(routed),
         formula=formula(reading.model),
         papers=PAPERS,
         code=(routers.choose_experts, routers.expert_weights, mix, text_routing.route),
     )
 
 
-def _choices(found: RoutedText) -> pd.DataFrame:
+def _choices(routed: RoutedText) -> pd.DataFrame:
     """One row for each token and expert that came together."""
-    routing = found.routing
+    routing = routed.routing
     at, position, expert = routing.chosen.nonzero()
     return pd.DataFrame(
         {
             "layer": np.asarray(routing.layers)[at],
             "position": position,
-            "token": [found.read.tokens[i] for i in position],
+            "token": [routed.read.tokens[i] for i in position],
             "expert": expert + 1,
             "probability": routing.probs[at, position, expert],
             "weight": routing.weights[at, position, expert],
@@ -177,20 +177,20 @@ def _choices(found: RoutedText) -> pd.DataFrame:
 @view
 def probabilities(reading: Reading, layer: int, token: int) -> View:
     """The router's distribution for one token, and how often it goes to each expert elsewhere. See who_takes_what."""
-    found, scan = routed_of(reading), scan_of(reading.model)
-    routing, at = found.routing, found.routing.layers.index(layer)
+    routed, scan = routed_of(reading), scan_of(reading.model)
+    routing, at = routed.routing, routed.routing.layers.index(layer)
     logits, probs, weights, chosen = (
         part[at, token] for part in (routing.logits, routing.probs, routing.weights, routing.chosen)
     )
-    usual = None if scan is None else scan.share_of(at, found.read.ids[token])
+    usual = None if scan is None else scan.share_of(at, routed.read.ids[token])
     biased = "Each expert also has a fixed bias that counts only for the choice and keeps the load even."
     dots = "Diamonds: how often it goes there in the held-out stories."
     return View(
         key="probs",
         title="The router's probabilities",
-        result=found,
+        result=routed,
         chart=probs_figure(probs, weights, chosen, usual, height=290),
-        findings=(say.token_experts(found, at, token),),
+        findings=(say.token_experts(routed, at, token),),
         note=" ".join([biased] * (_experts(reading.model).bias_rate > 0) + [dots] * (usual is not None)),
         table=lambda: pd.DataFrame(
             {"expert": np.arange(1, len(probs) + 1), "score": logits, "probability": probs, "weight": weights}
@@ -232,9 +232,9 @@ def tokens_of(reading: Reading, layer: int, expert: int, by: Order) -> ExpertTok
         taken = int(scan.load[at, expert])
         counts = tokens.preferred(scan.ids, scan.sent[at, :, expert], scan.seen, taken, by, 16)
         return ExpertTokens(counts, network(reading.model)[1].tokens(counts.ids.tolist()))
-    found = routed_of(reading)
-    taken_here, pieces = found.routing.taken[at], dict(zip(found.read.ids, found.read.tokens, strict=True))
-    ids, seen, sent = tokens.count_text(found.read.ids, taken_here)
+    routed = routed_of(reading)
+    taken_here, pieces = routed.routing.taken[at], dict(zip(routed.read.ids, routed.read.tokens, strict=True))
+    ids, seen, sent = tokens.count_text(routed.read.ids, taken_here)
     counts = tokens.preferred(ids, sent[:, expert], seen, int(taken_here[:, expert].sum()), by, 16)
     return ExpertTokens(counts, [pieces[token] for token in counts.ids.tolist()])
 
@@ -248,19 +248,19 @@ def likings(reading: Reading, layer: int, expert: int, by: Order) -> View:
         expert: from 0.
         by: what the tokens are ordered by.
     """
-    found = tokens_of(reading, layer, expert, by)
-    counts = found.counts
+    listed = tokens_of(reading, layer, expert, by)
+    counts = listed.counts
     pale = " Pale: most of its occurrences go elsewhere." if by == "work" else ""
     return View(
         key="preferred",
         title="The tokens of an expert",
-        result=found,
-        chart=preferred_figure(counts, tick_labels(found.tokens), expert, by, height=430),
-        findings=(specialisation(found, layer, expert, by),),
+        result=listed,
+        chart=preferred_figure(counts, tick_labels(listed.tokens), expert, by, height=430),
+        findings=(specialisation(listed, layer, expert, by),),
         note=f"A token goes to {counted(_experts(reading.model).top_k, 'expert')}.{pale}",
         table=lambda: pd.DataFrame(
             {
-                "token": found.tokens,
+                "token": listed.tokens,
                 "goes to it": counts.sent,
                 "seen": counts.seen,
                 "share": counts.share,
@@ -338,26 +338,26 @@ def other_rules(reading: Reading, change: RouterChange, layer: int) -> View:
 @view
 def one_at_a_time(reading: Reading, change: RouterChange) -> View:
     """The loss of a text, of at least two tokens, with one routing rule changed at a time. See changed_load."""
-    found, before, after = sweep_of(reading, change.seed), routed_of(reading), routed_of(reading, change)
+    swept, before, after = sweep_of(reading, change.seed), routed_of(reading), routed_of(reading, change)
     loss = before.routing.loss
     return View(
         key="sweep",
         title="One rule changed at a time",
-        result=found,
-        chart=sweep_figure(found, loss, after.routing.loss, height=330),
+        result=swept,
+        chart=sweep_figure(swept, loss, after.routing.loss, height=330),
         min_width=560,
-        findings=(say_rules.sweep_ends(found, _experts(reading.model).top_k, loss),),
-        table=lambda: _curves(found),
+        findings=(say_rules.sweep_ends(swept, _experts(reading.model).top_k, loss),),
+        table=lambda: _curves(swept),
     )
 
 
-def _curves(found: RoutingSweep) -> pd.DataFrame:
+def _curves(swept: RoutingSweep) -> pd.DataFrame:
     """The numbers behind the curves."""
     rows: list[tuple[str, float, float]] = []
-    rows += [("token choice, k", *pair) for pair in zip(found.top_k, found.tokens, strict=True)]
-    rows += [("expert choice, k", *pair) for pair in zip(found.top_k, found.experts, strict=True)]
-    rows += [("capacity factor", *pair) for pair in zip(found.capacity, found.cut, strict=True)]
-    rows += [("noise", *pair) for pair in zip(found.noise, found.noisy, strict=True)]
+    rows += [("token choice, k", *pair) for pair in zip(swept.top_k, swept.tokens, strict=True)]
+    rows += [("expert choice, k", *pair) for pair in zip(swept.top_k, swept.experts, strict=True)]
+    rows += [("capacity factor", *pair) for pair in zip(swept.capacity, swept.cut, strict=True)]
+    rows += [("noise", *pair) for pair in zip(swept.noise, swept.noisy, strict=True)]
     return pd.DataFrame(rows, columns=["changed", "to", "loss"])
 
 
@@ -430,8 +430,8 @@ def config_of(base: str) -> ModelConfig:
     """The config of one of BASES, which is split and counted."""
     if base != "ours":
         return PRESETS[base]()
-    found: ModelConfig = network(TRAINED if TRAINED in shipped() else UNTRAINED)[0].config
-    return found
+    config: ModelConfig = network(TRAINED if TRAINED in shipped() else UNTRAINED)[0].config
+    return config
 
 
 def _sizes(base: str, split: int, shared: int) -> ExpertSizes:

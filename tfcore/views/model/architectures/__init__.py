@@ -104,22 +104,22 @@ def translation(model: Source, sentence: str, layer: int, head: int | None, step
         head: of the layer; None for the mean over its heads.
         step: the target token that is spoken of.
     """
-    found = translated_of(model, sentence, MOST, TOP)
-    weights = found.weights(layer, head)
-    columns = [f"{place} {token}" for place, token in enumerate(found.source)]  # no two the same
+    translated = translated_of(model, sentence, MOST, TOP)
+    weights = translated.weights(layer, head)
+    columns = [f"{place} {token}" for place, token in enumerate(translated.source)]  # no two the same
     return View(
         key="alignment",
         title="The cross-attention",
-        result=found,
+        result=translated,
         chart=token_heatmap(
             weights,
-            tick_labels(found.target),
-            tick_labels(found.source),
+            tick_labels(translated.target),
+            tick_labels(translated.source),
             height=460,
             hover="query %{y}, key %{x}: %{z:.2f}",
         ),
-        findings=(say.strongest_source(found, layer, head, step),),
-        table=lambda: pd.DataFrame(weights, index=found.target, columns=columns).reset_index(names="written"),
+        findings=(say.strongest_source(translated, layer, head, step),),
+        table=lambda: pd.DataFrame(weights, index=translated.target, columns=columns).reset_index(names="written"),
         min_width=320,
         cursor=True,
         code=(writing,),
@@ -129,17 +129,17 @@ def translation(model: Source, sentence: str, layer: int, head: int | None, step
 @view
 def target_token(model: Source, sentence: str, step: int) -> View:
     """The most probable tokens at one place of a translation. See translation."""
-    found = translated_of(model, sentence, MOST, TOP)
-    vocab = found.writing.probabilities.shape[1]
+    translated = translated_of(model, sentence, MOST, TOP)
+    vocab = translated.writing.probabilities.shape[1]
     what = f"Token {step} of the translation, of {vocab:,} possible"
-    return _prediction("next", "The target token", found.predictions[step], what)
+    return _prediction("next", "The target token", translated.predictions[step], what)
 
 
 @view
 def every_head(model: Source, sentence: str, layer: int, head: int | None) -> View:
     """The cross-attention of every head of a translation, small. See translation."""
-    found = translated_of(model, sentence, MOST, TOP)
-    patterns = found.writing.patterns
+    translated = translated_of(model, sentence, MOST, TOP)
+    patterns = translated.writing.patterns
     layers, heads, *_ = patterns.shape
     places = [(i, j) for i in range(layers) for j in range(heads)]
     return View(
@@ -155,7 +155,7 @@ def every_head(model: Source, sentence: str, layer: int, head: int | None) -> Vi
             selected=None if head is None else layer * heads + head,
             height=420,
         ),
-        findings=(say.largest_weights(found),),
+        findings=(say.largest_weights(translated),),
         note="Each as layer.head; rows are target tokens (queries), columns source tokens (keys).",
         min_width=460,
     )
@@ -173,9 +173,9 @@ def both_sides(model: Source, text: str, blank: int) -> View:
         text: with BLANK in place of each masked token.
         blank: which of them is predicted.
     """
-    found = masked_of(model, text, BLANK, TOP)
-    what = f"The encoder's prediction, from all {len(found.tokens)} tokens"
-    return _prediction("both sides", "The encoder's prediction", found.predictions[blank], what, guesses, fill_masked)
+    masked = masked_of(model, text, BLANK, TOP)
+    what = f"The encoder's prediction, from all {len(masked.tokens)} tokens"
+    return _prediction("both sides", "The encoder's prediction", masked.predictions[blank], what, guesses, fill_masked)
 
 
 @view
@@ -206,19 +206,19 @@ def continuation(model: Source, text: str, new: int) -> View:
 
 
 def _next(model: Source, text: str, new: int) -> Prediction:
-    found = continued_of(model, text, new, NEW, TOP).prediction
-    if found is None:
+    predicted = continued_of(model, text, new, NEW, TOP).prediction
+    if predicted is None:
         raise ValueError("there is no text to go on with")
-    return found
+    return predicted
 
 
-def _prediction(key: str, title: str, found: Prediction, what: str, *code: Callable[..., Any]) -> View:
+def _prediction(key: str, title: str, predicted: Prediction, what: str, *code: Callable[..., Any]) -> View:
     return View(
         key=key,
         title=title,
-        result=found,
-        chart=guesses_figure(np.array(found.probabilities), tick_labels(found.tokens), height=280),
-        findings=(say.predicted(what, found),),
-        table=lambda: pd.DataFrame({"token": found.tokens, "probability": found.probabilities}),
+        result=predicted,
+        chart=guesses_figure(np.array(predicted.probabilities), tick_labels(predicted.tokens), height=280),
+        findings=(say.predicted(what, predicted),),
+        table=lambda: pd.DataFrame({"token": predicted.tokens, "probability": predicted.probabilities}),
         code=code,
     )

@@ -53,11 +53,11 @@ class Prediction:
     probabilities: tuple[float, ...]
 
 
-def prediction(found: Likeliest, tokenizer: Tokenizer) -> Prediction:
+def prediction(best: Likeliest, tokenizer: Tokenizer) -> Prediction:
     """Ids with their probabilities as tokens."""
     end = getattr(tokenizer, "separator_id", None)
-    tokens = (END if i == end else piece_of(tokenizer, i) for i in found.ids.tolist())
-    return Prediction(tuple(tokens), tuple(found.probabilities.tolist()))
+    tokens = (END if i == end else piece_of(tokenizer, i) for i in best.ids.tolist())
+    return Prediction(tuple(tokens), tuple(best.probabilities.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ def translated(model: Transformer, tokenizer: BPETokenizer, sentence: str, limit
     """Translate the first `limit` tokens of a sentence, with the `count` most probable tokens at each step."""
     *ids, end = source_ids(tokenizer, sentence)
     ids = [*ids[:limit], end]
-    found = writing(model, ids, written(model, tokenizer, ids))
+    run = writing(model, ids, written(model, tokenizer, ids))
     return Translated(
-        found,
+        run,
         (*tokenizer.tokens(ids[:-1]), END),
-        (*tokenizer.tokens(found.written[:-1]), END),
-        tuple(prediction(top(row, count), tokenizer) for row in found.probabilities),
+        (*tokenizer.tokens(run.written[:-1]), END),
+        tuple(prediction(top(row, count), tokenizer) for row in run.probabilities),
     )
 
 
@@ -142,8 +142,8 @@ def continued(model: Transformer, tokenizer: BPETokenizer, text: str, new: int, 
     ids: Sequence[int] = tokenizer.encode(text)[-(model.config.max_seq_len - room) :]
     if not ids:
         return Continued((), None)
-    found = generate(model, ids, Sampling(temperature=0), max_new_tokens=new) if new else []
-    return Continued(tuple(tokenizer.tokens(found)), prediction(next_tokens(model, ids, count), tokenizer))
+    new_ids = generate(model, ids, Sampling(temperature=0), max_new_tokens=new) if new else []
+    return Continued(tuple(tokenizer.tokens(new_ids)), prediction(next_tokens(model, ids, count), tokenizer))
 
 
 # name: (year, kind, what it is trained on, arXiv, preset)

@@ -32,14 +32,14 @@ def allowed_pairs(
     )
 
 
-def predicted(what: str, found: Prediction) -> Statement:
+def predicted(what: str, prediction: Prediction) -> Statement:
     """The most probable tokens at one place.
 
     Args:
         what: is predicted, and from what, as the sentence begins.
     """
     first, *others = (
-        f"“{visible(token)}” with {p:.1%}" for token, p in zip(found.tokens, found.probabilities, strict=True)
+        f"“{visible(token)}” with {p:.1%}" for token, p in zip(prediction.tokens, prediction.probabilities, strict=True)
     )
     return state(
         "prediction",
@@ -80,18 +80,20 @@ class StrongestSource(Finding):
         )
 
 
-def strongest_source(found: Translated, layer: int, head: int | None, step: int) -> StrongestSource:
+def strongest_source(translated: Translated, layer: int, head: int | None, step: int) -> StrongestSource:
     """The source token to which target token `step` attends most; the end where nothing else was read."""
-    weights = found.weights(layer, head)
+    weights = translated.weights(layer, head)
     row = weights[step]
     best, end = (int(row[:-1].argmax()), float(row[-1])) if len(row) > 1 else (0, 0.0)
     n, across = weights.shape
-    return StrongestSource(layer, head, found.target[step], found.source[best], float(row[best]), end, (n, across))
+    return StrongestSource(
+        layer, head, translated.target[step], translated.source[best], float(row[best]), end, (n, across)
+    )
 
 
-def largest_weights(found: Translated) -> Statement:
+def largest_weights(translated: Translated) -> Statement:
     """How sharp the cross-attention of each layer is; see Writing.largest."""
-    layers, heads, n, across = found.writing.patterns.shape
+    layers, heads, n, across = translated.writing.patterns.shape
     return state(
         "largest weights",
         "The cross-attention of every head: {layers} layers of {heads} heads, ({n}, {across}) each. Mean largest "
@@ -100,5 +102,5 @@ def largest_weights(found: Translated) -> Statement:
         heads=heads,
         n=n,
         across=across,
-        largest=", ".join(f"{weight:.2f}" for weight in found.writing.largest.tolist()),
+        largest=", ".join(f"{weight:.2f}" for weight in translated.writing.largest.tolist()),
     )

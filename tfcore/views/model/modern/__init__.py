@@ -26,16 +26,18 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
         seed: of the weights of the models that are timed.
         so_far: the times until now; None times all models.
     """
-    found, speeds = versions_of(first), measure.timed(seed) if so_far is None else so_far
+    versions, speeds = versions_of(first), measure.timed(seed) if so_far is None else so_far
     trained = measure.trained()
     means = {name: sum(seeds) / len(seeds) for name, seeds in trained.losses.items()} if trained else {}
     by_step = {speed.step: speed for speed in speeds}
-    effect = say.switch_effect(found, step, size)
+    effect = say.switch_effect(versions, step, size)
     return View(
         key="effects",
         title="The effects of the switches",
-        result=(found, speeds, trained),
-        chart=effects_figure([version.name for version in found], panels(found, speeds, trained), step, height=400),
+        result=(versions, speeds, trained),
+        chart=effects_figure(
+            [version.name for version in versions], panels(versions, speeds, trained), step, height=400
+        ),
         findings=(effect, say.trained_models(trained)) if trained else (effect,),
         table=lambda: pd.DataFrame(
             [
@@ -47,7 +49,7 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
                     "decode (s per token)": by_step[i].written if i in by_step else None,
                     **({"held-out loss, mean": means[version.name]} if means else {}),
                 }
-                for i, version in enumerate(found)
+                for i, version in enumerate(versions)
             ]
         ),
         min_width=640,

@@ -32,18 +32,20 @@ class QuantityPanel:
     near: bool = False
 
 
-def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[QuantityPanel]:
+def panels(versions: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[QuantityPanel]:
     """Panels of each version: counted at once, timed as far as it is, and trained beforehand.
 
     Args:
         speeds: the last of each step is its quickest.
     """
     by_step = {speed.step: speed for speed in speeds}
-    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(found))]
-    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(found))]
+    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(versions))]
+    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(versions))]
     drawn = [
-        QuantityPanel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
-        QuantityPanel("KV cache, B/token", [v.cached_bytes for v in found], [f"{v.cached_bytes:,}" for v in found]),
+        QuantityPanel("parameters", [v.parameters for v in versions], [round_count(v.parameters) for v in versions]),
+        QuantityPanel(
+            "KV cache, B/token", [v.cached_bytes for v in versions], [f"{v.cached_bytes:,}" for v in versions]
+        ),
         QuantityPanel("prefill, ms", read, [_milliseconds(value) for value in read]),
         QuantityPanel("decode, ms/token", written, [_milliseconds(value) for value in written]),
     ]

@@ -71,22 +71,22 @@ def versions(first: ModelConfig) -> list[Version]:
     Args:
         first: a decoder with as many KV heads as query heads, at least two.
     """
-    config, found = first, []
+    config, listed = first, []
     for name, changes in SWITCHES.items():
         if "n_kv_heads" in changes:
             changes = {"n_kv_heads": max(2, config.n_heads // 4)}
         config = replace(config, **changes)
         shape = cache_shape(config)
-        found.append(Version(name, config, parameters(config).total, shape.layers * shape.numbers))
-    return found
+        listed.append(Version(name, config, parameters(config).total, shape.layers * shape.numbers))
+    return listed
 
 
 def tying() -> dict[bool, list[str]]:
     """The published models of `tfcore.presets` whose embeddings are tied (True), and those whose are not (False)."""
-    found: dict[bool, list[str]] = {True: [], False: []}
+    names: dict[bool, list[str]] = {True: [], False: []}
     for name, build in PRESETS.items():
-        found[build().tie_embeddings].append(name)
-    return found
+        names[build().tie_embeddings].append(name)
+    return names
 
 
 @dataclass(frozen=True, slots=True)

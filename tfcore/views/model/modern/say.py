@@ -45,9 +45,9 @@ class SwitchEffect(Finding):
         return f"{size}; the KV cache shrinks from {before.cached_bytes:,} to {after.cached_bytes:,} bytes per token."
 
 
-def switch_effect(found: Sequence[Version], step: int, size: str) -> SwitchEffect:
+def switch_effect(versions: Sequence[Version], step: int, size: str) -> SwitchEffect:
     """Compare a version with the one before it."""
-    return SwitchEffect(step, len(found) - 1, found[max(0, step - 1)], found[step], size)
+    return SwitchEffect(step, len(versions) - 1, versions[max(0, step - 1)], versions[step], size)
 
 
 WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
@@ -75,12 +75,12 @@ class SizeChanges(Finding):
         )
 
 
-def size_changes(found: Sequence[Version]) -> SizeChanges:
+def size_changes(versions: Sequence[Version]) -> SizeChanges:
     """Compare each version with the one before it."""
-    changes = {b.name: b.parameters / a.parameters - 1 for a, b in pairwise(found)}
+    changes = {b.name: b.parameters / a.parameters - 1 for a, b in pairwise(versions)}
     return SizeChanges(
         {name: change for name, change in changes.items() if abs(change) >= WORTH_NAMING},
-        {b.name: b.cached / a.cached for a, b in pairwise(found) if b.cached != a.cached},
+        {b.name: b.cached / a.cached for a, b in pairwise(versions) if b.cached != a.cached},
     )
 
 
@@ -114,14 +114,14 @@ def loss_changes(losses: Mapping[str, Sequence[float]]) -> LossChanges:
     return LossChanges(clear, len(effects) - len(clear))
 
 
-def trained_models(found: Trained) -> Statement:
+def trained_models(trained: Trained) -> Statement:
     """The training of the models whose losses are drawn, and how many seeds there are of each switch."""
     return state(
         "trained models",
         "Losses: models of width {width} with {layers} layers after {tokens:.1f} M tokens of stories, {seeds} seeds "
         "each (dots) and their mean.",
-        width=found.width,
-        layers=found.layers,
-        tokens=found.tokens / 1e6,
-        seeds=min(map(len, found.losses.values())),
+        width=trained.width,
+        layers=trained.layers,
+        tokens=trained.tokens / 1e6,
+        seeds=min(map(len, trained.losses.values())),
     )

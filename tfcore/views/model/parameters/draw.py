@@ -102,8 +102,8 @@ def _few(by_layer: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, in
     """The blocks by their names on a tile; neighbours of one stack are added up until at most MOST_TILES or so are
     left."""
     size, few = ceil(len(by_layer) / MOST_TILES), {}
-    for stack, found in groupby(by_layer, lambda name: name.rpartition("blocks.")[0]):
-        names = list(found)
+    for stack, grouped in groupby(by_layer, lambda name: name.rpartition("blocks.")[0]):
+        names = list(grouped)
         for first in range(0, len(names), size):
             group = names[first : first + size]
             if len(group) == 1:

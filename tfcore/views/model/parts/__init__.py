@@ -61,12 +61,12 @@ def size(config: ModelConfig, name: str) -> Statement:
     )
 
 
-def boxes(found: Sequence[DrawnStack], label: str) -> Scene:
+def boxes(drawn: Sequence[DrawnStack], label: str) -> Scene:
     """Stacks side by side."""
-    rows = max(sum(len(group.rows) for group in stack.groups) for stack in found)
-    return Scene(module="parts_map", data={"stacks": [asdict(one) for one in found], "label": label}, height=ROW * rows)
+    rows = max(sum(len(group.rows) for group in stack.groups) for stack in drawn)
+    return Scene(module="parts_map", data={"stacks": [asdict(one) for one in drawn], "label": label}, height=ROW * rows)
 
 
-def about(found: Sequence[DrawnStack]) -> list[str]:
+def about(drawn: Sequence[DrawnStack]) -> list[str]:
     """Which page is about each part, in reading order."""
-    return [part.about for stack in found for group in stack.groups for row in group.rows for part in row]
+    return [part.about for stack in drawn for group in stack.groups for row in group.rows for part in row]

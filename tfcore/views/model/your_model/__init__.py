@@ -94,16 +94,16 @@ def first(model: Source, text: str) -> View:
     Args:
         model: any model with a head, and its tokenizer.
     """
-    found = first_words_of(model, text)
-    if found.way == "nothing":
+    words = first_words_of(model, text)
+    if words.way == "nothing":
         raise ValueError("this model has no language model head, or there is nothing to read")
     return View(
         key="guesses",
         title="The first words",
-        result=found,
-        chart=guesses_figure(np.array(found.probabilities), tick_labels(found.best), height=210),
-        findings=(say.first_token(found, opened(model)[0].config.vocab_size),),
-        table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
+        result=words,
+        chart=guesses_figure(np.array(words.probabilities), tick_labels(words.best), height=210),
+        findings=(say.first_token(words, opened(model)[0].config.vocab_size),),
+        table=lambda: pd.DataFrame({"token": words.best, "probability": words.probabilities}),
     )
 
 

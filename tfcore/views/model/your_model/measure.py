@@ -72,13 +72,13 @@ def needs(configs: Mapping[str, ModelConfig], tokens: int, dtype: Dtype) -> list
         tokens: of the text, n.
         dtype: b is 4 bytes in float32, 2 in 16 bits.
     """
-    found = []
+    needed = []
     for name, config in configs.items():
         n = min(tokens, config.max_seq_len)
         use = memory(config, batch=1, seq=n, dtype=dtype)
         cache = 0 if config.architecture == "encoder" else use.kv_cache + use.cross_cache
-        found.append(Need(name, parameters(config).total, use.weights, cache, n))
-    return found
+        needed.append(Need(name, parameters(config).total, use.weights, cache, n))
+    return needed
 
 
 def free_now() -> int | None:
@@ -174,5 +174,5 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
 
 
 def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    found = likeliest(scores, BEST)
-    return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist())
+    best = likeliest(scores, BEST)
+    return tuple(tokenizer.tokens(best.ids.tolist())), tuple(best.probabilities.tolist())

@@ -51,24 +51,24 @@ def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: in
     return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
 
 
-def round_trip(found: RoundTrip) -> Statement:
+def round_trip(trip: RoundTrip) -> Statement:
     """Whether a text comes back from its tokens."""
-    if found.same:
+    if trip.same:
         verdict = "and decoding gives the same text"
-    elif found.nearly:
+    elif trip.nearly:
         verdict = "and decoding gives the same text but for capitals and spaces"
     else:
         verdict = "but decoding gives another text: its vocabulary does not cover all of this"
     return state(
         "round trip",
         "{characters:,} characters, {tokens:,} tokens, {verdict}.",
-        characters=found.characters,
-        tokens=len(found.ids),
+        characters=trip.characters,
+        tokens=len(trip.ids),
         verdict=verdict,
     )
 
 
-def first_token(found: FirstWords, vocab: int) -> Statement:
+def first_token(words: FirstWords, vocab: int) -> Statement:
     """The likeliest token at the place in question, of a model with a head.
 
     Args:
@@ -77,8 +77,8 @@ def first_token(found: FirstWords, vocab: int) -> Statement:
     return state(
         "first token",
         "The likeliest tokens {where}: first '{token}' with {probability:.1%}, of {vocab:,}.",
-        where="at the masked position" if found.way == "blank" else "as the next token",
-        token=visible(found.best[0]),
-        probability=found.probabilities[0],
+        where="at the masked position" if words.way == "blank" else "as the next token",
+        token=visible(words.best[0]),
+        probability=words.probabilities[0],
         vocab=vocab,
     )

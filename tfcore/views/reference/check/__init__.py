@@ -35,17 +35,17 @@ def _maps(model: Any, tokenizer: Any, text: str, seed: int) -> AttentionMaps:
 
 def _next_five(model: Any, tokenizer: Any, text: str) -> tuple[list[str], list[float]]:
     """The five likeliest next tokens, and their probabilities."""
-    found = next_tokens(model, first_tokens(model, tokenizer, text, LONG).ids, 5)
-    return tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
+    next_ones = next_tokens(model, first_tokens(model, tokenizer, text, LONG).ids, 5)
+    return tokenizer.tokens(next_ones.ids.tolist()), next_ones.probabilities.tolist()
 
 
 maps_of = kept(_maps, entries=24)
 next_five_of = kept(_next_five, entries=24)
 
 
-def scores_of(found: AttentionMaps, score: say.Score) -> Any:
+def scores_of(maps: AttentionMaps, score: say.Score) -> Any:
     """A score of each head, (layer, head)."""
-    return found.heads.entropy if score == "entropy" else found.heads.scores[score]
+    return maps.heads.entropy if score == "entropy" else maps.heads.scores[score]
 
 
 @view
@@ -84,15 +84,15 @@ def six_heads(
         score: what is said of each.
         key: names the picture.
     """
-    found = maps_of(model, text, seed)
+    attention = maps_of(model, text, seed)
     letters = "ABCDEFGH"[: len(heads)]
-    scores = scores_of(found, score)
-    maps = np.stack([found.patterns[place] for place in heads])
+    scores = scores_of(attention, score)
+    maps = np.stack([attention.patterns[place] for place in heads])
     n = maps.shape[-1]
     return View(
         key=key,
         title="Six heads",
-        result=found,
+        result=attention,
         chart=tiles(
             maps, [f"<b>{letter}</b>" for letter in letters], 3, hovers=[f"head {one}" for one in letters], height=430
         ),

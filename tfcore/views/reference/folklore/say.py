@@ -11,10 +11,10 @@ EXACT_TEXT = f"{EXACT:.0%}"
 ROUGH_TEXT = f"{ROUGH:.0%}"
 
 
-def verdict(claim: Claim, found: Checked) -> Statement:
+def verdict(claim: Claim, checked: Checked) -> Statement:
     """A claim with its verdict and the computed value."""
     return state(
-        "verdict", "“{said}” is {verdict}: {found}.", said=claim.said, verdict=found.verdict, found=found.found
+        "verdict", "“{said}” is {verdict}: {found}.", said=claim.said, verdict=checked.verdict, found=checked.found
     )
 
 
@@ -43,5 +43,5 @@ def all_verdicts(every: Iterable[Checked]) -> Statement:
 
 
 def _counted(checked: Iterable[Checked]) -> dict[Verdict, int]:
-    found = Counter(one.verdict for one in checked)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    counts = Counter(one.verdict for one in checked)
+    return {verdict: counts[verdict] for verdict in VERDICTS}

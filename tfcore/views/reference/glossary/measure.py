@@ -27,9 +27,9 @@ class Term:
 @cache
 def terms() -> dict[str, Term]:
     """All terms by name, in the order of the letters."""
-    found = tomllib.loads(FACTS.read_text("utf-8"))
+    content = tomllib.loads(FACTS.read_text("utf-8"))
     return {
-        name: Term(name=name, **facts) for name, facts in sorted(found.items(), key=lambda item: item[0].casefold())
+        name: Term(name=name, **facts) for name, facts in sorted(content.items(), key=lambda item: item[0].casefold())
     }
 
 

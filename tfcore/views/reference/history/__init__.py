@@ -65,21 +65,21 @@ def lengths(kind: str, values: Mapping[str, float]) -> View:
         kind: of data; a key of SEQUENCES.
         values: how it is cut, by the names of its knobs.
     """
-    found, one = measure.sequence_length(kind, values), SEQUENCES[kind]
+    length, one = measure.sequence_length(kind, values), SEQUENCES[kind]
     return View(
         key="lengths",
         title="Tokens of each kind of data",
-        result=found,
-        chart=draw.lengths_figure(found, height=430),
+        result=length,
+        chart=draw.lengths_figure(length, height=430),
         min_width=350,
-        findings=(say.length(found),),
+        findings=(say.length(length),),
         note=f"One token: {one.token}. The other bars: the published models.",
         metrics=(
-            Metric("Tokens", f"{found.tokens:,}"),
-            Metric("Scores per head", f"{found.scores:,}", help="n × n"),
+            Metric("Tokens", f"{length.tokens:,}"),
+            Metric("Scores per head", f"{length.scores:,}", help="n × n"),
             Metric(
                 "FLOPs that grow with n²",
-                f"{found.quadratic_share:.1%}",
+                f"{length.quadratic_share:.1%}",
                 help="in a Transformer of 12 layers, width 768",
             ),
         ),

@@ -215,17 +215,17 @@ def _curves(pairs: Sequence[tuple[str, str]], layout: Timeline, colour: str, wid
     return kit.line(x, y, colour, width=width, hover=False, showlegend=False, connectgaps=False)
 
 
-def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
+def lengths_figure(length: SequenceLength, height: int) -> go.Figure:
     """How many tokens each kind of thing becomes, as bars on a logarithmic axis: the chosen one as it is cut now, the
     others as in the published models.
 
     A click on a bar carries customdata, the key.
     """
-    values = [found.tokens if kind == found.kind else SEQUENCES[kind].published() for kind in KINDS]
+    values = [length.tokens if kind == length.kind else SEQUENCES[kind].published() for kind in KINDS]
     bars = kit.bars(
         values,
         list(range(len(KINDS))),
-        ["@embedding" if kind == found.kind else "@muted/0.45" for kind in KINDS],
+        ["@embedding" if kind == length.kind else "@muted/0.45" for kind in KINDS],
         hover="%{x:,} tokens",
         orientation="h",
         customdata=KINDS,
@@ -234,7 +234,7 @@ def lengths_figure(found: SequenceLength, height: int) -> go.Figure:
         cliponaxis=False,
         textfont={"size": 12, "color": "@ink"},
     )
-    names = {kind: SEQUENCES[kind].name for kind in KINDS} | {found.kind: f"<b>{SEQUENCES[found.kind].name}</b>"}
+    names = {kind: SEQUENCES[kind].name for kind in KINDS} | {length.kind: f"<b>{SEQUENCES[length.kind].name}</b>"}
     labels = [f"{name}<br><span style='font-size:10px'>{SEQUENCES[kind].model}</span>" for kind, name in names.items()]
     layout = theme.base_layout(
         height,

@@ -58,8 +58,8 @@ class Milestone:
     @property
     def arxiv(self) -> str | None:
         """The number of the paper on arXiv, if it has one."""
-        found = re.fullmatch(r"arXiv:(\d{4}\.\d{4,5})", self.source)
-        return found[1] if found else None
+        match = re.fullmatch(r"arXiv:(\d{4}\.\d{4,5})", self.source)
+        return match[1] if match else None
 
 
 @cache
@@ -69,17 +69,17 @@ def milestones() -> dict[str, Milestone]:
     Raises:
         ValueError: a field or family that is not listed above, or an entry that builds on none or on a later one.
     """
-    found: dict[str, Milestone] = {}
+    by_key: dict[str, Milestone] = {}
     for key, facts in tomllib.loads(FACTS.read_text("utf-8")).items():
         see, after = (tuple(facts.pop(name, ())) for name in ("see", "after"))
-        found[key] = Milestone(key=key, see=see, after=after, **facts)
-    for entry in found.values():
+        by_key[key] = Milestone(key=key, see=see, after=after, **facts)
+    for entry in by_key.values():
         if entry.field not in FIELDS or entry.family not in FAMILIES:
             raise ValueError(f"{entry.key}: field {entry.field!r} or family {entry.family!r} is not listed")
         for earlier in entry.after:
-            if earlier not in found or found[earlier].year > entry.year:
+            if earlier not in by_key or by_key[earlier].year > entry.year:
                 raise ValueError(f"{entry.key} builds on {earlier!r}, which is no earlier entry")
-    return dict(sorted(found.items(), key=lambda item: item[1].year))
+    return dict(sorted(by_key.items(), key=lambda item: item[1].year))
 
 
 def matching(field: str = ALL, family: str = ALL, words: str = "") -> list[str]:
@@ -185,11 +185,11 @@ def year_starts(years: Sequence[int]) -> dict[int, float]:
     """
     count = Counter(years)
     widths = [max(float(count[year]), QUIET) for year in range(min(years), max(years) + 1)]
-    total, start, found = sum(widths), 0.0, {}
+    total, start, starts = sum(widths), 0.0, {}
     for year, width in zip(range(min(years), max(years) + 2), [*widths, 0.0], strict=True):
-        found[year] = start / total
+        starts[year] = start / total
         start += width
-    return found
+    return starts
 
 
 def rows_without_overlap(labels: Sequence[tuple[float, float]]) -> list[int]:

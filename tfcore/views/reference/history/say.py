@@ -48,18 +48,18 @@ def recent_share(year: int) -> Statement:
     )
 
 
-def length(found: SequenceLength) -> Statement:
+def length(counted: SequenceLength) -> Statement:
     """How many tokens something becomes, beside those of the published model where it is cut otherwise."""
-    one = SEQUENCES[found.kind]
-    cut = "{name} as in {model}" if found.is_published else "{name}, cut your way ({model}: {published:,})"
+    one = SEQUENCES[counted.kind]
+    cut = "{name} as in {model}" if counted.is_published else "{name}, cut your way ({model}: {published:,})"
     return state(
         "length",
         cut + ": {tokens:,} tokens, so {scores:,} scores per head.",
         name=one.name,
         model=one.model,
         published=one.published(),
-        tokens=found.tokens,
-        scores=found.scores,
+        tokens=counted.tokens,
+        scores=counted.scores,
     )
 
 

@@ -111,24 +111,24 @@ def reward_gained(run: PreferenceRun) -> Statement:
 
 def hacking(run: PreferenceRun) -> Statement:
     """Whether the last samples of a run game its reward."""
-    found = reward_hacking(run)
+    hacked = reward_hacking(run)
     measured = (
         "the samples' loss under the original model goes from {surprise:.2f} to {surprise_now:.2f} nats per token, "
         "repeated word pairs from {repetition:.0%} to {repetition_now:.0%}."
     )
-    if found.hacked:
+    if hacked.hacked:
         verdict = "This is reward hacking: the reward rose, but "
-    elif found.worse:
+    elif hacked.worse:
         verdict = "The text became worse and the reward did not rise: "
     else:
         verdict = "No reward hacking by these measures: "
     return state(
         "reward hacking",
         verdict + measured,
-        surprise=found.first.surprise,
-        surprise_now=found.last.surprise,
-        repetition=found.first.repetition,
-        repetition_now=found.last.repetition,
+        surprise=hacked.first.surprise,
+        surprise_now=hacked.last.surprise,
+        repetition=hacked.first.repetition,
+        repetition_now=hacked.last.repetition,
     )
 
 

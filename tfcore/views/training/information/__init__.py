@@ -170,16 +170,16 @@ def bumps(distance: float, balance: float, width: float, own_mean: float, own_wi
         width: standard deviation of each.
         own_mean, own_width: of one's own.
     """
-    found = _bumps(distance, balance, width, own_mean, own_width)
-    best = fitted_bumps(found.fit)
+    curves = _bumps(distance, balance, width, own_mean, own_width)
+    best = fitted_bumps(curves.fit)
     return View(
         key="bumps",
         title="One bump fitted to two",
-        result=found,
-        chart=bumps_figure(found.fit, found.own, height=330),
+        result=curves,
+        chart=bumps_figure(curves.fit, curves.own, height=330),
         findings=(best,),
         described=state("bumps", "Two bumps, and one fitted to them by each KL. {best}", best=best),
-        table=lambda: pd.DataFrame({"x": found.fit.x, "p": found.fit.p}),
+        table=lambda: pd.DataFrame({"x": curves.fit.x, "p": curves.fit.p}),
         formula=(
             r"q_{\text{cover}} = \arg\min_q \mathrm{KL}(P \,\|\, Q) = \arg\min_q \sum_x p \log_2 \tfrac{p}{q}, \qquad "
             r"q_{\text{pick}} = \arg\min_q \mathrm{KL}(Q \,\|\, P) = \arg\min_q \sum_x q \log_2 \tfrac{q}{p}"
@@ -194,18 +194,18 @@ def bumps(distance: float, balance: float, width: float, own_mean: float, own_wi
 @view
 def maps(distance: float, balance: float, width: float, own_mean: float, own_width: float) -> View:
     """KL(P‖Q) and KL(Q‖P) of every bump, with their minima and a bump of one's own. See bumps."""
-    found = _bumps(distance, balance, width, own_mean, own_width)
-    minima, own = kl_minima(found.fit), own_bump(found.own)
+    curves = _bumps(distance, balance, width, own_mean, own_width)
+    minima, own = kl_minima(curves.fit), own_bump(curves.own)
     drawn = "Maps of shape (width, mean) = {shape}, in bits, up to {worst}. Rings: the minima. Cross: yours. {minima}"
     return View(
         key="maps",
         title="Maps of both divergences",
-        result=found,
-        chart=kl_maps_figure(found.fit, found.own, height=340),
+        result=curves,
+        chart=kl_maps_figure(curves.fit, curves.own, height=340),
         min_width=620,
-        findings=(state("minima", drawn, shape=found.fit.forward.shape, worst=WORST, minima=minima), own),
+        findings=(state("minima", drawn, shape=curves.fit.forward.shape, worst=WORST, minima=minima), own),
         described=state("maps", "Maps of both divergences: {minima}", minima=minima),
-        table=lambda: _map_rows(found.fit),
+        table=lambda: _map_rows(curves.fit),
         code=(kl_fit.divergences, kl_fit.fit_bumps),
     )
 
@@ -300,8 +300,8 @@ def _cells(table: Float[ndarray, "x y"], rows: Sequence[str], columns: Sequence[
 
 def _cell_rows(result: JointInformation, rows: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     cells = [(row, column) for row in rows for column in columns]
-    found = {"p": result.table, "p(x) p(y)": result.product, "adds": result.terms}
-    return pd.DataFrame(cells, columns=["X", "Y"]).assign(**{name: one.ravel() for name, one in found.items()})
+    parts = {"p": result.table, "p(x) p(y)": result.product, "adds": result.terms}
+    return pd.DataFrame(cells, columns=["X", "Y"]).assign(**{name: one.ravel() for name, one in parts.items()})
 
 
 # ---- one token ----
@@ -314,15 +314,15 @@ def one_token(p: float) -> View:
     Args:
         p: that probability, where the mark is.
     """
-    found = loss_of_token(p)
+    finding = loss_of_token(p)
     return View(
         key="loss",
         title="Loss of one token",
-        result=found,
+        result=finding,
         chart=token_loss_figure(p, height=330),
         min_width=520,
-        findings=(found,),
-        described=state("loss", "Loss against the probability of the right token. {found}", found=found),
+        findings=(finding,),
+        described=state("loss", "Loss against the probability of the right token. {finding}", finding=finding),
         note="The loss is unbounded, the gradient is not.",
         table=lambda: pd.DataFrame({"p": ROWS, "bits": [token_loss(row) for row in ROWS]}),
         formula=(
@@ -348,21 +348,21 @@ def guesses(model: Source, text: str, at: int) -> View:
         model: a decoder.
         at: the token's place, from 0 on; a model that reads nothing before a text has no prediction for the first.
     """
-    found = predicted(model, text, window_of(model, text, at), GUESSES)[at]
+    ranked = predicted(model, text, window_of(model, text, at), GUESSES)[at]
     return View(
         key="guesses",
         title="What was expected",
-        result=found,
-        chart=guesses_figure(found.probabilities, tick_labels(found.tokens), height=200),
-        findings=(first_guess(found),),
-        table=lambda: pd.DataFrame({"token": found.tokens, "probability": found.probabilities}),
+        result=ranked,
+        chart=guesses_figure(ranked.probabilities, tick_labels(ranked.tokens), height=200),
+        findings=(first_guess(ranked),),
+        table=lambda: pd.DataFrame({"token": ranked.tokens, "probability": ranked.probabilities}),
     )
 
 
 def _every(models: Sequence[str], text: str) -> dict[str, TextBits]:
     """The bits of a text in each model, but for those whose probabilities are no numbers."""
-    found = {name: costs(name, text) for name in models}
-    return {name: one for name, one in found.items() if np.isfinite(one.bits).all()}
+    costed = {name: costs(name, text) for name in models}
+    return {name: one for name, one in costed.items() if np.isfinite(one.bits).all()}
 
 
 def _names(every: Mapping[str, TextBits]) -> dict[str, str]:
@@ -407,16 +407,16 @@ def adding_up(models: Sequence[str], text: str) -> View:
 def per_byte(models: Sequence[str], text: str) -> View:
     """Bits per byte of a text by every model, and by coders that know no language. See adding_up."""
     every = _every(models, text)
-    found = compression.per_byte(every, peers_of(text))
-    rows = [{"who": one.name, "bits per byte": one.per_byte, "how": one.how} for one in found.coders]
+    coded = compression.per_byte(every, peers_of(text))
+    rows = [{"who": one.name, "bits per byte": one.per_byte, "how": one.how} for one in coded.coders]
     return View(
         key="everyone",
         title="The same text, every model",
-        result=found,
-        chart=per_byte_figure(found.coders, _names(every), models[0], height=330),
+        result=coded,
+        chart=per_byte_figure(coded.coders, _names(every), models[0], height=330),
         min_width=330,
-        findings=(least_bits(found),),
-        described=every_coder(found),
+        findings=(least_bits(coded),),
+        described=every_coder(coded),
         note="8 is a uniform guess. The table of “byte counts” is not counted.",
         table=lambda: pd.DataFrame(rows),
         code=(text_loss.text_bits, compression.peers),

@@ -249,18 +249,18 @@ def schedule(spec: LabSpec) -> View:
     Args:
         spec: a training; its steps, warm-up and learning rate count.
     """
-    found = rates_of(spec.steps, spec.warmup, spec.lr)
-    shares = rate_shares(found, spec.steps, spec.warmup, spec.lr)
+    rates = rates_of(spec.steps, spec.warmup, spec.lr)
+    shares = rate_shares(rates, spec.steps, spec.warmup, spec.lr)
     return View(
         key="rates",
         title="Schedules of the learning rate",
-        result=found,
-        chart=rates_figure(found, SCHEDULES, spec.schedule, HEIGHT),
+        result=rates,
+        chart=rates_figure(rates, SCHEDULES, spec.schedule, HEIGHT),
         min_width=NARROW,
         findings=(shares,),
         described=state("rates", "Learning rate of each schedule. {shares}", shares=shares),
         note="Strong: the one chosen.",
-        table=lambda: pd.DataFrame({"step": found.step, **found.by_schedule}),
+        table=lambda: pd.DataFrame({"step": rates.step, **rates.by_schedule}),
         code=(rate, warmup_cosine, warmup_inverse_sqrt),
     )
 
@@ -272,20 +272,20 @@ def optimisers(spec: LabSpec) -> View:
     Args:
         spec: a training, whose first steps are made with each optimiser.
     """
-    found = updates_of(spec)
-    spreads = update_spreads(found, WARM, min(spec.lr, MOST_RATE))
+    updates = updates_of(spec)
+    spreads = update_spreads(updates, WARM, min(spec.lr, MOST_RATE))
     return View(
         key="updates",
         title="One step of each optimiser",
-        result=found,
-        chart=updates_figure(found, MOVED, HEIGHT),
+        result=updates,
+        chart=updates_figure(updates, MOVED, HEIGHT),
         min_width=NARROW,
         findings=(spreads,),
         described=state(
             "updates", "Size of the step against size of the gradient, tensor by tensor. {spreads}", spreads=spreads
         ),
         table=lambda: pd.DataFrame(
-            [(one.kind, *row) for one in found for row in zip(one.tensors, one.gradient, one.update, strict=True)],
+            [(one.kind, *row) for one in updates for row in zip(one.tensors, one.gradient, one.update, strict=True)],
             columns=["optimiser", "tensor", "gradient", "update"],
         ),
         code=(choices.updates, optimiser, adamw),
@@ -299,18 +299,18 @@ def decay(spec: LabSpec) -> View:
     Args:
         spec: a training, whose first steps are made in each of these ways.
     """
-    found = norms_of(spec)
-    left = norms_kept(found, spec.lr, spec.weight_decay or DECAY, own=bool(spec.weight_decay))
+    ways = norms_of(spec)
+    left = norms_kept(ways, spec.lr, spec.weight_decay or DECAY, own=bool(spec.weight_decay))
     norms = {
         f"{one.kind}, {which}": values
-        for one in found
+        for one in ways
         for which, values in (("matrices", one.decayed), ("the rest", one.rest))
     }
     return View(
         key="decay",
         title="Weight decay",
-        result=found,
-        chart=weight_norms_figure(found, DECAYED, HEIGHT),
+        result=ways,
+        chart=weight_norms_figure(ways, DECAYED, HEIGHT),
         min_width=NARROW,
         findings=(left,),
         described=state("decay", "Norm of the weights, step by step. {left}", left=left),
@@ -345,17 +345,19 @@ def label_smoothing(spec: LabSpec) -> View:
     Args:
         spec: a training; its smoothing and the number of its tokens count.
     """
-    found = smoothing(spec.smoothing, len(token_names(spec)))
-    target = smoothed_target(found)
+    smoothed = smoothing(spec.smoothing, len(token_names(spec)))
+    target = smoothed_target(smoothed)
     return View(
         key="smoothing",
         title="Label smoothing",
-        result=found,
-        chart=smoothing_figure(found, HEIGHT),
+        result=smoothed,
+        chart=smoothing_figure(smoothed, HEIGHT),
         min_width=NARROW,
         findings=(target,),
         described=state("smoothing", "Loss against the probability of the right token. {target}", target=target),
-        table=lambda: pd.DataFrame({"probability": found.probability, "plain": found.plain, "smoothed": found.loss}),
+        table=lambda: pd.DataFrame(
+            {"probability": smoothed.probability, "plain": smoothed.plain, "smoothed": smoothed.loss}
+        ),
         code=(smoothing, smoothing_target),
     )
 

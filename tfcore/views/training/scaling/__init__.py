@@ -60,18 +60,18 @@ def budget(flops: float, law: LawName) -> View:
         flops: operations of the training.
         law: see scaling_laws.LAWS.
     """
-    found = budget_split(LAWS[law], flops)
+    finding = budget_split(LAWS[law], flops)
     curves = iso_flops(LAWS[law], [flops, *AROUND], SIZES)
     losses = {f"loss at {power(t.flops, 2)}": values for t, values in zip(curves.best, curves.loss, strict=True)}
-    drawn = "IsoFLOP curves, one budget each; left too small a model, right too few tokens. {found}"
+    drawn = "IsoFLOP curves, one budget each; left too small a model, right too few tokens. {finding}"
     return View(
         key="equal",
         title="The IsoFLOP curves",
-        result=found,
-        chart=iso_flops_figure(curves, 0, found.kaplan, optima(LAWS[law]), height=470),
+        result=finding,
+        chart=iso_flops_figure(curves, 0, finding.kaplan, optima(LAWS[law]), height=470),
         min_width=340,
-        findings=(state("curves", drawn, found=found),),
-        described=state("equal", "IsoFLOP curves: loss against size at fixed budgets. {found}", found=found),
+        findings=(state("curves", drawn, finding=finding),),
+        described=state("equal", "IsoFLOP curves: loss against size at fixed budgets. {finding}", finding=finding),
         table=lambda: pd.DataFrame({"parameters": curves.n, **losses}),
         formula=r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
         papers="Kaplan et al., arXiv:2001.08361, whose N leaves the embeddings out; Hoffmann et al. (Chinchilla), "
@@ -88,7 +88,7 @@ def ratios(flops: float) -> View:
     Args:
         flops: operations of the training.
     """
-    found = rule_ratios(flops)
+    finding = rule_ratios(flops)
     budgets: list[float] = np.logspace(LOWEST, HIGHEST, 45).tolist()
     rules = [
         {
@@ -103,11 +103,11 @@ def ratios(flops: float) -> View:
     return View(
         key="ratios",
         title="The rules",
-        result=found,
+        result=finding,
         chart=ratios_figure(splits(budgets), flops, height=440),
         min_width=340,
-        findings=(state("dotted", "Dotted: 20. {found}", found=found),),
-        described=state("ratios", "Tokens per parameter against the budget for six rules. {found}", found=found),
+        findings=(state("dotted", "Dotted: 20. {finding}", finding=finding),),
+        described=state("ratios", "Tokens per parameter against the budget for six rules. {finding}", finding=finding),
         table=lambda: pd.DataFrame(rules),
         code=(optimum,),
     )
@@ -127,18 +127,18 @@ def law(law: AnyLawName, against: Against, n: float, d: float, above_floor: bool
         above_floor: draws the loss without the part that no size and no data lower.
     """
     chosen = named_law(law)
-    found, curves = loss_parts(chosen, n, d, against), law_curves.law_curves(chosen, against)
+    finding, curves = loss_parts(chosen, n, d, against), law_curves.law_curves(chosen, against)
     x = {"size": n, "data": d, "compute": operations(chosen, n, d)}[against]
     is_best = law == "kaplan" and against == "compute"
-    described = "Loss against {against}, {name}: {found}"
+    described = "Loss against {against}, {name}: {finding}"
     return View(
         key="law",
         title="The law",
-        result=found,
-        chart=law_figure(curves, x, found.loss, height=450, above_floor=above_floor),
+        result=finding,
+        chart=law_figure(curves, x, finding.loss, height=450, above_floor=above_floor),
         min_width=350,
-        findings=(state("law", "{name}: {found}", name=NAMES[law], found=found),),
-        described=state("curves", described, against=against, name=NAMES[law], found=found),
+        findings=(state("law", "{name}: {finding}", name=NAMES[law], finding=finding),),
+        described=state("curves", described, against=against, name=NAMES[law], finding=finding),
         note="Drawn is equation 1.3, for the best size of every budget C_min = C/2." if is_best else "",
         table=lambda: _law_rows(curves),
         papers="arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each "
@@ -148,12 +148,12 @@ def law(law: AnyLawName, against: Against, n: float, d: float, above_floor: bool
     )
 
 
-def _law_rows(found: LawCurves) -> pd.DataFrame:
+def _law_rows(curves: LawCurves) -> pd.DataFrame:
     columns = {
-        f"loss, held at {round_count(held)}": values for held, values in zip(found.held, found.loss, strict=True)
+        f"loss, held at {round_count(held)}": values for held, values in zip(curves.held, curves.loss, strict=True)
     }
-    best = {"best": found.best} if len(found.best) else {}
-    return pd.DataFrame({found.against: found.x} | columns | best)
+    best = {"best": curves.best} if len(curves.best) else {}
+    return pd.DataFrame({curves.against: curves.x} | columns | best)
 
 
 # ---- published models ----
@@ -183,16 +183,16 @@ def plane(kind: Kind | Literal["all"], until: int, least: float, chosen: str) ->
         chosen: the name of the one that is marked.
     """
     listed = [model for model in select(kind, until, least) if model.tokens]
-    found = ratio_range(listed)
-    described = "Tokens of training against parameters of published models. {found}"
+    finding = ratio_range(listed)
+    described = "Tokens of training against parameters of published models. {finding}"
     return View(
         key="plane",
         title="Models by size and text",
         result=listed,
         chart=plane_figure(listed, optima(LAWS["refit"]), chosen, height=520),
         min_width=640,
-        findings=(found,),
-        described=state("plane", described, found=found),
+        findings=(finding,),
+        described=state("plane", described, finding=finding),
         note="Dotted: equal compute.",
         table=lambda: model_table(listed),
         formula=r"C \approx 6\,N D",
@@ -205,15 +205,15 @@ def plane(kind: Kind | Literal["all"], until: int, least: float, chosen: str) ->
 def years(kind: Kind | Literal["all"], until: int, least: float, chosen: str) -> View:
     """Parameters of published models over the years, and of the models that ship with this software. See plane."""
     listed = select(kind, until, least)
-    found = size_range(listed)
+    finding = size_range(listed)
     return View(
         key="years",
         title="Models by year",
         result=listed,
         chart=years_figure(listed, ours(), chosen, LAST + 1.0, height=520),
         min_width=640,
-        findings=(found,),
-        described=state("years", "Parameters of published models over the years. {found}", found=found),
+        findings=(finding,),
+        described=state("years", "Parameters of published models over the years. {finding}", finding=finding),
         note="A power of ten a line. Across: the models that ship here.",
         table=lambda: model_table(listed),
         formula=r"C \approx 6\,N D",
@@ -251,16 +251,16 @@ def cost(plan: Plan) -> View:
     Args:
         plan: what is trained, and on what.
     """
-    found = planned_cost(plan)
-    hours = [24 * plan.count * days for days in found.days.values()]
+    finding = planned_cost(plan)
+    hours = [24 * plan.count * days for days in finding.days.values()]
     return View(
         key="days",
         title="The plan",
-        result=found,
-        chart=days_figure(found.days, plan.hardware, plan.count, height=400),
+        result=finding,
+        chart=days_figure(finding.days, plan.hardware, plan.count, height=400),
         min_width=340,
-        findings=(found,),
-        described=state("days", "Time against the number of accelerators. {found}", found=found),
+        findings=(finding,),
+        described=state("days", "Time against the number of accelerators. {finding}", finding=finding),
         table=lambda: pd.DataFrame({"accelerator": [one.name for one in HARDWARE.values()], "hours of all": hours}),
         formula=(
             r"C \approx 6\,N D, \qquad "
@@ -287,8 +287,10 @@ def rule(presets: Mapping[str, str], seq: int) -> View:
         seq: tokens of a sequence.
     """
     errors = rule_errors(tuple(presets.items()), seq)
-    found = furthest_from_rule(errors, seq)
-    counted = "Forward and backward matrix products, attention over all pairs included, counted for each model. {found}"
+    finding = furthest_from_rule(errors, seq)
+    counted = (
+        "Forward and backward matrix products, attention over all pairs included, counted for each model. {finding}"
+    )
     rows = [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in errors.items()]
     return View(
         key="rule",
@@ -296,8 +298,8 @@ def rule(presets: Mapping[str, str], seq: int) -> View:
         result=errors,
         chart=rule_figure(errors, seq, height=400),
         min_width=340,
-        findings=(state("counted", counted, found=found),),
-        described=state("rule", "Exact count of operations over 6 N D. {found}", found=found),
+        findings=(state("counted", counted, finding=finding),),
+        described=state("rule", "Exact count of operations over 6 N D. {finding}", finding=finding),
         table=lambda: pd.DataFrame(rows),
         code=(flop_count.rule_errors,),
     )
@@ -315,13 +317,13 @@ def extra(law: LawName, flops: float, ratio: float) -> View:
         flops: operations of the training.
         ratio: tokens per parameter that are looked at.
     """
-    found = say_over_training.over_training(LAWS[law], flops, ratio)
-    losses, said = extra_losses(LAWS[law], flops, RATIOS), say_over_training.extra_loss(found)
+    finding = say_over_training.over_training(LAWS[law], flops, ratio)
+    losses, said = extra_losses(LAWS[law], flops, RATIOS), say_over_training.extra_loss(finding)
     return View(
         key="extra",
         title="The extra loss",
-        result=found,
-        chart=extra_loss_figure(RATIOS, losses, found.best.ratio, ratio, found.extra_loss, height=360),
+        result=finding,
+        chart=extra_loss_figure(RATIOS, losses, finding.best.ratio, ratio, finding.extra_loss, height=360),
         findings=(said,),
         described=state("extra", "Extra loss of one budget against tokens per parameter. {said}", said=said),
         table=lambda: pd.DataFrame({"tokens per parameter": RATIOS, "extra loss": losses}),
@@ -343,17 +345,17 @@ def whole_life(law: LawName, flops: float, served: float, ratio: float) -> View:
         served: tokens of inference.
     """
     life = lifetime(LAWS[law], optimum(LAWS[law], flops).loss, served, RATIOS)
-    found = say_over_training.cheapest_lifetime(life)
+    finding = say_over_training.cheapest_lifetime(life)
     columns = {"tokens per parameter": life.ratio, "parameters": life.n}
-    described = "Operations of training and inference against tokens per parameter. {found}"
+    described = "Operations of training and inference against tokens per parameter. {finding}"
     return View(
         key="life",
         title="Training and inference",
         result=life,
         chart=lifetime_figure(life, ratio, height=360),
         min_width=300,
-        findings=(found,),
-        described=state("life", described, found=found),
+        findings=(finding,),
+        described=state("life", described, finding=finding),
         table=lambda: pd.DataFrame({**columns, "training": life.training, "inference": life.inference}),
         code=(over_training.lifetime,),
     )
@@ -374,17 +376,17 @@ def rungs(sizes: int | None) -> View:
         sizes: how many of the smallest; None is the law as it was written down before the largest was trained.
     """
     fit = fitted(sizes)
-    found = largest_rung(fit)
-    drawn = "Curves: the law, one for each number of tokens. Dots were fitted, stars predicted. {found}"
-    described = "Held-out loss of our own models against their size, on the fitted law. {found}"
+    finding = largest_rung(fit)
+    drawn = "Curves: the law, one for each number of tokens. Dots were fitted, stars predicted. {finding}"
+    described = "Held-out loss of our own models against their size, on the fitted law. {finding}"
     return View(
         key="rungs",
         title="The ladder",
         result=fit,
         chart=ladder_figure(fit, height=430),
         min_width=350,
-        findings=(state("curves", drawn, found=found),),
-        described=state("rungs", described, found=found),
+        findings=(state("curves", drawn, finding=finding),),
+        described=state("rungs", described, finding=finding),
         table=lambda: ladder_table(fit),
         formula=fit.law.latex,
         papers="The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, "
@@ -397,15 +399,15 @@ def rungs(sizes: int | None) -> View:
 def residuals(sizes: int | None) -> View:
     """Small models trained alike and the law fitted to the smallest: how far is each from the law? See rungs."""
     fit = fitted(sizes)
-    found = ladder_errors(fit)
+    finding = ladder_errors(fit)
     return View(
         key="residuals",
         title="The residuals",
         result=fit,
         chart=residuals_figure(fit, height=240),
         min_width=350,
-        findings=(found,),
-        described=state("residuals", "Measured over predicted loss of each rung. {found}", found=found),
+        findings=(finding,),
+        described=state("residuals", "Measured over predicted loss of each rung. {finding}", finding=finding),
         table=lambda: ladder_table(fit),
         code=(scaling_laws.fit_law, Law),
     )

@@ -67,7 +67,7 @@ def _record(record: float) -> dict[str, Any]:
 
 
 def active_figure(
-    found: Sequence[ActiveNeuron], words: Sequence[str], chosen: tuple[int, int, int], height: int
+    active: Sequence[ActiveNeuron], words: Sequence[str], chosen: tuple[int, int, int], height: int
 ) -> go.Figure:
     """The neurons most active at one token, as shares of their records; customdata [layer, neuron, side].
 
@@ -75,26 +75,26 @@ def active_figure(
         words: for each, tokens it promotes; safe for plotly.
         chosen: the neuron looked at.
     """
-    names = [f"{e.layer}.{e.neuron} {'+' if e.side == 0 else '−'}" for e in found]
-    same = [(e.layer, e.neuron, e.side) == chosen for e in found]
-    bars = _rows([e.share for e in found], same) | {
+    names = [f"{e.layer}.{e.neuron} {'+' if e.side == 0 else '−'}" for e in active]
+    same = [(e.layer, e.neuron, e.side) == chosen for e in active]
+    bars = _rows([e.share for e in active], same) | {
         "text": list(words),
         "textposition": "inside",
         "insidetextanchor": "start",
         "insidetextfont": {"color": "@ink", "size": 12},
-        "customdata": [[e.layer, e.neuron, e.side] for e in found],
+        "customdata": [[e.layer, e.neuron, e.side] for e in active],
         "hovertemplate": "neuron %{y}: %{x:.0%} of its record<br>click to look at it<extra></extra>",
     }
     xaxis = {
         "title": "share of the strongest activation ever seen of it",
         "tickformat": ".0%",
-        "range": [0, max(1.0, 1.05 * max((e.share for e in found), default=1.0))],
+        "range": [0, max(1.0, 1.05 * max((e.share for e in active), default=1.0))],
     }
     return theme.build([bars], _named_rows(names, xaxis, height))
 
 
 def shares_figure(
-    found: Sequence[WritingNeuron], words: Sequence[str], chosen: tuple[int, int], height: int
+    writing: Sequence[WritingNeuron], words: Sequence[str], chosen: tuple[int, int], height: int
 ) -> go.Figure:
     """The neurons with the largest shares in one logit, from the largest share down; customdata [layer, neuron].
 
@@ -102,16 +102,16 @@ def shares_figure(
         words: for each, tokens that it raises, written on the side of zero that its bar leaves free; safe for plotly.
         chosen: the neuron looked at.
     """
-    bars = _rows([one.share for one in found], [(one.layer, one.neuron) == chosen for one in found]) | {
-        "customdata": [[one.layer, one.neuron] for one in found],
+    bars = _rows([one.share for one in writing], [(one.layer, one.neuron) == chosen for one in writing]) | {
+        "customdata": [[one.layer, one.neuron] for one in writing],
         "hovertemplate": "neuron %{y}: %{x:+.3f} logits<br>click to look at it<extra></extra>",
     }
-    reach = 1.05 * max((abs(one.share) for one in found), default=1.0)
+    reach = 1.05 * max((abs(one.share) for one in writing), default=1.0)
     xaxis = {"title": "share in the logit", "range": [-reach, reach], "zeroline": True, "zerolinecolor": "@muted"}
-    layout = _named_rows([f"{one.layer}.{one.neuron}" for one in found], xaxis, height)
+    layout = _named_rows([f"{one.layer}.{one.neuron}" for one in writing], xaxis, height)
     layout["annotations"] = [
         kit.note(f" {text} ", 0, i, "@ink", size=11, family=theme.MONO, xanchor="right" if one.share >= 0 else "left")
-        for i, (one, text) in enumerate(zip(found, words, strict=True))
+        for i, (one, text) in enumerate(zip(writing, words, strict=True))
     ]
     return theme.build([bars], layout)
 

@@ -112,13 +112,13 @@ class LayerInputs:
 def pre_activations(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> list[Float[Tensor, " input"]]:
     """All inputs of the activation function in each of some layers, from one pass over a text."""
     names = [f"blocks.{layer}.mlp.pre" for layer in layers]
-    found = model.activations(one_text(model, ids), names)
-    return [found[name].flatten().float().cpu() for name in names]
+    activations = model.activations(one_text(model, ids), names)
+    return [activations[name].flatten().float().cpu() for name in names]
 
 
-def inputs_among(found: Float[Tensor, " input"]) -> LayerInputs:
+def inputs_among(values: Float[Tensor, " input"]) -> LayerInputs:
     """The shares of some inputs."""
     edges = np.linspace(-CURVE_LIMIT, CURVE_LIMIT, INPUT_BINS + 1)
-    counts, _ = np.histogram(found.clamp(-CURVE_LIMIT, CURVE_LIMIT).numpy(), edges)
-    flat = {kind: float((SLOPES[kind](found).abs() < FLAT_SLOPE).float().mean()) for kind in PLAIN_ACTIVATIONS}
-    return LayerInputs(edges, counts / len(found), float((found < 0).float().mean()), flat, len(found))
+    counts, _ = np.histogram(values.clamp(-CURVE_LIMIT, CURVE_LIMIT).numpy(), edges)
+    flat = {kind: float((SLOPES[kind](values).abs() < FLAT_SLOPE).float().mean()) for kind in PLAIN_ACTIVATIONS}
+    return LayerInputs(edges, counts / len(values), float((values < 0).float().mean()), flat, len(values))

@@ -77,14 +77,14 @@ def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     read, layers = first_tokens(model, tokenizer, text, limit), range(model.config.n_layers)
     posts, streams = ([f"blocks.{i}.{name}" for i in layers] for name in ("mlp.post", "resid_pre"))
     output = model(one_text(model, read.ids), capture=[*posts, *streams, "ln_final.scale"])
-    found = output.activations
+    activations = output.activations
     (logits,) = output.logits.float()
     probability, expected = logits.softmax(1).max(1)
     return NeuronReading(
-        run=PlainRun(tuple(read.ids), tuple(found[name] for name in streams), output.hidden),
+        run=PlainRun(tuple(read.ids), tuple(activations[name] for name in streams), output.hidden),
         tokens=list(read.tokens),
-        values=torch.cat([found[name] for name in posts]).float().cpu().numpy(),
-        scale=found["ln_final.scale"].flatten().float().cpu().numpy(),
+        values=torch.cat([activations[name] for name in posts]).float().cpu().numpy(),
+        scale=activations["ln_final.scale"].flatten().float().cpu().numpy(),
         expected=expected.cpu().numpy(),
         probability=probability.cpu().numpy(),
         names=tokenizer.tokens(expected.tolist()),

@@ -78,11 +78,11 @@ def train_side_by_side(
     """
     losses = {name: first_losses(deep, peak, warmup, seed) for name, (deep, warmup) in runs.items()}
     for _ in range(RUN_STEPS):
-        found = {}
+        step_losses = {}
         for name, loss in losses.items():
-            found[name] = next(loss)
+            step_losses[name] = next(loss)
             yield None
-        yield found
+        yield step_losses
 
 
 def first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> Iterator[dict[str, float] | None]:

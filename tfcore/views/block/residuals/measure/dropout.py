@@ -62,8 +62,8 @@ def draw_dropout(
         training: False is inference, where dropout does nothing.
         seed: of the draw that is shown; the many draws have seeds of their own.
     """
-    (found,) = model.activations(one_text(model, ids), name)[name]
-    x = found[-1].float().cpu()  # (feature,)
+    (activation,) = model.activations(one_text(model, ids), name)[name]
+    x = activation[-1].float().cpu()  # (feature,)
     after = dropout(x, p, training, torch.Generator().manual_seed(seed))
     means = dropout(x.expand(DRAWS, -1), p, training, torch.Generator().manual_seed(DRAWS + seed)).mean(1)
     spread = math.sqrt(p / (1 - p) * float(x.pow(2).mean()) / len(x)) if training else 0.0

@@ -228,7 +228,7 @@ def _line(y: float, dash: str, colour: str, words: str) -> tuple[dict[str, Any],
     return line, name
 
 
-def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: str, height: int) -> go.Figure:
+def preferred_figure(listed: Preferred, labels: Sequence[str], expert: int, by: str, height: int) -> go.Figure:
     """The tokens an expert likes, the most liked on top.
 
     Args:
@@ -236,9 +236,9 @@ def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: s
         by: "share": the bar is the part of the token's occurrences that the expert takes; "work": the part of what the
             expert takes that the token makes up, and paler where most of its occurrences go elsewhere.
     """
-    share, n = found.share.tolist(), len(labels)
-    values = found.share if by == "share" else found.work
-    names = [f"{sent:,} of {seen:,}" for sent, seen in zip(found.sent.tolist(), found.seen.tolist(), strict=True)]
+    share, n = listed.share.tolist(), len(labels)
+    values = listed.share if by == "share" else listed.work
+    names = [f"{sent:,} of {seen:,}" for sent, seen in zip(listed.sent.tolist(), listed.seen.tolist(), strict=True)]
     bars = kit.bars(
         (100 * values).astype(np.float32),
         list(range(n)),
@@ -247,7 +247,7 @@ def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: s
         orientation="h",
         text=[
             f"{100 * v:.0f} %" + (f" · {100 * part:.0f} % of all" if by == "work" else f" of {seen:,}")
-            for v, part, seen in zip(values, share, found.seen.tolist(), strict=True)
+            for v, part, seen in zip(values, share, listed.seen.tolist(), strict=True)
         ],
         textposition="outside",
         cliponaxis=False,

@@ -13,7 +13,7 @@ from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, token_axis
 from tfcore.views.experts.routing.measure.rules import RoutingSweep
 
 
-def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> go.Figure:
+def sweep_figure(sweep: RoutingSweep, loss: float, now: float, height: int) -> go.Figure:
     """The loss of the text over the number of experts, the capacity factor and the noise, each changed alone.
 
     Args:
@@ -21,13 +21,13 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
         now: the loss with what is set; dashed.
     """
     data = [
-        _curve("token choice", found.top_k, found.tokens, "", "@cat0", "solid"),
-        _curve("expert choice", found.top_k, found.experts, "", "@cat1", "dash"),
-        _curve("capacity", found.capacity, found.cut, "2", "@cat0", "solid"),
-        _curve("noise", (0.0, *found.noise), (loss, *found.noisy), "3", "@cat0", "solid"),
+        _curve("token choice", sweep.top_k, sweep.tokens, "", "@cat0", "solid"),
+        _curve("expert choice", sweep.top_k, sweep.experts, "", "@cat1", "dash"),
+        _curve("capacity", sweep.capacity, sweep.cut, "2", "@cat0", "solid"),
+        _curve("noise", (0.0, *sweep.noise), (loss, *sweep.noisy), "3", "@cat0", "solid"),
     ]
     losses = [
-        value for values in (found.tokens, found.experts, found.cut, found.noisy, (loss, now)) for value in values
+        value for values in (sweep.tokens, sweep.experts, sweep.cut, sweep.noisy, (loss, now)) for value in values
     ]
     low, high = min(losses), max(losses)
     side = {"fixedrange": True, "showgrid": False, "anchor": "y"}
@@ -39,7 +39,7 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
             "domain": [0, 0.29],
             "title": "experts per token",
             "dtick": 1,
-            "range": [0.7, max(found.top_k) + 0.3],
+            "range": [0.7, max(sweep.top_k) + 0.3],
         },
         xaxis2={**side, "domain": [0.355, 0.645], "title": "capacity factor"},
         xaxis3={**side, "domain": [0.71, 1], "title": "noise σ"},

@@ -152,8 +152,8 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
 
 def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_experts: int) -> ndarray:
     """Values of slots in the place of the expert each slot names: (layer, seq, expert)."""
-    found = torch.zeros((*indices.shape[:2], n_experts), dtype=values.dtype)
-    return found.scatter(-1, indices, values).numpy()
+    by_expert = torch.zeros((*indices.shape[:2], n_experts), dtype=values.dtype)
+    return by_expert.scatter(-1, indices, values).numpy()
 
 
 def rerouted(model: Transformer, change: RouterChange) -> Transformer:

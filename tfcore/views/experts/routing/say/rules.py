@@ -138,7 +138,7 @@ def rule_totals(before: TextRouting, after: TextRouting) -> RuleTotals:
     )
 
 
-def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> Statement:
+def sweep_ends(sweep: RoutingSweep, trained: int, loss: float) -> Statement:
     """State how the loss changes with one rule at a time.
 
     Args:
@@ -151,14 +151,14 @@ def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> Statement:
         "{fewest_loss:.2f}, with {trained} as trained {loss:.2f}; at capacity {tightest:g} {tightest_loss:.2f}; with "
         "noise {noisiest:g} {noisiest_loss:.2f} nats per token. Of the numbers of experts, {best} is best on this "
         "text; trained with {trained}.",
-        runs=len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy),
-        fewest=found.top_k[0],
-        fewest_loss=found.tokens[0],
+        runs=len(sweep.tokens) + len(sweep.experts) + len(sweep.cut) + len(sweep.noisy),
+        fewest=sweep.top_k[0],
+        fewest_loss=sweep.tokens[0],
         trained=trained,
         loss=loss,
-        tightest=found.capacity[0],
-        tightest_loss=found.cut[0],
-        noisiest=found.noise[-1],
-        noisiest_loss=found.noisy[-1],
-        best=found.top_k[int(np.argmin(found.tokens))],
+        tightest=sweep.capacity[0],
+        tightest_loss=sweep.cut[0],
+        noisiest=sweep.noise[-1],
+        noisiest_loss=sweep.noisy[-1],
+        best=sweep.top_k[int(np.argmin(sweep.tokens))],
     )

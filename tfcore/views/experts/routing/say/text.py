@@ -96,8 +96,8 @@ class EqualTokens(Finding):
 
 def equal_tokens(text: RoutedText, at: int) -> EqualTokens:
     """Agreement of equal tokens, in the layer at a place among those with experts and in all of them."""
-    found = agreement(text.read.ids, text.routing.first)
-    return EqualTokens(found.pairs, float(found.equal[at]), float(found.all[at]), tuple(found.equal.tolist()))
+    same = agreement(text.read.ids, text.routing.first)
+    return EqualTokens(same.pairs, float(same.equal[at]), float(same.all[at]), tuple(same.equal.tolist()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,19 +46,19 @@ class Specialisation(Finding):
         )
 
 
-def specialisation(found: ExpertTokens, layer: int, expert: int, by: Order) -> Specialisation:
+def specialisation(listed: ExpertTokens, layer: int, expert: int, by: Order) -> Specialisation:
     """Describe an expert by its tokens; at least one token goes to it."""
-    counts = found.counts
+    counts = listed.counts
     shares = (counts.share if by == "share" else counts.work).tolist()
     return Specialisation(
         layer,
         expert,
         by,
-        tuple(zip(found.tokens[:5], shares, strict=False)),
+        tuple(zip(listed.tokens[:5], shares, strict=False)),
         int(counts.sent[0]),
         int(counts.seen[0]),
         int((counts.share >= ALWAYS).sum()),
-        len(found.tokens),
+        len(listed.tokens),
     )
 
 

@@ -38,17 +38,17 @@ def _norms(x: torch.Tensor) -> dict[str, float]:
 def layer_normed(rng: Random) -> Problem:
     """The first of four numbers after LayerNorm (arXiv:1607.06450, eq. 3-4)."""
     x = _vector(rng)
-    found = _norms(x)
-    mistakes = {name: found[name] for name in ("rms", "n - 1", "variance", "only the mean")}
-    return Problem(given={"numbers": _listed(x)}, answer=found["layer"], mistakes=mistakes, tolerance=0.02)
+    normed = _norms(x)
+    mistakes = {name: normed[name] for name in ("rms", "n - 1", "variance", "only the mean")}
+    return Problem(given={"numbers": _listed(x)}, answer=normed["layer"], mistakes=mistakes, tolerance=0.02)
 
 
 def rms_normed(rng: Random) -> Problem:
     """The first of four numbers after RMSNorm (arXiv:1910.07467, eq. 4)."""
     x = _vector(rng)
-    found = _norms(x)
-    mistakes = {name: found[name] for name in ("layer", "length")}
-    return Problem(given={"numbers": _listed(x)}, answer=found["rms"], mistakes=mistakes, tolerance=0.02)
+    normed = _norms(x)
+    mistakes = {name: normed[name] for name in ("layer", "length")}
+    return Problem(given={"numbers": _listed(x)}, answer=normed["rms"], mistakes=mistakes, tolerance=0.02)
 
 
 def _listed(x: torch.Tensor) -> str:

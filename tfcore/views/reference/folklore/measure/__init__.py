@@ -29,5 +29,5 @@ def matching(results: Mapping[str, Checked], chapter: str = ALL, verdict: str = 
     ]
 
 
-def _everything(claim: Claim, found: Checked) -> str:
-    return " ".join((claim.name, claim.said, claim.where, claim.why, found.found)).casefold()
+def _everything(claim: Claim, checked: Checked) -> str:
+    return " ".join((claim.name, claim.said, claim.where, claim.why, checked.found)).casefold()

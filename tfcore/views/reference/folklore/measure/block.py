@@ -85,8 +85,8 @@ def stream_stays() -> Checked:
             init="gpt2",
         )
         names = ("blocks.0.resid_pre", "blocks.11.resid_post")
-        found = Transformer(config, seed=0).eval()(torch.arange(16)[None], capture=names).activations
-        before, after = (float(found[name].var()) for name in names)
+        streams = Transformer(config, seed=0).eval()(torch.arange(16)[None], capture=names).activations
+        before, after = (float(streams[name].var()) for name in names)
         cases[f"width {d}"] = after / before
     words = ", ".join(f"{value:,.1f} times ({name})" for name, value in cases.items())
     return compare(1, cases, words)

@@ -63,7 +63,7 @@ class Claim:
 
 
 def compare(
-    quoted: float, found: Mapping[str, float], words: str, exact: float = EXACT, rough: float = ROUGH
+    quoted: float, computed: Mapping[str, float], words: str, exact: float = EXACT, rough: float = ROUGH
 ) -> Checked:
     """Judge one quoted number by what was computed for it, in one case or several.
 
@@ -72,10 +72,10 @@ def compare(
 
     Args:
         quoted: the number as it is said.
-        found: case -> the number as it was computed.
+        computed: case -> the number as it was computed.
         words: the computed value, for people.
     """
-    ratios = {case: value / quoted for case, value in found.items()}
+    ratios = {case: value / quoted for case, value in computed.items()}
     off = [abs(ratio - 1) for ratio in ratios.values()]
     if all(one <= exact for one in off):
         return Checked(words, "true", ratios)

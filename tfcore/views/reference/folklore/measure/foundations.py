@@ -64,12 +64,12 @@ def variance_of_products() -> Checked:
 def variance_when_trained(model: Transformer, tokenizer: Any) -> Checked:
     """Variance of the scores q . k / sqrt(d_k) over all pairs of a text, in every head of the first layer."""
     ids = tokenizer.encode(STORY)
-    found = {}
+    variances = {}
     for head in range(model.config.n_heads):
         vectors = head_vectors(model, ids, 0, head)  # its queries are divided by the root already
-        found[f"head {head}"] = float((vectors.q @ vectors.k.T).var())
-    words = f"{min(found.values()):.2f} to {max(found.values()):.1f}, by head of the first layer"
-    return compare(1, found, words)
+        variances[f"head {head}"] = float((vectors.q @ vectors.k.T).var())
+    words = f"{min(variances.values()):.2f} to {max(variances.values()):.1f}, by head of the first layer"
+    return compare(1, variances, words)
 
 
 def shortest_and_longest_wave() -> Checked:
@@ -134,10 +134,10 @@ def characters_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
     )
 
 
-def _by_another(found: Checked, tokenizer: Any) -> Checked:
+def _by_another(checked: Checked, tokenizer: Any) -> Checked:
     """The claim is about other tokenizers than the one it is computed with: whether it holds depends on that."""
-    words = f"{found.found}, by a tokenizer of {tokenizer.vocab_size:,} tokens"
-    return replace(found, found=words, verdict="depends")
+    words = f"{checked.found}, by a tokenizer of {tokenizer.vocab_size:,} tokens"
+    return replace(checked, found=words, verdict="depends")
 
 
 def words_in_a_token(model: Transformer, tokenizer: Any) -> Checked:

@@ -114,8 +114,8 @@ def cache_changes_nothing(model: Transformer, tokenizer: Any) -> Checked:
 
 def window_reaches(tokens: int = 64, layers: int = 8) -> Checked:
     """How far back information comes through stacked windows: the farthest token that reaches the last one."""
-    found = reach(MaskConfig(kind="window", window=tokens), tokens * layers + 1, layers)
-    back = int(found.back[-1])
+    reached = reach(MaskConfig(kind="window", window=tokens), tokens * layers + 1, layers)
+    back = int(reached.back[-1])
     words = f"{back} tokens for a window of {tokens} and {layers} layers, {layers} × {tokens - 1}"
     return compare(tokens * layers, {f"{tokens} × {layers}": back}, words)
 

@@ -106,9 +106,9 @@ def six_n() -> Checked:
     for name, build in shapes.items():
         config = build()
         ways: tuple[Pairs, ...] = ("all", "visible")
-        found = {pairs: flops(config, config.max_seq_len, pairs=pairs) for pairs in ways}
+        counts = {pairs: flops(config, config.max_seq_len, pairs=pairs) for pairs in ways}
         ratios = [
-            found[pairs].training / n for n in (found["all"].six_n, 6 * parameters(config).active) for pairs in ways
+            counts[pairs].training / n for n in (counts["all"].six_n, 6 * parameters(config).active) for pairs in ways
         ]
         for case, ratio in zip(COUNTED, ratios, strict=True):
             cases[f"{name}, {case}"] = ratio

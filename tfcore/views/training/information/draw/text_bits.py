@@ -13,23 +13,23 @@ from tfcore.views.training.information.measure.text_bits import UNIFORM
 
 
 def adding_up_figure(
-    found: Mapping[str, TextBits], names: Mapping[str, str], chosen: str, labels: Sequence[str], height: int
+    texts: Mapping[str, TextBits], names: Mapping[str, str], chosen: str, labels: Sequence[str], height: int
 ) -> go.Figure:
     """Bits of the text so far against bytes of it, for each model; above them the line of a uniform guess.
 
     Args:
-        found: by model, all of the same text.
+        texts: by model, all of the same text.
         names: of the models, safe for plotly.
         chosen: the model whose line is strong.
         labels: its tokens, safe for plotly.
     """
-    n = found[chosen].n_bytes
+    n = texts[chosen].n_bytes
     data: list[dict[str, Any]] = [
         kit.line(
             [0, n], [0, UNIFORM * n], "@muted", name="every byte alike: 8 a byte", width=1.5, dash="dot", hover=False
         )
     ]
-    for i, (name, one) in enumerate(found.items()):
+    for i, (name, one) in enumerate(texts.items()):
         ends, bits = np.cumsum(one.sizes), np.cumsum(one.bits)
         line = {
             "shape": "hv",
@@ -47,7 +47,7 @@ def adding_up_figure(
             trace["customdata"] = ["", *labels]
             trace["hovertemplate"] = "'%{customdata}': %{y:.1f} bits after %{x} bytes<extra></extra>"
         data.append(trace)
-    high = max(float(one.bits.sum()) for one in found.values())
+    high = max(float(one.bits.sum()) for one in texts.values())
     layout = theme.base_layout(
         height,
         margin={"t": 44},

@@ -129,8 +129,8 @@ def refined(p: Float[ndarray, " x"], x: Float[ndarray, " x"], place: tuple[int, 
     for _ in range(ZOOMS):
         means = np.linspace(mean - reach_m, mean + reach_m, SIDE)
         widths = np.linspace(max(width - reach_w, NARROWEST), width + reach_w, SIDE)
-        found = divergences(p, x, means, widths)[which]
-        row, column = np.unravel_index(int(found.argmin()), found.shape)
+        values = divergences(p, x, means, widths)[which]
+        row, column = np.unravel_index(int(values.argmin()), values.shape)
         width, mean = float(widths[row]), float(means[column])
         reach_w, reach_m = reach_w / 3, reach_m / 3
     return fit_of(p, x, mean, width)

@@ -55,15 +55,15 @@ def predict_window(
     ids = [*read.before, *read.ids][start : start + context + 1]
     (hidden,) = model(one_text(model, ids[:-1]), logits_to_keep=NO_LOGITS).hidden
     actual = torch.tensor(ids[1:], device=hidden.device)
-    found: list[RankedPrediction] = []
+    ranked: list[RankedPrediction] = []
     for some, tokens in zip(hidden.split(ROWS), actual.split(ROWS), strict=True):  # all logits would take 200 MB
         logits = model.to_logits(some)
         assert logits is not None
         ranks = (logits > logits.gather(1, tokens[:, None])).sum(1) + 1
         for row, rank in zip(logits, ranks.tolist(), strict=True):
             best = likeliest(row, count)
-            found.append(RankedPrediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
-    return dict(enumerate(found, start + 1 - len(read.before)))
+            ranked.append(RankedPrediction(tuple(tokenizer.tokens(best.ids.tolist())), best.probabilities, rank))
+    return dict(enumerate(ranked, start + 1 - len(read.before)))
 
 
 def window_start(place: int, context: int) -> int:
@@ -87,10 +87,10 @@ def cut_bytes(text: str, most: int) -> str:
     return data[:most].decode("utf-8", "surrogatepass")
 
 
-def half_of_bits(found: TextBits) -> int:
+def half_of_bits(bits: TextBits) -> int:
     """The fewest tokens of a text that have half of its bits."""
-    largest_first = np.sort(found.bits)[::-1].cumsum()
-    return int(np.searchsorted(largest_first, found.total / 2)) + 1
+    largest_first = np.sort(bits.bits)[::-1].cumsum()
+    return int(np.searchsorted(largest_first, bits.total / 2)) + 1
 
 
 def next_shares(
@@ -103,6 +103,6 @@ def next_shares(
         count: tokens that are told apart.
     """
     ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
-    found = next_tokens(model, ids, count)
-    p = found.probabilities.astype(np.float64)
-    return (*p.tolist(), max(0.0, 1 - float(p.sum()))), [*map(visible, tokenizer.tokens(found.ids.tolist())), "others"]
+    best = next_tokens(model, ids, count)
+    p = best.probabilities.astype(np.float64)
+    return (*p.tolist(), max(0.0, 1 - float(p.sum()))), [*map(visible, tokenizer.tokens(best.ids.tolist())), "others"]

@@ -134,12 +134,12 @@ def loss_of_token(p: float) -> TokenLoss:
 
 def loss_table(probabilities: Sequence[float]) -> dict[str, list[str]]:
     """Columns of a table: probabilities of the right token, and what each costs."""
-    found = [loss_of_token(p) for p in probabilities]
+    losses = [loss_of_token(p) for p in probabilities]
     return {
-        "probability of the right token": [f"{one.p:g}" for one in found],
-        "bits": [f"{one.bits:.3f}" for one in found],
-        "nats": [f"{one.nats:.3f}" for one in found],
-        "perplexity": [f"{1 / one.p:,.2f}" for one in found],
+        "probability of the right token": [f"{one.p:g}" for one in losses],
+        "bits": [f"{one.bits:.3f}" for one in losses],
+        "nats": [f"{one.nats:.3f}" for one in losses],
+        "perplexity": [f"{1 / one.p:,.2f}" for one in losses],
     }
 
 

@@ -43,17 +43,17 @@ class TextCost(Finding):
 
     @property
     def sentence(self) -> str:
-        found = self.metrics
+        metrics = self.metrics
         return (
-            f"{found['bits in all']} bits in all for {found['tokens']} tokens of {found['bytes']} bytes: "
-            f"{found['bits per token']} bits per token (perplexity {found['perplexity']}), {found['bits per byte']} "
-            "per byte."
+            f"{metrics['bits in all']} bits in all for {metrics['tokens']} tokens of {metrics['bytes']} bytes: "
+            f"{metrics['bits per token']} bits per token (perplexity {metrics['perplexity']}), "
+            f"{metrics['bits per byte']} per byte."
         )
 
 
-def text_cost(found: TextBits) -> TextCost:
+def text_cost(text_bits: TextBits) -> TextCost:
     """The sums and means of a text's bits."""
-    return TextCost(found.per_token, found.per_byte, found.total, len(found.bits), found.n_bytes)
+    return TextCost(text_bits.per_token, text_bits.per_byte, text_bits.total, len(text_bits.bits), text_bits.n_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +72,19 @@ class PerplexityLandmarks(Finding):
 
     @property
     def sentence(self) -> str:
-        found, own = (f"{value:,.1f}" if value < 1_000 else f"{value:,.0f}" for value in (self.perplexity, self.own))
+        shown, own = (f"{value:,.1f}" if value < 1_000 else f"{value:,.0f}" for value in (self.perplexity, self.own))
         return (
-            f"A perplexity of {found} is the uncertainty of {found} tokens that are equally likely each time. For "
+            f"A perplexity of {shown} is the uncertainty of {shown} tokens that are equally likely each time. For "
             f"comparison: 1 is certainty, 2 a fair coin, 6 a die; {own}, guessing each token as often as it occurs in "
             f"this text; {self.vocabulary:,}, guessing all tokens of the vocabulary alike."
         )
 
 
-def perplexity_landmarks(found: TextBits, vocabulary: int) -> PerplexityLandmarks:
+def perplexity_landmarks(text_bits: TextBits, vocabulary: int) -> PerplexityLandmarks:
     """The perplexity of a text beside those of guesses that read nothing."""
-    counts = np.unique(found.ids, return_counts=True)[1]
+    counts = np.unique(text_bits.ids, return_counts=True)[1]
     own = entropy(counts / counts.sum())
-    return PerplexityLandmarks(perplexity(found.per_token), perplexity(own), vocabulary)
+    return PerplexityLandmarks(perplexity(text_bits.per_token), perplexity(own), vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +104,26 @@ class FirstToken(Finding):
     @property
     def sentence(self) -> str:
         if self.sign:
-            found = (
+            said = (
                 f"The first token has no text before it: it is counted as read after {self.sign}, the sign that a text "
                 "begins."
             )
         else:
-            found = (
+            said = (
                 "Nothing stands before the first token, so it is counted as if all tokens of the vocabulary were "
                 f"equally likely: {self.bits:.1f} bits."
             )
         if self.whole:
-            return found
+            return said
         return (
-            f"{found} This tokenizer does not give the text back to the letter, so bits per byte are not quite of this "
+            f"{said} This tokenizer does not give the text back to the letter, so bits per byte are not quite of this "
             "text."
         )
 
 
-def first_token(found: TextBits) -> FirstToken:
+def first_token(text_bits: TextBits) -> FirstToken:
     """How a text's first token is counted."""
-    return FirstToken(visible(found.start) if found.start else "", float(found.bits[0]), found.whole)
+    return FirstToken(visible(text_bits.start) if text_bits.start else "", float(text_bits.bits[0]), text_bits.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,64 +156,64 @@ class TokenSurprisal(Finding):
         )
 
 
-def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
+def token_surprisal(text_bits: TextBits, at: int, rank: int) -> TokenSurprisal:
     """The surprisal of token `at`, which has this rank in the prediction."""
-    bits = float(found.bits[at])
-    return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, ratio(bits, found.total))
+    bits = float(text_bits.bits[at])
+    return TokenSurprisal(at, visible(text_bits.tokens[at]), bits, rank, ratio(bits, text_bits.total))
 
 
-def first_guess(found: RankedPrediction) -> Statement:
+def first_guess(ranked: RankedPrediction) -> Statement:
     """The most probable token in one place of a text, and the rank of the token that stands there."""
     return state(
         "first guess",
         "Predicted there: first '{token}' with {probability:.1%}. The token of the text has rank {rank:whole}.",
-        token=visible(found.tokens[0]),
-        probability=float(found.probabilities[0]),
-        rank=found.rank,
+        token=visible(ranked.tokens[0]),
+        probability=float(ranked.probabilities[0]),
+        rank=ranked.rank,
     )
 
 
-def concentration(found: TextBits) -> Statement:
+def concentration(text_bits: TextBits) -> Statement:
     """How few tokens make half of the bits of a text, and which has the most."""
-    at = int(found.bits.argmax())
+    at = int(text_bits.bits.argmax())
     return state(
         "concentration",
         "{half} of {tokens} tokens make half of the {total:.1f} bits; the largest step is '{largest}' with "
         "{largest_bits:.1f}.",
-        half=half_of_bits(found),
-        tokens=len(found.bits),
-        total=found.total,
-        largest=visible(found.tokens[at]),
-        largest_bits=float(found.bits[at]),
+        half=half_of_bits(text_bits),
+        tokens=len(text_bits.bits),
+        total=text_bits.total,
+        largest=visible(text_bits.tokens[at]),
+        largest_bits=float(text_bits.bits[at]),
     )
 
 
-def few_tokens(found: TextBits) -> Statement:
+def few_tokens(text_bits: TextBits) -> Statement:
     """The first part of `concentration`, without the sum."""
     return state(
         "few tokens",
         "{half} of the {tokens} tokens make half of all bits.",
-        half=half_of_bits(found),
-        tokens=len(found.bits),
+        half=half_of_bits(text_bits),
+        tokens=len(text_bits.bits),
     )
 
 
 # ---- beside others ----
 
 
-def every_coder(found: PerByte) -> Statement:
+def every_coder(coders: PerByte) -> Statement:
     """The bits that each model and each other coder needs, the fewest first."""
-    each = ", ".join(f"{coder.name} {coder.per_byte:.3f}" for coder in found.coders)
+    each = ", ".join(f"{coder.name} {coder.per_byte:.3f}" for coder in coders.coders)
     return state("every coder", "Bits per byte: {each}.", each=each)
 
 
-def least_bits(found: PerByte) -> Statement:
+def least_bits(coders: PerByte) -> Statement:
     """The coder that needs the fewest bits per byte, and the models whose tokenizer changes the text."""
-    left_out = " Not compared, as the tokenizer changes the text: {changed}." if found.changed else ""
+    left_out = " Not compared, as the tokenizer changes the text: {changed}." if coders.changed else ""
     return state(
         "least bits",
         "Least: {name} with {per_byte:.3f} bits per byte." + left_out,
-        name=found.coders[0].name,
-        per_byte=found.coders[0].per_byte,
-        changed=", ".join(found.changed),
+        name=coders.coders[0].name,
+        per_byte=coders.coders[0].per_byte,
+        changed=", ".join(coders.changed),
     )

@@ -73,14 +73,14 @@ def updates_figure(updates: Sequence[Updates], names: dict[str, str], height: in
     return theme.build(data, layout)
 
 
-def weight_norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> go.Figure:
+def weight_norms_figure(norms: Sequence[Norms], names: dict[str, str], height: int) -> go.Figure:
     """The norm of the weights that decay (solid) and of all others (dashed) after every step.
 
     Args:
         names: kind -> label.
     """
     data = []
-    for one in found:
+    for one in norms:
         name = names[one.kind]
         for which, values, dash in (("matrices", one.decayed, "solid"), ("the rest", one.rest, "dash")):
             curve = _line(np.arange(len(values)), values.astype(np.float32), HUES[one.kind], f"{name}: {which}", dash)
@@ -131,11 +131,11 @@ def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
     return theme.build(data, _by_step("norm of the gradient", height))
 
 
-def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
+def smoothing_figure(smoothed: Smoothing, height: int) -> go.Figure:
     """The loss against the probability of the right token: with smoothing it is lowest before 1, and never 0."""
     curves: list[dict[str, Any]] = [
         kit.line(
-            found.probability.astype(np.float32),
+            smoothed.probability.astype(np.float32),
             values.astype(np.float32),
             colour,
             name=name,
@@ -144,19 +144,19 @@ def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
             hovertemplate="right token %{x:.3f}: %{y:.2f} nats<extra>" + name + "</extra>",
         )
         for name, values, colour, width, dash in (
-            ("no smoothing", found.plain, "@muted", 1.8, "dash"),
-            ("with smoothing", found.loss, "@accent", 2.6, "solid"),
+            ("no smoothing", smoothed.plain, "@muted", 1.8, "dash"),
+            ("with smoothing", smoothed.loss, "@accent", 2.6, "solid"),
         )
     ]
     curves.append(
         {
             "type": "scatter",
             "mode": "markers+text",
-            "x": [found.best],
-            "y": [found.floor],
+            "x": [smoothed.best],
+            "y": [smoothed.floor],
             "showlegend": False,
             "marker": {"size": 11, "color": "@accent"},
-            "text": [f"floor {found.floor:.2f}"],
+            "text": [f"floor {smoothed.floor:.2f}"],
             "textposition": "top left",
             "textfont": {"size": 12, "color": "@ink"},
             "hoverinfo": "skip",
@@ -166,7 +166,7 @@ def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
         height,
         margin={"t": 34, "b": 44},
         xaxis=kit.axis("probability given to the right token", [0, 1.01], fixed=True),
-        yaxis=kit.axis("loss, nats", [0, 1.02 * float(found.loss.max())], fixed=True),
+        yaxis=kit.axis("loss, nats", [0, 1.02 * float(smoothed.loss.max())], fixed=True),
     )
     return theme.build(curves, layout)
 

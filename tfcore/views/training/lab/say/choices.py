@@ -44,10 +44,10 @@ class RateShares(Finding):
         )
 
 
-def rate_shares(found: Rates, steps: int, warmup: int, peak: float) -> RateShares:
+def rate_shares(rates: Rates, steps: int, warmup: int, peak: float) -> RateShares:
     """Shares of the peak under each schedule."""
-    half = {kind: float(values[len(values) // 2] / peak) for kind, values in found.by_schedule.items()}
-    return RateShares(steps, warmup, peak, half, float(found.by_schedule["inverse_sqrt"][-1] / peak))
+    half = {kind: float(values[len(values) // 2] / peak) for kind, values in rates.by_schedule.items()}
+    return RateShares(steps, warmup, peak, half, float(rates.by_schedule["inverse_sqrt"][-1] / peak))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class UpdateSpreads(Finding):
         )
 
 
-def update_spreads(found: Sequence[Updates], steps: int, lr: float) -> UpdateSpreads:
+def update_spreads(updates: Sequence[Updates], steps: int, lr: float) -> UpdateSpreads:
     """The spread under each optimiser, after so many steps at this learning rate."""
-    adam = next(one.update for one in found if one.kind == "adam") / lr
-    return UpdateSpreads(steps, lr, {one.kind: one.spread for one in found}, float(adam.min()), float(adam.max()))
+    adam = next(one.update for one in updates if one.kind == "adam") / lr
+    return UpdateSpreads(steps, lr, {one.kind: one.spread for one in updates}, float(adam.min()), float(adam.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ class NormsKept(Finding):
     @property
     def comparison(self) -> str:
         """Adam beside AdamW and no decay."""
-        found = {kind: f"{share:.0%}" for kind, share in self.matrices.items()}
+        shares = {kind: f"{share:.0%}" for kind, share in self.matrices.items()}
         return (
-            f"After {self.steps} steps they have {found['adam']} of their norm under Adam and {found['adamw']} under "
-            f"AdamW, {found['none']} without decay."
+            f"After {self.steps} steps they have {shares['adam']} of their norm under Adam and {shares['adamw']} under "
+            f"AdamW, {shares['none']} without decay."
         )
 
     @property
@@ -130,11 +130,11 @@ class NormsKept(Finding):
         )
 
 
-def norms_kept(found: Sequence[Norms], lr: float, decay: float, own: bool) -> NormsKept:
+def norms_kept(norms: Sequence[Norms], lr: float, decay: float, own: bool) -> NormsKept:
     """The norms after the last step, with weight decay of this size; `own` says whether it is that of a run."""
-    rest = [float(one.rest[-1]) for one in found]
-    matrices = {one.kind: float(one.decayed[-1]) for one in found}
-    return NormsKept(len(found[0].decayed) - 1, lr, decay, own, matrices, min(rest), max(rest))
+    rest = [float(one.rest[-1]) for one in norms]
+    matrices = {one.kind: float(one.decayed[-1]) for one in norms}
+    return NormsKept(len(norms[0].decayed) - 1, lr, decay, own, matrices, min(rest), max(rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +210,24 @@ def other_bound(curves: Curves, bound: float) -> OtherBound:
     )
 
 
-def smoothed_target(found: Smoothing) -> Statement:
+def smoothed_target(smoothed: Smoothing) -> Statement:
     """The target that label smoothing asks for, and the lowest loss."""
     return state(
         "smoothed target",
         "With smoothing {epsilon:g} over {vocab} tokens the target is {target:.3f} for the right one and {other:.4f} "
         "for each other; the loss cannot fall below {floor:.3f} nats.",
-        epsilon=found.epsilon,
-        vocab=found.vocab,
-        target=found.target,
-        other=found.other,
-        floor=found.floor,
+        epsilon=smoothed.epsilon,
+        vocab=smoothed.vocab,
+        target=smoothed.target,
+        other=smoothed.other,
+        floor=smoothed.floor,
     )
 
 
-def lowest_point(found: Smoothing) -> Statement:
+def lowest_point(smoothed: Smoothing) -> Statement:
     """The probability of the right token at which the loss is lowest."""
     template = "With smoothing {epsilon:g} the curve is lowest at {best:.3f}."
-    return state("lowest point", template, epsilon=found.epsilon, best=found.best)
+    return state("lowest point", template, epsilon=smoothed.epsilon, best=smoothed.best)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,11 @@ class LowestLoss(Finding):
 
     @property
     def sentence(self) -> str:
-        found = f"The held-out loss was lowest at step {self.step:,}, {self.loss:.2f} nats."
+        lowest = f"The held-out loss was lowest at step {self.step:,}, {self.loss:.2f} nats."
         if not self.memorises:
-            return found
+            return lowest
         return (
-            f"{found} Since then it has risen to {self.held_loss:.2f}, while the loss on what it trains on fell to "
+            f"{lowest} Since then it has risen to {self.held_loss:.2f}, while the loss on what it trains on fell to "
             f"{self.train_loss:.2f}: it memorises the text."
         )
 
@@ -101,8 +101,8 @@ def generalisation(curves: Curves) -> Generalisation:
     """The first checks of a run that count as learned."""
 
     def first(accuracy: Float[ndarray, " check"]) -> int | None:
-        found = np.flatnonzero(accuracy >= LEARNED)
-        return int(curves.at[found[0]]) if len(found) else None
+        learned = np.flatnonzero(accuracy >= LEARNED)
+        return int(curves.at[learned[0]]) if len(learned) else None
 
     return Generalisation(first(curves.train_accuracy), first(curves.held_accuracy), float(curves.held_accuracy[-1]))
 

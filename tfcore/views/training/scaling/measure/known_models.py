@@ -35,10 +35,10 @@ class KnownModel:
         """When it was published: the middle of the month that the arXiv id carries."""
         if self.when is not None:
             return self.when
-        found = re.search(r"arXiv:(\d\d)(\d\d)\.", self.source)
-        if found is None:
+        match = re.search(r"arXiv:(\d\d)(\d\d)\.", self.source)
+        if match is None:
             raise ValueError(f"{self.name}: the source {self.source!r} carries no date; give when=")
-        return 2000 + int(found[1]) + (int(found[2]) - 0.5) / 12
+        return 2000 + int(match[1]) + (int(match[2]) - 0.5) / 12
 
     @property
     def used(self) -> float:

@@ -74,9 +74,9 @@ def over_training(law: Law, flops: float, ratio: float) -> OverTraining:
     return OverTraining(best, at_ratio(law, flops, ratio), for_loss(law, best.loss, ratio))
 
 
-def extra_loss(found: OverTraining) -> Statement:
+def extra_loss(trained: OverTraining) -> Statement:
     """State the loss that one budget gives up with another number of tokens per parameter than the best."""
-    best, other = found.best, found.same_budget
+    best, other = trained.best, trained.same_budget
     return state(
         "extra loss",
         "Same budget, {flops:power} operations: {ratio} tokens per parameter make a model of {n} instead of {best_n} "
@@ -86,7 +86,7 @@ def extra_loss(found: OverTraining) -> Statement:
         n=round_count(other.n),
         best_n=round_count(best.n),
         best_ratio=tokens_per_parameter(best.ratio),
-        extra=found.extra_loss,
+        extra=trained.extra_loss,
     )
 
 
