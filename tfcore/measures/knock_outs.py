@@ -51,11 +51,11 @@ def knock_out_each(
         yield LayerEffects(layer, (whole - torch.cat(values)).float().cpu().numpy())
 
 
-def all_effects(effects: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
-    """The effects of all parts; NaN in layers that are not among those found."""
-    first, *_ = effects
+def all_effects(by_layer: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
+    """The effects of all parts; NaN in layers that are not among those given."""
+    first, *_ = by_layer
     effects = np.full((layers, len(first.effects)), np.nan, dtype=np.float32)
-    for one in effects:
+    for one in by_layer:
         effects[one.layer] = one.effects
     return effects
 

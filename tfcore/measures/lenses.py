@@ -49,15 +49,15 @@ def stage_names(names: Sequence[str]) -> list[str]:
     Where a model has one state a block, each is named after its block.
     """
     halves = any(name.endswith("resid_mid") for name in names)
-    stages = []
+    listed = []
     for name in names:
         if name.endswith("resid_pre"):
-            stages.append("embed")
+            listed.append("embed")
             continue
         layer = layer_of(name)
         kind = "FF" if name.endswith("resid_post") else "attn"
-        stages.append(f"{kind} {layer}" if halves else f"block {layer}")
-    return stages
+        listed.append(f"{kind} {layer}" if halves else f"block {layer}")
+    return listed
 
 
 def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:

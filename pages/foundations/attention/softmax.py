@@ -61,13 +61,13 @@ def _check() -> None:
     st.markdown("**A check.** An example from one course on why scores are divided by √64 = 8, computed now:")
     rows = []
     for scores, printed in PRINTED.items():
-        found = softmax_weights(sweep_of(scores, 1.0))
+        weights = softmax_weights(sweep_of(scores, 1.0))
         rows.append(
             {
-                "softmax of": found.scores_text,
-                "is": found.weights_text(4 if scores == SCORES else 3),
+                "softmax of": weights.scores_text,
+                "is": weights.weights_text(4 if scores == SCORES else 3),
                 "printed there": printed,
-                "sum": found.sum_text,
+                "sum": weights.sum_text,
             }
         )
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")

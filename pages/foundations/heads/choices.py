@@ -21,7 +21,7 @@ NOTHING = -1  # in place of another key, whose score is taken away
 
 def size(reading: Reading) -> tuple[int, int]:
     """Layers, and heads of each."""
-    layers, heads, *_ = attention(reading).found.patterns.shape
+    layers, heads, *_ = attention(reading).maps.patterns.shape
     return layers, heads
 
 
@@ -29,7 +29,7 @@ def first_view(reading: Reading) -> tuple[int, int, int]:
     """Layer, head and query token to begin with, see first_look. Links to the models that ship leave out what their
     first view had in the first release, so it stays."""
     if reading.model in shipped():
-        layers, _, queries, _ = attention(reading).found.patterns.shape
+        layers, _, queries, _ = attention(reading).maps.patterns.shape
         return min(LAYER, layers - 1), HEAD, min(TOKEN, queries - 1)
     return first_look(reading)
 
@@ -47,7 +47,7 @@ def about_ids(model_name: str, pasted: str) -> str:
     return "The text gives its tokens as ids of this model's vocabulary."
 
 
-def tell_dropped(found: AttentionReading, name: str = "text") -> None:
+def tell_dropped(read: AttentionReading, name: str = "text") -> None:
     """Say how much of a text is used, where that is not all."""
-    used = len(found.found.ids)
-    notices.tokens(used + found.dropped, used, name)
+    used = len(read.maps.ids)
+    notices.tokens(used + read.dropped, used, name)

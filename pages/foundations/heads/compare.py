@@ -116,11 +116,11 @@ def another_text(name: str, reading: Reading, place: Place, log: bool) -> Second
         st.info("There is no other text yet: type or paste some.")
         fragments.stop()
     other = Reading(name, pasted, part_of(reading), reading.bos, reading.hide_sink)
-    if (found := read(other)) is None:
+    if (second := read(other)) is None:
         said = "The tokenizer of this model makes no token of the other text: type something else."
         say_nothing_read(name, pasted, "text2", said)
         fragments.stop()
-    tell_dropped(found, "other text")
+    tell_dropped(second, "other text")
     shown = views.two_texts(reading, other, *place, log)
     return Second(shown, name, pasted, place, ("Kind of the head on each text", None))
 
@@ -132,10 +132,10 @@ def another_model(name: str, reading: Reading, place: Place, log: bool) -> Secon
     *_, last = parts
     part = part_of(reading) if part_of(reading) in parts else last
     other = Reading(chosen, reading.text, part, None, reading.hide_sink)
-    if (found := read(other)) is None:
+    if (second := read(other)) is None:
         st.info("The tokenizer of the other model makes no token of this text: choose another model.")
         fragments.stop()
-    tell_dropped(found, "text in the other model")
+    tell_dropped(second, "text in the other model")
     layers, heads = size(other)
     first_layer, first_head = striking_head(kinds(other))
     there = (
@@ -154,10 +154,10 @@ def other_of(name: str) -> str:
 
 def examples(name: str, known: HeadScores) -> dict[str, dict[str, Any]]:
     """Heads of this model that are worth a comparison."""
-    found = {kind: strongest_of(known, kind) for kind in ("induction", "previous token", "duplicate")}
+    strongest = {kind: strongest_of(known, kind) for kind in ("induction", "previous token", "duplicate")}
     named: dict[str, dict[str, Any]] = {}
-    for one, other in itertools.combinations_with_replacement(found, 2):
-        pairs = zip(found[one], found[other][1:] if one == other else found[other], strict=False)
+    for one, other in itertools.combinations_with_replacement(strongest, 2):
+        pairs = zip(strongest[one], strongest[other][1:] if one == other else strongest[other], strict=False)
         for (layer, head), (layer2, head2) in itertools.islice(pairs, 1):
             label = f"two {one} heads" if one == other else f"{one} and {other}"
             named[label] = {"with": "head", "layer": layer, "head": head, "layer2": layer2, "head2": head2}

@@ -75,7 +75,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         hide_index=True,
         height=260,
         column_config={
-            name: st.column_config.NumberColumn(format="%.2f") for name in score_columns(attention(reading).found.heads)
+            name: st.column_config.NumberColumn(format="%.2f") for name in score_columns(attention(reading).maps.heads)
         },
     )
     p.what_to_see(
@@ -96,14 +96,14 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
 
 def choose_rank(reading: Reading) -> tuple[str, int, int]:
     """The measure that heads are ranked by; of a pair the query token and the key token."""
-    found = attention(reading)
+    read = attention(reading)
     usual = (KIND, PAIR, ENTROPY, DISTANCE)
-    ranks = {by: label for by, label in RANKS.items() if by in usual or by in found.found.heads.scores}
+    ranks = {by: label for by, label in RANKS.items() if by in usual or by in read.maps.heads.scores}
     by = controls.select("Colour and rank heads by", "rank", list(ranks), KIND, ranks)
     if by != PAIR:
         return by, 0, 0
-    n_query, n_key = found.found.patterns.shape[2:]
-    first = strongest_pair(found.found.patterns, found.sink)
+    n_query, n_key = read.maps.patterns.shape[2:]
+    first = strongest_pair(read.maps.patterns, read.sink)
     one, other = st.columns(2)
     with one:
         query = controls.place("From token", "from", n_query, first.query)
@@ -159,14 +159,14 @@ def closer(
         places: above, beside and below the overview of all heads, and More settings.
     """
     above, beside, below, more = places
-    found, (layer, head) = attention(reading), place
-    n_query, n_key = found.found.patterns.shape[2:]
+    read, (layer, head) = attention(reading), place
+    n_query, n_key = read.maps.patterns.shape[2:]
     with beside:
         token = controls.place("Query token", "token", n_query, first_view(reading)[2])
-        if found.within:
+        if read.within:
             with above:
                 show_portrait(p, reading, place, token)
-        options = {of: label for of, label in OF.items() if of != "rollout" or found.within}
+        options = {of: label for of, label in OF.items() if of != "rollout" or read.within}
         with more:
             of = controls.segmented("Show", "of", list(options), "head", options)
             form: Form = controls.segmented("As", "view", ["map", "lines"], "map")
@@ -186,10 +186,10 @@ def closer(
         st.subheader(one.title, anchor=False)
         with st.container(height=220 if n_query > MANY_TOKENS else "content", border=False):
             text.chips(
-                found.queries,
+                read.queries,
                 key="chips",
                 selected=token,
-                shade=shown.result[token].tolist() if found.within else [0.0] * n_query,
+                shade=shown.result[token].tolist() if read.within else [0.0] * n_query,
                 label="Choose the query token",
                 on_select=lambda i: controls.set_values(token=i),
             )
@@ -231,10 +231,10 @@ def _row_chooser(shown: View, window: tuple[int, int] | None) -> Any:
 
 def ask_why(reading: Reading, place: Place, token: int, shown: View) -> None:
     """A button that leads to the section on one score: that of the cell that was clicked, or of the strongest key."""
-    found, pattern, key = attention(reading), shown.result, controls.last("key")
+    read, pattern, key = attention(reading), shown.result, controls.last("key")
     if not isinstance(key, int) or not 0 <= key < pattern.shape[1] or not pattern[token, key] > 0:
-        key = strongest_key(pattern, token, found.queries, found.keys).key
-    query, looked = text.escape(text.visible(found.queries[token])), text.escape(text.visible(found.keys[key]))
+        key = strongest_key(pattern, token, read.queries, read.keys).key
+    query, looked = text.escape(text.visible(read.queries[token])), text.escape(text.visible(read.keys[key]))
     st.button(
         f"Why does “{query}” look at “{looked}”?",
         key=keys.own("button", "ask why"),

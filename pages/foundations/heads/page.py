@@ -139,7 +139,7 @@ with panel(None) as p:
         st.info("There is no text yet: type or paste some above, or pick an example.")
         fragments.stop()
     reading = Reading(name, pasted, part, bos, hide_sink)
-    if (found := read(reading)) is None:
+    if (attended := read(reading)) is None:
         say_nothing_read(
             name, pasted, "text", "The tokenizer of this model makes no token of this text: type something else."
         )
@@ -147,7 +147,7 @@ with panel(None) as p:
     if said := about_ids(name, pasted):
         with p.picture:
             st.caption(said)
-    tell_dropped(found)
+    tell_dropped(attended)
     if section == "heads":
         every_head(p, reading, log, more)
     elif section == "why":

@@ -57,18 +57,18 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
             p.show(shown)
         with right:
             p.show(views.pairs(reading, layer, head, query, key, against))
-    found: ScoreParts = shown.result
-    st.caption(f"Weights of '{text.visible(found.queries[query])}' in head {layer}.{head}; click a key token:")
+    parts: ScoreParts = shown.result
+    st.caption(f"Weights of '{text.visible(parts.queries[query])}' in head {layer}.{head}; click a key token:")
     text.chips(
-        found.keys,
+        parts.keys,
         key="key chips",
         selected=key,
-        shade=found.weights.tolist(),
+        shade=parts.weights.tolist(),
         label="Choose the key token",
         on_select=lambda i: controls.set_values(key=i),
     )
     if part_of(reading) != "cross":
-        follow(found)
+        follow(parts)
     p.what_to_see(
         "Before it was a weight, it was a score: query times key. Both are read from the residual stream, a sum of all "
         "that was written there before, so the score is a sum over pairs: what wrote at the query by what wrote at the "
@@ -99,9 +99,9 @@ def choose_keys(reading: Reading, layer: int, head: int, query: int) -> tuple[in
     return key, None if than in (NOTHING, key) else than
 
 
-def follow(found: ScoreParts) -> None:
+def follow(parts: ScoreParts) -> None:
     """Buttons that ask the same of the strongest heads that wrote at the query and at the key."""
-    own = [source for source in found.sources if source.writer.kind == "head"]
+    own = [source for source in parts.sources if source.writer.kind == "head"]
     if not own:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -141,23 +141,23 @@ TRY: dict[str, dict[str, Any]] = {
 
 def beyond() -> None:
     """How far each scheme carries beyond the length it was trained at."""
-    found = views.measured()
-    if found is None or set(found.loss) != set(NAMES):
+    losses = views.measured()
+    if losses is None or set(losses.loss) != set(NAMES):
         st.info("The models of this panel are not trained yet: their recipe is ladder-positions.")
         return
     with panel(None) as p:
         p.examples(TRY)
-        schemes = controls.several("Schemes", "shown", list(found.loss), NAMES)
+        schemes = controls.several("Schemes", "shown", list(losses.loss), NAMES)
         rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
         with p.picture:
             p.show(views.beyond(schemes, rise))
         st.markdown(
             f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on "
-            f"sequences of {found.trained} tokens, with {len(found.loss['none'])} seeds each, and then evaluated on "
-            f"sequences of {int(found.ends[-1])}."
+            f"sequences of {losses.trained} tokens, with {len(losses.loss['none'])} seeds each, and then evaluated on "
+            f"sequences of {int(losses.ends[-1])}."
         )
         p.what_to_see(
-            f"{losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "
+            f"{losses_and_rises(losses, NAMES)} Right of the dotted line sinusoids and "
             "rotations come in combinations that were not in the training data. Learned position embeddings beyond it "
             "were never trained: they are still random. ALiBi's bias goes on as a straight line."
         )

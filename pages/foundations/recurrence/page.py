@@ -131,7 +131,7 @@ def training() -> None:
             live.watch_training(
                 config,
                 lambda: side_by_side.compare(config),
-                lambda found: found.last.step,
+                lambda timed: timed.last.step,
                 {"seed_here": controls.next_seed(config.seed)},
                 (beside, p.picture),
                 lambda looks: show(config, looks),

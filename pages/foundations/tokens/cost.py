@@ -16,14 +16,14 @@ def metrics(shown: View, now: int, tokens: str, one: str, size: str) -> None:
         one: the label of the size of one token.
         size: that size.
     """
-    found = cost_at(shown.result, now, tokens)
+    costs = cost_at(shown.result, now, tokens)
     with st.container(horizontal=True, gap="medium"):
-        st.metric(tokens, found.tokens_text, width="content")
+        st.metric(tokens, costs.tokens_text, width="content")
         st.metric(one, size, width="content")
-        st.metric("Cells of one attention map", found.pairs_text, width="content", help="n × n")
+        st.metric("Cells of one attention map", costs.pairs_text, width="content", help="n × n")
         st.metric(
             "FLOPs of a forward pass",
-            found.flops_text,
+            costs.flops_text,
             width="content",
             help="in a Transformer of 12 layers, width 768",
         )

@@ -69,19 +69,19 @@ def replayed() -> None:
         if not word:
             st.info("There is no word yet: type one, or pick an example.")
             return
-        found = views.word_merges_of(model_name, word)
-        last = len(found.steps) - 1
+        merges = views.word_merges_of(model_name, word)
+        last = len(merges.steps) - 1
         if st.session_state.get("_tokens_word", word) != word:
             controls.set_values(step=last)  # another word is shown from the beginning to its end
         st.session_state["_tokens_word"] = word
         with p.controls:
             now = controls.slider("Merges done", "step", 0, last, last)
-            pieces_now(model_name, found, now)
+            pieces_now(model_name, merges, now)
         with p.picture:
             p.show(views.merges(model_name, word, now))
             p.show(views.vocabulary(model_name, word, now))
         p.what_to_see(
-            f"Each row is one merge; on its left its rank in the list of {found.known:,} merges "
+            f"Each row is one merge; on its left its rank in the list of {merges.known:,} merges "
             "and the two pieces it joins. Frequent pairs were learned first, so they are merged first, also across the "
             "parts of a word: BPE counts pairs and knows no prefixes."
         )
@@ -92,9 +92,9 @@ def replayed() -> None:
         )
 
 
-def pieces_now(model_name: str, found: WordMerges, now: int) -> None:
+def pieces_now(model_name: str, merges: WordMerges, now: int) -> None:
     """The pieces after some merges, and the next merge."""
-    pieces, ids = found.steps[now].pieces, views.ids_of(model_name)
+    pieces, ids = merges.steps[now].pieces, views.ids_of(model_name)
     st.markdown(f"**{len(pieces)} pieces now**")
     text.chips(
         pieces,
@@ -103,7 +103,7 @@ def pieces_now(model_name: str, found: WordMerges, now: int) -> None:
         label="Pieces now",
         notes=[str(ids[piece]) for piece in pieces],
     )
-    st.caption(text.escape(say.next_merge(found, now)))
+    st.caption(text.escape(say.next_merge(merges, now)))
 
 
 def learned() -> None:
@@ -116,15 +116,15 @@ def learned() -> None:
         p.examples(TRY_LEARNING)
         with p.controls:
             corpus = controls.text_area("Text to learn from", "corpus", CORPUS, CHARACTERS, height=110)
-            found = views.learned_of(MODEL, corpus)
-            if not found.merges:
+            table = views.learned_of(MODEL, corpus)
+            if not table.merges:
                 st.info("No pair of letters stands twice in this text: type more, or repeat something.")
                 return
             now = controls.slider("Merges learned", "learned", 0, views.MOST, 12)
-            if now > len(found.merges):
-                now = len(found.merges)
+            if now > len(table.merges):
+                now = len(table.merges)
                 st.caption(f"After {now} merges no pair stands twice, so it ends there.")
-            pieces = found.pieces(now)
+            pieces = table.pieces(now)
             st.markdown(f"**The text in {len(pieces):,} tokens**")
             shown = pieces[:CHIPS]
             hues = [i % 3 for i, _ in enumerate(shown)]
@@ -133,7 +133,7 @@ def learned() -> None:
             p.show(views.pairs(MODEL, corpus, now))
             p.show(views.learning(MODEL, corpus, now))
         p.what_to_see(
-            f"{text.escape(say.shortening(found, now))} Suffixes and whole words become tokens where they are "
+            f"{text.escape(say.shortening(table, now))} Suffixes and whole words become tokens where they are "
             "frequent. Grammar plays no part: the text is only split at spaces and punctuation first, and no merge "
             "reaches across."
         )

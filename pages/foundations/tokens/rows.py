@@ -47,11 +47,11 @@ def series() -> None:
         with p.controls:
             pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
             first = column(pasted, None)
-            found = _choose_column(pasted, first) if isinstance(first, TableColumn) else first
-        if isinstance(found, str):
-            st.warning(text.escape(found[:1].upper() + found[1:], text.MESSAGE) + ".")
+            table = _choose_column(pasted, first) if isinstance(first, TableColumn) else first
+        if isinstance(table, str):
+            st.warning(text.escape(table[:1].upper() + table[1:], text.MESSAGE) + ".")
             return
-        steps = min(len(found.values), views.STEPS)
+        steps = min(len(table.values), views.STEPS)
         if steps < 2:
             st.info("One number is no series yet: paste at least two.")
             return
@@ -60,10 +60,10 @@ def series() -> None:
             with page.more_settings():
                 stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
             at = controls.place("Window to look at", "window", token_counts.window_count(steps, length, stride), 12)
-            st.caption(text.escape(say.column_report(found, views.STEPS)))
+            st.caption(text.escape(say.column_report(table, views.STEPS)))
         with p.picture:
-            p.show(views.series(pasted, found.index, length, stride, at))
-            p.show(views.windows(pasted, found.index, length, stride, at))
+            p.show(views.series(pasted, table.index, length, stride, at))
+            p.show(views.windows(pasted, table.index, length, stride, at))
         strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
         lengths = tuple(token_counts.window_count(steps, length, s) for s in strides)
         now = strides.index(stride)
@@ -102,24 +102,24 @@ def protein() -> None:
         )
         pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
         try:
-            found = proteins.read_protein(pasted)
+            sequence = proteins.read_protein(pasted)
         except ValueError as problem:
             st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], text.MESSAGE) + ".")
             return
-        n = len(found.ids)
+        n = len(sequence.ids)
         lengths = tuple(sorted({*LENGTHS, n}))
         now = lengths.index(n)
-        shown = views.cost(lengths, lengths, now, "tokens", f"{len(found.residues):,} residues")
-        hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
+        shown = views.cost(lengths, lengths, now, "tokens", f"{len(sequence.residues):,} residues")
+        hues = [HUES[-1], *(HUES[group] for group in sequence.groups), HUES[-1]]
         text.chips(
-            ["<cls>", *found.residues, "<eos>"],
+            ["<cls>", *sequence.residues, "<eos>"],
             key="residue chips",
             hues=hues,
-            notes=[str(i) for i in found.ids],
+            notes=[str(i) for i in sequence.ids],
             label=f"{n} tokens with their ids",
         )
-        said = say.protein_tokens(len(found.residues), len(cache.model("stories")[1].encode(found.residues)))
-        st.caption(f"{text.escape(found.name, text.NAME)}: {said}" if found.name else str(said))
+        said = say.protein_tokens(len(sequence.residues), len(cache.model("stories")[1].encode(sequence.residues)))
+        st.caption(f"{text.escape(sequence.name, text.NAME)}: {said}" if sequence.name else str(said))
         cost.metrics(shown, now, "Tokens", "Letters per token", "1")
         left, right = st.columns(2, gap="large")
         with left:

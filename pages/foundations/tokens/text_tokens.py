@@ -82,10 +82,10 @@ def panel() -> None:
         if not pasted:
             st.info("There is no text yet: type or paste some, or pick an example.")
             return
-        found = views.pieces_of(model_name, pasted)
-        changed = say.changed_text(found, cache.model(model_name)[1])
+        cut = views.pieces_of(model_name, pasted)
+        changed = say.changed_text(cut, cache.model(model_name)[1])
         with p.controls:
-            rows(found, models.config(model_name).vocab_size, changed)
+            rows(cut, models.config(model_name).vocab_size, changed)
         shown = views.text(model_name, {YOURS: pasted, **KINDS})
         with p.picture:
             p.show(shown)
@@ -98,20 +98,20 @@ def panel() -> None:
         )
 
 
-def rows(found: TextPieces, vocabulary: int, changed: say.ChangedText) -> None:
+def rows(cut: TextPieces, vocabulary: int, changed: say.ChangedText) -> None:
     """Characters, bytes and tokens as chips that share the colours of the tokens."""
-    hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
+    hue = [LOUD if part else i % QUIET for i, part in enumerate(cut.part)]
     hue.append(NONE)  # of what no token stands for, at place -1
-    characters = [hue[token] for token in found.token_of_character]
-    data = found.data.hex(" ").upper().split()
+    characters = [hue[token] for token in cut.token_of_character]
+    data = cut.data.hex(" ").upper().split()
     kinds: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
-        ("characters", list(found.text), characters, None),
-        ("bytes", data, [hue[token] for token in found.token_of_byte], None),
-        ("tokens", list(found.names), hue[:-1], [str(i) for i in found.ids]),
+        ("characters", list(cut.text), characters, None),
+        ("bytes", data, [hue[token] for token in cut.token_of_byte], None),
+        ("tokens", list(cut.names), hue[:-1], [str(i) for i in cut.ids]),
     )
-    sizes = say.text_sizes(found, vocabulary)
+    sizes = say.text_sizes(cut, vocabulary)
     for title, (key, pieces, hues, notes) in zip(sizes.titles, kinds, strict=True):
         st.markdown(f"**{title}**")
         text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
-    more = f" Only the first {CHIPS} of each row are drawn." if found.data[CHIPS:] or found.ids[CHIPS:] else ""
+    more = f" Only the first {CHIPS} of each row are drawn." if cut.data[CHIPS:] or cut.ids[CHIPS:] else ""
     st.caption(text.escape(f"{sizes} {changed}{more}"))

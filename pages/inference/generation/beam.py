@@ -61,9 +61,9 @@ def show(prompt: Prompt) -> None:
         with left:
             p.show(scores)
         with right:
-            for i, found in enumerate(scores.result.texts):
+            for i, continuation in enumerate(scores.result.texts):
                 name = f"{i + 1}" if i < len(scores.result.results) else "greedy"
-                st.markdown(f"**{name}** · {text.escape(found)}")
+                st.markdown(f"**{name}** · {text.escape(continuation)}")
         st.markdown(
             "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
             "likely: a likely text behind an unlikely first token can be found."

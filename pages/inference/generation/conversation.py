@@ -62,27 +62,27 @@ def show(model: str) -> None:
         if not said:
             st.info("Nothing is said yet: write something to the model in the box.")
             return
-        found = spelt(model, "\n".join((system, *said)))
-        if refused := found.text + found.always:  # no switch here: nobody may write another's turn
+        special_tokens = spelt(model, "\n".join((system, *said)))
+        if refused := special_tokens.text + special_tokens.always:  # no switch here: nobody may write another's turn
             controls.say_read_as_text("said", refused)
         plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
         key = ("conversation", model, plan)
 
         def draw(job: jobs.Job) -> None:
-            found = measure.turns(tokenizer, special, job.items)
-            written = sum(len(turn.written) + (turn.ended is not None) for turn in found)
+            finished = measure.turns(tokenizer, special, job.items)
+            written = sum(len(turn.written) + (turn.ended is not None) for turn in finished)
             total = max(1, written if job.state == "done" else tokens * len(said))
             again = {"seed": controls.next_seed(chosen_seed, SEEDS)}
             for number, words in enumerate(said):
                 with st.chat_message("user", avatar=ICONS["user"]):
                     st.markdown(text.escape(words))
-                if number < len(found):
+                if number < len(finished):
                     with st.chat_message("assistant", avatar=ICONS["assistant"]):
-                        text.written(text.paragraphs(found[number].answer) or "…", f"answer {number}")
+                        text.written(text.paragraphs(finished[number].answer) or "…", f"answer {number}")
             live.bar(key, job, written, total, again, work="answer", step="token", rate=True)
-            if job.state == "done" and found:
+            if job.state == "done" and finished:
                 st.markdown("**As the model reads it**")
-                shown = views.conversation(model, special, plan, so_far=found[-1])
+                shown = views.conversation(model, special, plan, so_far=finished[-1])
                 _tokens(model, shown.result.bits)
                 p.show(shown)
 
@@ -128,12 +128,12 @@ def _add() -> None:
         controls.set_values(said=BETWEEN.join(filter(None, [before.strip(), words])))
 
 
-def _tokens(model: str, found: ConversationBits) -> None:
+def _tokens(model: str, costs: ConversationBits) -> None:
     """The conversation as the model reads it: its tokens by role, and what each cost."""
-    owners = [token.role for token in found.tokens]
-    told = zip(owners[1:], found.bits.tolist(), strict=True)
+    owners = [token.role for token in costs.tokens]
+    told = zip(owners[1:], costs.bits.tolist(), strict=True)
     text.chips(
-        cache.model(model)[1].tokens([token.id for token in found.tokens]),
+        cache.model(model)[1].tokens([token.id for token in costs.tokens]),
         key="conversation tokens",
         label="The conversation, token by token",
         hues=[HUES[role] for role in owners],

@@ -118,10 +118,10 @@ def filters(first: Mapping[str, Any] = FIRST, more: Any = None) -> tuple[Samplin
 
 def writer(network: Any) -> Any:
     """The model to write a text with; where that is a copy in half precision, the page says so."""
-    found = for_writing(network)
-    if found is not network:
+    adapted = for_writing(network)
+    if adapted is not network:
         st.caption("Written in bfloat16, which is faster on this GPU; the other sections compute in float32.")
-    return found
+    return adapted
 
 
 def seed() -> int:

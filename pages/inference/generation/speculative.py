@@ -26,8 +26,8 @@ HUES: dict[State, int] = {"accepted": 1, "rejected": 4, "discarded": 3}  # of th
 def kinds(prompt: Prompt) -> dict[str, str]:
     """The drafts of a model, with what they are called."""
     config = prompt.network.config
-    found = {TABLE: "bigram table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
-    return found | {blocks(n): f"first {n} of {config.n_layers} blocks" for n in range(1, config.n_layers)}
+    names = {TABLE: "bigram table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
+    return names | {blocks(n): f"first {n} of {config.n_layers} blocks" for n in range(1, config.n_layers)}
 
 
 def blocks(n: int) -> str:
@@ -35,38 +35,38 @@ def blocks(n: int) -> str:
     return f"first {counted(n, 'block')}"
 
 
-def examples(prompt: Prompt, found: dict[str, str]) -> dict[str, dict[str, Any]]:
+def examples(prompt: Prompt, names: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Examples to try with the drafts of a model: half of its blocks, and all but one."""
     n = prompt.network.config.n_layers
-    exits = [name for name in (blocks(n // 2), blocks(n - 1)) if name in found]
+    exits = [name for name in (blocks(n // 2), blocks(n - 1)) if name in names]
     return {
-        **({"a bigram table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8}} if TABLE in found else {}),
-        **{f"early exit: {found[name]}": {"draft": name, "guesses": 2} for name in exits},
-        "draft length 8": {"draft": begin(found), "guesses": 8},
+        **({"a bigram table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8}} if TABLE in names else {}),
+        **{f"early exit: {names[name]}": {"draft": name, "guesses": 2} for name in exits},
+        "draft length 8": {"draft": begin(names), "guesses": 8},
         "greedy": {"temperature": 0.0},
     }
 
 
-def begin(found: dict[str, str]) -> str:
+def begin(names: dict[str, str]) -> str:
     """The draft at first: the table, or all blocks but two where there is none, as the first blocks of a model of many
     are hardly ever accepted."""
-    return TABLE if TABLE in found else list(found)[-2:][0]
+    return TABLE if TABLE in names else list(names)[-2:][0]
 
 
 def show(prompt: Prompt) -> None:
     """Show the section."""
-    found = kinds(prompt)
-    if not found:
+    names = kinds(prompt)
+    if not names:
         st.info(
             f"This model has one block and {prompt.network.config.vocab_size:,} tokens, so nothing smaller can be made "
             f"of it: a draft takes two blocks, or a vocabulary of at most {drafts.LARGEST_TABLE:,} tokens."
         )
         return
     with panel(None) as p, p.picture:
-        p.examples(examples(prompt, found))
+        p.examples(examples(prompt, names))
         left, right = st.columns([1, 3], gap="large")
         with left:
-            kind = controls.select("Draft model", "draft", list(found), begin(found), found)
+            kind = controls.select("Draft model", "draft", list(names), begin(names), names)
             guesses = controls.slider("Draft length γ", "guesses", 1, LONGEST, 2)
             with page.more_settings():
                 temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")

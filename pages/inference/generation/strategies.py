@@ -82,11 +82,11 @@ def _texts(prompt: Prompt, texts: dict[Strategy, list[WrittenToken]], is_active:
                 _one(prompt, name, texts[name], is_active)
 
 
-def _one(prompt: Prompt, name: Strategy, found: list[WrittenToken], is_active: bool) -> None:
+def _one(prompt: Prompt, name: Strategy, written: list[WrittenToken], is_active: bool) -> None:
     """One text: as it reads, token by token, and its numbers."""
     st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
-    ids = [one.token for one in found]
-    if not found:
+    ids = [one.token for one in written]
+    if not written:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
     text.written(text.escape(joined(prompt, ids)), name)
@@ -94,7 +94,7 @@ def _one(prompt: Prompt, name: Strategy, found: list[WrittenToken], is_active: b
         prompt.tokenizer.tokens(ids),
         key=f"chips {name}",
         label=f"Text by {NAMES[name]}, token by token",
-        shade=[one.probability for one in found],
-        titles=None if is_active else [one.title for one in found],
+        shade=[one.probability for one in written],
+        titles=None if is_active else [one.title for one in written],
     )
-    st.caption(str(say.text_score(name, found)))
+    st.caption(str(say.text_score(name, written)))

@@ -27,9 +27,9 @@ WAYS: dict[Sharing, str] = {"built": "as built", "mha": "MHA", "gqa": "GQA", "mq
 def all_known() -> dict[str, Model]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
     names = NAMES | {key: f"{key} (ours)" if key in shipped() else key for key in available("decoder")}
-    found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
-    found[LATENT] = Model("DeepSeek-V2", kv_bytes.DEEPSEEK_V2_PARAMETERS, kv_bytes.DEEPSEEK_V2, 131_072)
-    return found
+    shapes = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
+    shapes[LATENT] = Model("DeepSeek-V2", kv_bytes.DEEPSEEK_V2_PARAMETERS, kv_bytes.DEEPSEEK_V2, 131_072)
+    return shapes
 
 
 def described(key: str, name: str) -> Model:

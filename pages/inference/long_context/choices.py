@@ -54,9 +54,9 @@ class Head(NamedTuple):
 
 def read(reading: Reading) -> FirstTokens:
     """The text as the sections use it, with a word where it was cut."""
-    found = views.read(reading)
-    notices.tokens(found.total, len(found.ids))
-    return found
+    tokens_read = views.read(reading)
+    notices.tokens(tokens_read.total, len(tokens_read.ids))
+    return tokens_read
 
 
 def choose_head(more: Any) -> Head:
@@ -67,11 +67,11 @@ def choose_head(more: Any) -> Head:
     with more:
         layer = controls.place("Layer", "layer", config.n_layers, 1)
         head = controls.place("Head", "head", config.n_heads, 4)
-    found = read(reading)
-    if not found.ids:
+    tokens_read = read(reading)
+    if not tokens_read.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         fragments.stop()
-    return Head(reading, layer, head, found)
+    return Head(reading, layer, head, tokens_read)
 
 
 def choose_mask(more: Any) -> MaskConfig:

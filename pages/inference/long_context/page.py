@@ -38,8 +38,8 @@ def cost() -> None:
         with p.controls:
             power = controls.slider("Sequence length n: 2 to the power of", "tokens", POWERS[0], POWERS[-1], 12)
             name = controls.select("Model", "shape", list(MODELS), "GPT-2 small")
-            found, at, config = views.cost_of(name), power - POWERS[0], PRESETS[MODELS[name]]()
-            memory = say.layer_memory(found, at)
+            costs, at, config = views.cost_of(name), power - POWERS[0], PRESETS[MODELS[name]]()
+            memory = say.layer_memory(costs, at)
             st.metric("Scores per head", say.score_matrix(name, 2**power, config.head_size).scores, help="n × n")
             st.metric(
                 "Scores of one layer, 2 bytes each",
@@ -48,7 +48,7 @@ def cost() -> None:
                 delta_color="off",
                 delta_arrow="off",
             )
-            st.metric("FLOPs that grow with n²", say.operations(name, found, at).share)
+            st.metric("FLOPs that grow with n²", say.operations(name, costs, at).share)
         with p.picture:
             p.show(views.scale(name, power))
         first, second = st.columns(2, gap="medium")
@@ -59,7 +59,7 @@ def cost() -> None:
         p.what_to_see(
             "At 4,096 tokens one head has 16,777,216 scores, and one layer of GPT-2 small 403 MB of them. Move n by "
             "one step: the picture keeps its size, and the strips beside the square are half as wide. Below, n² is the "
-            f"steeper line: two powers up for one to the right. {say.crossings(config, found)}"
+            f"steeper line: two powers up for one to the right. {say.crossings(config, costs)}"
         )
         p.question(
             "GPT-3's FLOPs cross over at a far longer sequence than GPT-2's. Why?",

@@ -222,13 +222,13 @@ def block_of_query(run: RingRun, step: int, token: str) -> None:
 
 def ring_metrics(run: RingRun, step: int) -> None:
     """How far all queries are from the result of standard attention."""
-    found = say.still_to_come(run, step)
-    hint = f"Over all queries, float32; in float64 it ends at {found.in_double}."
+    missing = say.still_to_come(run, step)
+    hint = f"Over all queries, float32; in float64 it ends at {missing.in_double}."
     for place, (label, (value, note), words) in zip(
         st.columns(2),
         (
-            ("Weight still to come", (found.missing_share, "mean over all queries"), None),
-            ("Off standard attention by", found.off_words, hint),
+            ("Weight still to come", (missing.missing_share, "mean over all queries"), None),
+            ("Off standard attention by", missing.off_words, hint),
         ),
         strict=True,
     ):

@@ -256,10 +256,10 @@ def loss() -> None:
 def continuations(data_type: Format) -> None:
     """A table of what stories writes with each way to share a scale."""
     st.markdown(f"**What stories writes with its weights in {data_type}**, greedily, after “{PROMPT}”")
-    found = views.continuations(models.DEFAULT, PROMPT, data_type, NEW_TOKENS)
-    lines = [f"| {name} | {text.escape(one)} |" for name, one in found.texts.items()]
+    shown = views.continuations(models.DEFAULT, PROMPT, data_type, NEW_TOKENS)
+    lines = [f"| {name} | {text.escape(one)} |" for name, one in shown.texts.items()]
     st.markdown("\n".join(["| weights | text |", "|---|---|", *lines]))
-    st.caption(str(found.said))
+    st.caption(str(shown.said))
 
 
 def what_a_loss_shows(name: str, part: Part) -> str:

@@ -370,7 +370,7 @@ def test_where_nothing_is_repeated_it_begins_with_the_strongest_look_of_the_text
     test = opened(model="smollm2", text=text)
     layer, head, token = (test.slider(key=key).value for key in ("layer", "head", "token"))
     reading = read_attention(*cache.model("smollm2"), text)
-    weights = reading.found.patterns[layer, head, token]
+    weights = reading.maps.patterns[layer, head, token]
     key = int(weights.argmax())
     assert 0 < key < token - 1
     assert weights[key] > 0.8

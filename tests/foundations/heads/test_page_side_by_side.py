@@ -46,8 +46,8 @@ def test_a_head_of_another_model_on_the_same_text():
     (one, _), (other, spec) = (figures(test)[key] for key in ("one", "other"))
     reading = read_attention(*cache.model("induction"), short)
     weights = next(array(trace["z"]) for trace in spec["data"] if trace.get("colorscale") == "@weights")
-    np.testing.assert_allclose(weights, reading.found.patterns[1, 2], atol=1e-6)
-    said = f"head 1.2 of induction is {head_kind(reading.found.heads, 1, 2).name}."
+    np.testing.assert_allclose(weights, reading.maps.patterns[1, 2], atol=1e-6)
+    said = f"head 1.2 of induction is {head_kind(reading.maps.heads, 1, 2).name}."
     assert other["caption"].split(". Shape")[0].endswith(said.removesuffix("."))
     assert one["caption"].startswith("Layer 3, head 0: ")
     assert spec["layout"]["yaxis2"]["title"]["text"] == "query token of induction"

@@ -77,7 +77,7 @@ def test_the_model_runs_once_for_a_text_whatever_is_shown_of_it(monkeypatch):
         assert runs.count(reading.text) == 1
     hidden = attention(replace(reading, hide_sink=True))
     assert hidden.hides_sink
-    assert not hidden.found.patterns.flags.writeable
+    assert not hidden.maps.patterns.flags.writeable
     assert runs.count(reading.text) == 1
 
 

@@ -61,7 +61,7 @@ def test_what_is_said_of_it():
         "none."
     )
     limit = [row("float32", "none", 2.0, 32), row("int8", "row", 2.0 * (1 + SMALL), 8.1)]
-    assert say.fewest(loss_table(limit, "m", "weights")).found["row"] is not None
+    assert say.fewest(loss_table(limit, "m", "weights")).best["row"] is not None
     assert str(say.same_losses(table, "int8")) == (
         "The loss with int8: one scale per row 2.01; one scale per matrix 3.00."
     )

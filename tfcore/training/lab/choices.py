@@ -79,11 +79,11 @@ def _norms(spec: LabSpec, kind: str, steps: int) -> Norms:
     spec = _steady(spec)
     material, (model, optimizer) = task(spec), started(spec, None)
     groups = [group["params"] for group in optimizer.param_groups]  # those that decay, and all others
-    norms = [[_norm(group) for group in groups]]
+    sizes = [[_norm(group) for group in groups]]
     for step in range(steps):
         one_step(model, optimizer, material.batch(spec, step), spec, step)
-        norms.append([_norm(group) for group in groups])
-    decayed, rest = np.array(norms).T
+        sizes.append([_norm(group) for group in groups])
+    decayed, rest = np.array(sizes).T
     return Norms(kind, decayed / decayed[0], rest / rest[0])
 
 

@@ -212,7 +212,7 @@ def test_a_text_is_read_as_far_as_the_context_goes():
     assert found.queries == found.keys == tokenizer.tokens(ids[:256])
     assert found.dropped == len(ids) - 256 > 0
     assert found.within
-    np.testing.assert_array_equal(found.found.patterns, attention_maps(subject, ids[:256]).patterns)
+    np.testing.assert_array_equal(found.maps.patterns, attention_maps(subject, ids[:256]).patterns)
     assert read_attention(subject, tokenizer, "") is None
 
 
@@ -243,9 +243,9 @@ def test_a_translator_reads_what_it_writes():
     assert (found["cross"].queries, found["cross"].keys) == (target, source)
     assert (found["encoder"].queries, found["decoder"].queries) == (source, target)
     assert [one.within for one in found.values()] == [True, True, False]
-    assert all(one.found.patterns.shape[2:] == (len(one.queries), len(one.keys)) for one in found.values())
+    assert all(one.maps.patterns.shape[2:] == (len(one.queries), len(one.keys)) for one in found.values())
     long = read_attention(subject, tokenizer, "a man . " * 200)
-    assert len(long.found.ids) == longest_text(subject.config)
+    assert len(long.maps.ids) == longest_text(subject.config)
     assert long.within, "the first part is the encoder"
     assert long.keys[-1] == "<end>"
     assert long.dropped == len(source_ids(tokenizer, "a man . " * 200)) - longest_text(subject.config)

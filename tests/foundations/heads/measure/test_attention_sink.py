@@ -87,11 +87,11 @@ def test_a_text_is_read_without_its_sink():
     network, tokenizer = load("stories", device="cpu")
     seen, hidden = (read_attention(network, tokenizer, "Tom sat. Tom", hide_sink=hide) for hide in (False, True))
     assert (seen.hides_sink, hidden.hides_sink) == (False, True)
-    np.testing.assert_array_equal(hidden.found.patterns, without_sink(seen).found.patterns)
-    assert (hidden.found.patterns[..., 0] == 0).all()
-    assert hidden.found.patterns[:, :, 1:].sum(-1) == pytest.approx(1, abs=1e-5)
-    assert (hidden.found.patterns[:, :, 0] == 0).all(), "the first token sees itself alone"
-    share = np.mean([seen.found.patterns[2, 3, q, 0] for q in range(1, len(seen.queries))])
+    np.testing.assert_array_equal(hidden.maps.patterns, without_sink(seen).maps.patterns)
+    assert (hidden.maps.patterns[..., 0] == 0).all()
+    assert hidden.maps.patterns[:, :, 1:].sum(-1) == pytest.approx(1, abs=1e-5)
+    assert (hidden.maps.patterns[:, :, 0] == 0).all(), "the first token sees itself alone"
+    share = np.mean([seen.maps.patterns[2, 3, q, 0] for q in range(1, len(seen.queries))])
     assert hidden_sink(hidden, 2, 3).share == pytest.approx(share, abs=1e-6)
     assert hidden_sink(hidden, 2).share == pytest.approx(float(seen.sink_weight[2].mean()))
     assert hidden_sink(hidden).share == pytest.approx(float(seen.sink_weight.mean()))
@@ -112,14 +112,14 @@ def test_with_the_token_before_a_text_the_sink_is_that_token():
     assert np.flatnonzero(found.sink).tolist() == [0]
     plain = attention_maps(network, [0, *tokenizer.encode("Tom sat.")]).patterns
     expected = plain[1, 2, 3, 1:] / plain[1, 2, 3, 1:].sum()
-    np.testing.assert_allclose(found.found.patterns[1, 2, 3, 1:], expected, atol=1e-6)
+    np.testing.assert_allclose(found.maps.patterns[1, 2, 3, 1:], expected, atol=1e-6)
     assert math.isclose(found.sink_weight[1, 2], plain[1, 2, 1:, 0].mean(), abs_tol=1e-6)
 
 
 def test_one_token_is_all_sink():
     found = without_sink(read_attention(model(vocab_size=256), ByteTokenizer(), "a"))
-    assert found.found.patterns.tolist() == np.zeros((2, 6, 1, 1)).tolist()
-    assert not np.isnan(found.found.heads.entropy).any()
+    assert found.maps.patterns.tolist() == np.zeros((2, 6, 1, 1)).tolist()
+    assert not np.isnan(found.maps.heads.entropy).any()
 
 
 def causal(layers, n, on_first):

@@ -119,7 +119,7 @@ def test_the_kinds_of_a_model_are_those_of_the_texts_without_their_first_token()
     for kind in ("previous token", "self"):
         each = []
         for text in TEXTS:
-            patterns = read_attention(network, tokenizer, text, most=64).found.patterns[2, 3]
+            patterns = read_attention(network, tokenizer, text, most=64).maps.patterns[2, 3]
             weights = []
             for query in range(2, len(patterns)):  # 0 is hidden, 1 sees itself alone
                 key = query - (kind == "previous token")
@@ -152,7 +152,7 @@ def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sin
     assert (standard_kinds(network, tokenizer).kind == "first token").sum() <= 2
     text = "When Mary and John went to the store, John gave a drink to"
     seen, hidden = (read_attention(network, tokenizer, text, hide_sink=hide) for hide in (False, True))
-    counts = [int((one.found.heads.kind == "first token").sum()) for one in (seen, hidden)]
+    counts = [int((one.maps.heads.kind == "first token").sum()) for one in (seen, hidden)]
     assert counts[0] > 190
     assert counts[1] <= 11
 
@@ -161,6 +161,6 @@ def test_in_real_models_the_heads_that_go_from_it_to_animal_are_found(real_model
     for name, word, place, weight in (("smollm2", "tired", (13, 8), 0.75), ("minilm", "tired", (3, 1), 0.68)):
         reading = read_attention(*real(name), f"The animal didn't cross the street because it was too {word}.")
         query, key = ([token.strip() for token in reading.keys].index(one) for one in ("it", "animal"))
-        ranking = rank_heads(reading.found.patterns, reading.found.heads, reading.found.heads, PAIR, query, key)
+        ranking = rank_heads(reading.maps.patterns, reading.maps.heads, reading.maps.heads, PAIR, query, key)
         assert ranking.order[0] == place
         assert ranking.values[place] == pytest.approx(weight, abs=0.005)

@@ -151,10 +151,10 @@ class EmbeddingPair(Finding):
 
 
 def embedding_pair(
-    found: TokenSimilarity, tokens: Sequence[str], first: int, second: int, measure: Measure
+    similarity: TokenSimilarity, tokens: Sequence[str], first: int, second: int, measure: Measure
 ) -> EmbeddingPair:
     """The tokens in two places of a text, by their embeddings."""
-    product, cosine = float(found.products[first, second]), float(found.cosines[first, second])
+    product, cosine = float(similarity.products[first, second]), float(similarity.cosines[first, second])
     return EmbeddingPair(measure, tokens[first], tokens[second], product, cosine)
 
 
@@ -189,9 +189,11 @@ class ScorePair(Finding):
         return f"{self.score:.2f}", f"{self.exchanged:.2f}"
 
 
-def score_pair(found: TokenSimilarity, tokens: Sequence[str], query: int, key: int, layer: int, head: int) -> ScorePair:
+def score_pair(
+    similarity: TokenSimilarity, tokens: Sequence[str], query: int, key: int, layer: int, head: int
+) -> ScorePair:
     """The tokens in two places of a text, by one head's queries and keys."""
-    scores = found.scores[layer, head]
+    scores = similarity.scores[layer, head]
     there, back = float(scores[query, key]), float(scores[key, query])
     return ScorePair(layer, head, tokens[query], tokens[key], there, back)
 

@@ -55,38 +55,38 @@ def divided_products(at: int, seed: int = 0) -> View:
 
 
 def _histogram(key: str, title: str, at: int, seed: int, *, divided: bool) -> View:
-    found = spread_of(SAMPLES, seed)
-    said = product_variance(found, at, divided=divided)
+    spread = spread_of(SAMPLES, seed)
+    said = product_variance(spread, at, divided=divided)
     return View(
         key=key,
         title=title,
         result=said,
-        chart=products_figure(found, at, scaled=divided),
+        chart=products_figure(spread, at, scaled=divided),
         described=state(
             "histogram", "Histogram with the normal curve of the variance in theory over it: {variance}", variance=said
         ),
         findings=(said,),
-        table=lambda: _bins(found, at, divided),
+        table=lambda: _bins(spread, at, divided),
     )
 
 
-def _bins(found: ProductSpread, at: int, divided: bool) -> pd.DataFrame:
+def _bins(spread: ProductSpread, at: int, divided: bool) -> pd.DataFrame:
     """The bins of one histogram, which are kept in units of sqrt(d_k)."""
-    unit = 1.0 if divided else float(found.widths[at]) ** 0.5
-    edges = found.edges * unit
-    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "density": found.density[at] / unit})
+    unit = 1.0 if divided else float(spread.widths[at]) ** 0.5
+    edges = spread.edges * unit
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "density": spread.density[at] / unit})
 
 
 @view
 def variance(at: int, seed: int = 0) -> View:
     """Why scores are divided by sqrt(d_k): the variance of q · k grows like d_k (arXiv:1706.03762, footnote 4)."""
-    found = spread_of(SAMPLES, seed)
-    said = variance_by_width(found)
+    spread = spread_of(SAMPLES, seed)
+    said = variance_by_width(spread)
     return View(
         key="variance",
         title="Variance against the width",
-        result=found,
-        chart=variance_figure(found, at),
+        result=spread,
+        chart=variance_figure(spread, at),
         described=state(
             "variances",
             "Variance of q · k against d_k from 1 to 1,024 on logarithmic axes, with the line variance = d_k and, "
@@ -96,10 +96,10 @@ def variance(at: int, seed: int = 0) -> View:
         findings=(said,),
         table=lambda: pd.DataFrame(
             {
-                "d_k": found.widths,
-                "variance": found.variance,
-                "divided": found.variance / found.widths,
-                "kurtosis": found.kurtosis,
+                "d_k": spread.widths,
+                "variance": spread.variance,
+                "divided": spread.variance / spread.widths,
+                "kurtosis": spread.kurtosis,
             }
         ),
         papers="Attention Is All You Need, section 3.2.1 and footnote 4, arXiv:1706.03762. The first d_k numbers of "
@@ -114,29 +114,31 @@ def variance(at: int, seed: int = 0) -> View:
 @view
 def entropy(at: int, n_keys: int, seed: int = 0) -> View:
     """The entropy of attention weights against the width, with scores that are divided and not."""
-    found = saturation_of(n_keys, seed)
-    return _quantity("entropy", "Entropy", found, at, entropy_figure(found, at), note="Bands: 10 to 90 % of them.")
+    saturated = saturation_of(n_keys, seed)
+    return _quantity(
+        "entropy", "Entropy", saturated, at, entropy_figure(saturated, at), note="Bands: 10 to 90 % of them."
+    )
 
 
 @view
 def largest(at: int, n_keys: int, seed: int = 0) -> View:
     """The largest attention weight against the width, with scores that are divided and not."""
-    found = saturation_of(n_keys, seed)
-    return _quantity("largest", "Largest weight", found, at, largest_figure(found, at))
+    saturated = saturation_of(n_keys, seed)
+    return _quantity("largest", "Largest weight", saturated, at, largest_figure(saturated, at))
 
 
 @view
 def slopes(at: int, n_keys: int, seed: int = 0) -> View:
     """The steepest slope of the softmax against its largest weight p, over the line p (1 − p)."""
-    found = saturation_of(n_keys, seed)
-    values = {"largest weight": found.largest, "steepest": found.steepest}
+    saturated = saturation_of(n_keys, seed)
+    values = {"largest weight": saturated.largest, "steepest": saturated.steepest}
     rows = {f"{name}{end}": values[name][i, at] for name in values for i, end in enumerate(("", ", divided"))}
     return _quantity(
         "steepest",
         "Steepest slope",
-        found,
+        saturated,
         at,
-        curve_figure(found, at),
+        curve_figure(saturated, at),
         key="curve",
         note="The line is p (1 − p).",
         table=lambda: pd.DataFrame(rows),
@@ -146,14 +148,14 @@ def slopes(at: int, n_keys: int, seed: int = 0) -> View:
 @view
 def gradient(at: int, n_keys: int, seed: int = 0) -> View:
     """Large scores saturate the softmax: without the division its gradient falls towards 0."""
-    found, theory = saturation_of(n_keys, seed), theory_of(n_keys)
-    measured, known = saturation_means(found, "gradient", at), theory_at(theory, int(found.widths[at]))
+    saturated, theory = saturation_of(n_keys, seed), theory_of(n_keys)
+    measured, known = saturation_means(saturated, "gradient", at), theory_at(theory, int(saturated.widths[at]))
     return _quantity(
         "gradient",
         "Norm of the gradient",
-        found,
+        saturated,
         at,
-        gradient_figure(found, theory, at),
+        gradient_figure(saturated, theory, at),
         described=state("gradient", "{measured} {known}", measured=measured, known=known),
         findings=(measured, known),
         papers="Attention Is All You Need, section 3.2.1, arXiv:1706.03762. The marks are measured by automatic "
@@ -162,14 +164,22 @@ def gradient(at: int, n_keys: int, seed: int = 0) -> View:
     )
 
 
-def _quantity(quantity: Quantity, title: str, found: Saturation, at: int, chart: Figure, **more: Any) -> View:
-    usual = {"key": quantity, "findings": (saturation_means(found, quantity, at),), "table": lambda: _means(found)}
-    return View(**{"title": title, "result": found, "chart": chart, **usual, **more})
+def _quantity(quantity: Quantity, title: str, saturated: Saturation, at: int, chart: Figure, **more: Any) -> View:
+    usual = {
+        "key": quantity,
+        "findings": (saturation_means(saturated, quantity, at),),
+        "table": lambda: _means(saturated),
+    }
+    return View(**{"title": title, "result": saturated, "chart": chart, **usual, **more})
 
 
-def _means(found: Saturation) -> pd.DataFrame:
+def _means(saturated: Saturation) -> pd.DataFrame:
     """The means behind the figures against d_k, without and with the division."""
-    columns = {"d_k": found.widths}
-    for name, values in (("entropy", found.entropy), ("largest weight", found.largest), ("norm", found.gradient)):
+    columns = {"d_k": saturated.widths}
+    for name, values in (
+        ("entropy", saturated.entropy),
+        ("largest weight", saturated.largest),
+        ("norm", saturated.gradient),
+    ):
         columns |= {name: values[0].mean(-1), f"{name}, divided": values[1].mean(-1)}
     return pd.DataFrame(columns)

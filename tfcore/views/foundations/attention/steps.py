@@ -41,22 +41,22 @@ def steps(
         limit: the largest coordinate that a vector may have.
         temperature: by which scores are divided before the softmax.
     """
-    found, n = attention_steps(queries, keys, values, temperature), len(words)
+    computed, n = attention_steps(queries, keys, values, temperature), len(words)
     return View(
         key="steps",
         title="The steps of attention",
-        result=found,
-        chart=attention_steps_figure(found, words, chosen, limit),
+        result=computed,
+        chart=attention_steps_figure(computed, words, chosen, limit),
         min_width=660,
         described=state(
             "steps",
             "Four matrices in a row: products of queries and keys, the same divided by the square root of 2, the "
             "weights, and the outputs. {attended}",
-            attended=attended(found, words, chosen),
+            attended=attended(computed, words, chosen),
         ),
         note=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). Queries down, keys "
         "across; every row of weights sums to 1. Blue is negative, red positive.",
-        table=lambda: _steps_table(found, words),
+        table=lambda: _steps_table(computed, words),
         formula=r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
         papers="Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.",
         terms=("query", "key", "value", "weighted sum of values"),
@@ -64,17 +64,17 @@ def steps(
     )
 
 
-def _steps_table(found: AttentionSteps, words: Sequence[str]) -> pd.DataFrame:
+def _steps_table(computed: AttentionSteps, words: Sequence[str]) -> pd.DataFrame:
     """All four matrices, one row a query and key; the output is that of the query."""
     rows = [
         {
             "query": words[i],
             "key": words[j],
-            "q.k": found.products[i, j],
-            "score": found.scores[i, j],
-            "weight": found.weights[i, j],
-            "output x": found.outputs[i, 0],
-            "output y": found.outputs[i, 1],
+            "q.k": computed.products[i, j],
+            "score": computed.scores[i, j],
+            "weight": computed.weights[i, j],
+            "output x": computed.outputs[i, 0],
+            "output y": computed.outputs[i, 1],
         }
         for i in range(len(words))
         for j in range(len(words))
@@ -102,16 +102,16 @@ def planes(
         step: of the grid that they lie on.
         temperature: by which scores are divided before the softmax.
     """
-    found = attention_steps(queries, keys, values, temperature)
-    titles = [f"output of {word}: {attended(found, words, i).output_text}" for i, word in enumerate(words)]
+    computed = attention_steps(queries, keys, values, temperature)
+    titles = [f"output of {word}: {attended(computed, words, i).output_text}" for i, word in enumerate(words)]
     return View(
         key="points",
         title="Queries, keys, values and outputs in the plane",
-        result=found,
-        chart=points_scene((queries, keys, values), found, words, chosen, limit, step, titles),
-        described=attended(found, words, chosen),
+        result=computed,
+        chart=points_scene((queries, keys, values), computed, words, chosen, limit, step, titles),
+        described=attended(computed, words, chosen),
         table=lambda: _points_table(
-            {"query": queries, "key": keys, "value": values, "output": found.outputs.tolist()}, words
+            {"query": queries, "key": keys, "value": values, "output": computed.outputs.tolist()}, words
         ),
         code=(attention_steps,),
     )
@@ -120,7 +120,9 @@ def planes(
 def _points_table(points: Mapping[str, Vectors], words: Sequence[str]) -> pd.DataFrame:
     """The coordinates of all points, one row a word."""
     columns = {
-        f"{kind} {axis}": [at[i] for at in found] for kind, found in points.items() for i, axis in enumerate("xy")
+        f"{kind} {axis}": [at[i] for at in coordinates]
+        for kind, coordinates in points.items()
+        for i, axis in enumerate("xy")
     }
     return pd.DataFrame({"word": list(words), **columns})
 
@@ -128,17 +130,17 @@ def _points_table(points: Mapping[str, Vectors], words: Sequence[str]) -> pd.Dat
 @view
 def temperature(scores: tuple[float, ...], temperature: float) -> View:
     """A low temperature gives the largest score nearly all the weight, a high one makes the weights even."""
-    found = sweep_of(scores, temperature)
-    said = softmax_weights(found)
+    sweep = sweep_of(scores, temperature)
+    said = softmax_weights(sweep)
     names = [f"x = {x} ({i})" for i, x in enumerate(said.scores_text.split(", "))]
     return View(
         key="temperature",
         title="Weights against the temperature",
         result=said,
-        chart=temperature_figure(found),
+        chart=temperature_figure(sweep),
         described=state("sweep", "Weights against the temperature from 0.1 to 100. {weights}", weights=said),
         findings=(said,),
-        table=lambda: pd.DataFrame(found.curves, columns=names).assign(temperature=found.temperatures),
+        table=lambda: pd.DataFrame(sweep.curves, columns=names).assign(temperature=sweep.temperatures),
         formula=r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}",
         papers="Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.",
         code=(softmax_at, entropy_bits),

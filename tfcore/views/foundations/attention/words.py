@@ -58,12 +58,12 @@ def embeddings(model: Source, text: str, first: int, second: int, measure: Measu
     Args:
         first, second: their positions.
     """
-    found, tokens = similarity_of(model, text), tokens_of(model, text).tokens
-    n, pair = len(tokens), embedding_pair(found, tokens, first, second, measure)
+    similarity, tokens = similarity_of(model, text), tokens_of(model, text).tokens
+    n, pair = len(tokens), embedding_pair(similarity, tokens, first, second, measure)
     if measure == "cosine":
-        values, limit = found.cosines, 1.0
+        values, limit = similarity.cosines, 1.0
     else:  # tables are as large as they were trained
-        values, limit = found.products, WIDEST if model == MODEL else found.largest_between
+        values, limit = similarity.products, WIDEST if model == MODEL else similarity.largest_between
     return View(
         key="embeddings",
         title="Words compared by their embeddings",
@@ -93,9 +93,9 @@ def scores(model: Source, text: str, first: int, second: int, layer: int, head: 
     Args:
         first, second: positions of the query and of the key.
     """
-    found, tokens = similarity_of(model, text), tokens_of(model, text).tokens
-    n, pair = len(tokens), score_pair(found, tokens, first, second, layer, head)
-    values = found.scores[layer, head].copy()
+    similarity, tokens = similarity_of(model, text), tokens_of(model, text).tokens
+    n, pair = len(tokens), score_pair(similarity, tokens, first, second, layer, head)
+    values = similarity.scores[layer, head].copy()
     return View(
         key="scores",
         title="Words compared by one head",

@@ -60,8 +60,8 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         order: what they are coloured by.
         layer, head: the one that is framed.
     """
-    found, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
-    strongest = say.strongest_heads(ranking, found.queries, found.keys, order.query, order.key)
+    read, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
+    strongest = say.strongest_heads(ranking, read.queries, read.keys, order.query, order.key)
     by_kind, on = order.by == KIND, kinds_rest_on(reading)
     first = "" if on == "this text" else " without their first token"
     if by_kind:
@@ -76,7 +76,7 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         described=say.kinds_of_heads(known) if by_kind else None,
         findings=() if by_kind else (strongest,),
         note=f"Measured on {on}{first}; induction on repeated random tokens." if by_kind else "",
-        table=lambda: head_table(attention(reading).found.heads, known),
+        table=lambda: head_table(attention(reading).maps.heads, known),
         formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
         papers="Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.",
         terms=("attention head", "attention sink", "induction head"),
@@ -96,7 +96,7 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
     Raises:
         ValueError: none of these heads is of the kind asked for.
     """
-    found, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
+    read, known, ranking = attention(reading), kinds(reading), ranked(reading, order)
     if not (places := tile_places(reading, order, layer)):
         raise ValueError(f"no head of these layers is {order.kind!r}; sort by score, or choose another kind")
     side = tile_side(reading)
@@ -106,7 +106,7 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
     layers = sorted({layer for layer, _ in places})
     some = f" Shown are {len(places)} of {known.kind.size} heads" if len(places) < known.kind.size else ""
     where = f", of layers {layers[0]} to {layers[-1]}." if some and len(layers) > 1 else "." if some else ""
-    hidden = f" {hidden_sink(found)}" if found.hides_sink else ""
+    hidden = f" {hidden_sink(read)}" if read.hides_sink else ""
     full = "darker is more weight, by its logarithm from 0.001 to 1" if log else "full colour is weight 1"
     height = maps.mosaic_height(len(places), columns)
     small = tile_maps(reading, places)
@@ -119,7 +119,7 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
         described=say.head_kinds(known, places),
         note=f"Layer.head, the number the map is coloured by, the kind. Rows are query tokens, columns key tokens, "
         f"{full}.{pooled}{some}{where}{hidden}",
-        table=lambda: head_table(attention(reading).found.heads, known),
+        table=lambda: head_table(attention(reading).maps.heads, known),
     )
 
 
@@ -133,11 +133,11 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
     Args:
         token: the chosen one.
     """
-    found, pattern = attention(reading), map_of_head(reading, layer, head)
+    read, pattern = attention(reading), map_of_head(reading, layer, head)
     start = portraits.first_drawn(len(pattern), token)
     stop = start + portraits.TOKENS
-    labels = tick_labels(found.queries)[start:stop]
-    most = strongest_key(pattern, token, found.queries, found.keys)
+    labels = tick_labels(read.queries)[start:stop]
+    most = strongest_key(pattern, token, read.queries, read.keys)
     return View(
         key="portrait",
         title=f"Head {layer}.{head} over the text",
@@ -147,7 +147,7 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
         at=portraits.portrait_place(labels, token - start),
         findings=(state("head and key", "Head {layer}.{head}. {most}", layer=layer, head=head, most=most),),
         note="Pale: the strongest look of every other token.",
-        table=lambda: map_table(pattern, found.queries, found.keys),
+        table=lambda: map_table(pattern, read.queries, read.keys),
     )
 
 
@@ -164,11 +164,11 @@ def head(
             of those around the token where they are too many.
         log: colours of cells by the logarithm of the weight.
     """
-    found = attention(reading)
+    read = attention(reading)
     kind = say.head_kind(kinds(reading), layer, head, kinds_rest_on(reading))
-    hidden = (hidden_sink(found, layer, head),) if found.hides_sink else ()
+    hidden = (hidden_sink(read, layer, head),) if read.hides_sink else ()
     title = str(kind).removesuffix(".")
-    return _one_map(found, map_of_head(reading, layer, head), title, hidden, token, form, window, log)
+    return _one_map(read, map_of_head(reading, layer, head), title, hidden, token, form, window, log)
 
 
 @view
@@ -176,11 +176,11 @@ def layer_mean(
     reading: Reading, layer: int, token: int, form: Form = "map", window: Window = None, log: bool = False
 ) -> View:
     """The mean of all heads of a layer. See head."""
-    found = attention(reading)
-    patterns = found.found.patterns[layer]
-    hidden = (hidden_sink(found, layer),) if found.hides_sink else ()
+    read = attention(reading)
+    patterns = read.maps.patterns[layer]
+    hidden = (hidden_sink(read, layer),) if read.hides_sink else ()
     title = f"Layer {layer}: mean of {len(patterns)} heads"
-    return _one_map(found, patterns.mean(0), title, hidden, token, form, window, log)
+    return _one_map(read, patterns.mean(0), title, hidden, token, form, window, log)
 
 
 @view
@@ -188,18 +188,18 @@ def rolled_out(
     reading: Reading, layer: int, token: int, form: Form = "map", window: Window = None, log: bool = False
 ) -> View:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928). See head."""
-    found = attention(reading)
-    *_, rolled = rollout(found.found.patterns[: layer + 1])
-    hidden = (hidden_sink(found),) if found.hides_sink else ()
-    unseen = found.sink if found.hides_sink else np.zeros_like(found.sink)
-    on_first = say.rollout_on_first(rolled, token, found.queries, unseen, layer + 1)
+    read = attention(reading)
+    *_, rolled = rollout(read.maps.patterns[: layer + 1])
+    hidden = (hidden_sink(read),) if read.hides_sink else ()
+    unseen = read.sink if read.hides_sink else np.zeros_like(read.sink)
+    on_first = say.rollout_on_first(rolled, token, read.queries, unseen, layer + 1)
     title = f"Layers 0 to {layer}, multiplied: rollout"
     more = hidden + ((on_first,) if on_first else ())
-    return _one_map(found, rolled.copy(), title, more, token, form, window, log)
+    return _one_map(read, rolled.copy(), title, more, token, form, window, log)
 
 
 def _one_map(
-    found: AttentionReading,
+    read: AttentionReading,
     pattern: Float[ndarray, "query key"],
     title: str,
     more: tuple[Finding, ...],
@@ -213,16 +213,16 @@ def _one_map(
     Args:
         more: what is said besides.
     """
-    queries, keys, n, lines = found.queries, found.keys, max(pattern.shape), form == "lines"
+    queries, keys, n, lines = read.queries, read.keys, max(pattern.shape), form == "lines"
     if window is None and (lines or n <= MAP_CELLS):
         start = token // MAP_CELLS * MAP_CELLS
         window = start, min(n, start + MAP_CELLS)
-    most, drawn = map_findings(found, pattern, token, window, MAP_CELLS)
+    most, drawn = map_findings(read, pattern, token, window, MAP_CELLS)
     return View(
         key="closer",
         title=title,
         result=pattern,
-        chart=_lines(found, pattern, token, window) if lines else _cells(found, pattern, window, log),
+        chart=_lines(read, pattern, token, window) if lines else _cells(read, pattern, window, log),
         min_width=350,
         cursor=not lines,
         described=state("map and key", "{title}; {most}", title=title, most=most),
@@ -233,8 +233,8 @@ def _one_map(
     )
 
 
-def _cells(found: AttentionReading, pattern: Float[ndarray, "query key"], window: Window, log: bool) -> Figure:
-    queries, keys = tick_labels(found.queries), tick_labels(found.keys)
+def _cells(read: AttentionReading, pattern: Float[ndarray, "query key"], window: Window, log: bool) -> Figure:
+    queries, keys = tick_labels(read.queries), tick_labels(read.keys)
     if window is None:
         step = -(-max(pattern.shape) // MAP_CELLS)
         cells, queries, keys = pool(pattern, MAP_CELLS), queries[::step], keys[::step]
@@ -244,9 +244,9 @@ def _cells(found: AttentionReading, pattern: Float[ndarray, "query key"], window
     return token_heatmap(cells, queries, keys, height=580, bar=False, scale="@logweights" if log else "@weights")
 
 
-def _lines(found: AttentionReading, pattern: Float[ndarray, "query key"], token: int, window: Window) -> Figure:
+def _lines(read: AttentionReading, pattern: Float[ndarray, "query key"], token: int, window: Window) -> Figure:
     start, stop = window or (0, max(pattern.shape))
-    queries, keys = tick_labels(found.queries)[start:stop], tick_labels(found.keys)[start:stop]
+    queries, keys = tick_labels(read.queries)[start:stop], tick_labels(read.keys)[start:stop]
     chosen = token - start if start <= token < stop else None
     return maps.lines(pattern[start:stop, start:stop], queries, keys, chosen, height=580)
 
@@ -263,15 +263,15 @@ def one_token(reading: Reading, order: Order, layer: int, head: int, token: int,
         token: the query token.
         log: colours by the logarithm of the weight.
     """
-    found, chosen = attention(reading), (layer, head)
-    patterns = found.found.patterns
+    read, chosen = attention(reading), (layer, head)
+    patterns = read.maps.patterns
     places: list[Place] = tile_places(reading, order, layer)
     places = places if chosen in places else [chosen, *places]
     every = len(places) == patterns.shape[0] * patterns.shape[1]
     which = "every head" if every else "the heads that are shown above"
     weights, step = pool_keys(some_heads(patterns[:, :, [token]], places).squeeze(1), KEYS)
     pooled = f" A cell shows the largest weight of {step} tokens, of which the first is named." if step > 1 else ""
-    query, keys = visible(found.queries[token]), found.keys
+    query, keys = visible(read.queries[token]), read.keys
     return View(
         key="one token",
         title=f"One query token, in {'every head' if every else f'{len(places)} heads'}",
@@ -280,7 +280,7 @@ def one_token(reading: Reading, order: Order, layer: int, head: int, token: int,
             weights,
             places,
             tick_labels(keys)[::step],
-            token // step if found.within else None,
+            token // step if read.within else None,
             chosen,
             height=maps.one_token_height(len(places)),
             log=log,
@@ -293,8 +293,8 @@ def one_token(reading: Reading, order: Order, layer: int, head: int, token: int,
             n=len(places),
             layer=layer,
             head=head,
-            most=strongest_key(patterns[chosen], token, found.queries, keys),
+            most=strongest_key(patterns[chosen], token, read.queries, keys),
         ),
         note=f"One row for {which}: the attention weights of '{query}' over the key tokens.{pooled}",
-        table=lambda: token_table(attention(reading).found, token, keys, places),
+        table=lambda: token_table(attention(reading).maps, token, keys, places),
     )

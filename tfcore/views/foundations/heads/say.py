@@ -215,7 +215,7 @@ def heads_of_models(
     models: tuple[str, str], scores: tuple[HeadScores, HeadScores], places: tuple[Place, Place]
 ) -> HeadsOfModels:
     """Compare a head of one model with one of another, each on its own tokens of the text."""
-    one, other = (head_kind(found, *place) for found, place in zip(scores, places, strict=True))
+    one, other = (head_kind(scored, *place) for scored, place in zip(scores, places, strict=True))
     return HeadsOfModels(models, (one, other))
 
 
@@ -275,31 +275,31 @@ class ScoreSum(Finding):
         )
 
 
-def score_sum(found: ScoreParts) -> ScoreSum:
+def score_sum(parts: ScoreParts) -> ScoreSum:
     """The score, and what it adds up from."""
-    places = [found.key] if found.against is None else [found.key, found.against]
-    rows, columns = found.values.shape
+    places = [parts.key] if parts.against is None else [parts.key, parts.against]
+    rows, columns = parts.values.shape
     return ScoreSum(
-        layer=found.layer,
-        head=found.head,
-        query=found.query,
-        key=found.key,
-        against=found.against,
-        tokens=(found.queries[found.query], *(found.keys[place] for place in places)),
-        score=found.score,
-        total=found.total,
+        layer=parts.layer,
+        head=parts.head,
+        query=parts.query,
+        key=parts.key,
+        against=parts.against,
+        tokens=(parts.queries[parts.query], *(parts.keys[place] for place in places)),
+        score=parts.score,
+        total=parts.total,
         shape=(rows, columns),
-        weight=float(found.weights[found.key]),
-        other=0.0 if found.against is None else float(found.weights[found.against]),
-        bias=found.bias,
+        weight=float(parts.weights[parts.key]),
+        other=0.0 if parts.against is None else float(parts.weights[parts.against]),
+        bias=parts.bias,
     )
 
 
-def pairs(found: LargestPairs) -> Statement:
+def pairs(largest: LargestPairs) -> Statement:
     """The largest pairs, by name."""
-    named = ", ".join(f"{one} × {other} {value:+.2f}" for one, other, value in found.pairs)
+    named = ", ".join(f"{one} × {other} {value:+.2f}" for one, other, value in largest.pairs)
     template = "Largest pairs (query × key): {named}; the other {others:,} together {rest:+.2f}."
-    return state("largest pairs", template, named=named, others=found.others, rest=found.rest)
+    return state("largest pairs", template, named=named, others=largest.others, rest=largest.rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,15 +329,15 @@ class StrongestWriters(Finding):
         return f"Most is added by what wrote: {sums}. {heads}".rstrip()
 
 
-def strongest_writers(found: ScoreParts) -> StrongestWriters:
+def strongest_writers(parts: ScoreParts) -> StrongestWriters:
     """The writers with the largest sums, by size."""
-    rows, columns = found.values.sum(1), found.values.sum(0)
+    rows, columns = parts.values.sum(1), parts.values.sum(0)
     row, column = int(np.abs(rows).argmax()), int(np.abs(columns).argmax())
-    first = [next((s for s in found.sources if s.side == side), None) for side in ("query", "key")]
+    first = [next((s for s in parts.sources if s.side == side), None) for side in ("query", "key")]
     return StrongestWriters(
-        (found.at_query[row].name, float(rows[row])),
-        (found.at_key[column].name, float(columns[column])),
-        (found.queries[found.query], found.keys[found.key]),
+        (parts.at_query[row].name, float(rows[row])),
+        (parts.at_key[column].name, float(columns[column])),
+        (parts.queries[parts.query], parts.keys[parts.key]),
         tuple(source for source in first if source is not None),
     )
 

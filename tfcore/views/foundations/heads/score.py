@@ -18,17 +18,17 @@ def why(reading: Reading, layer: int, head: int, query: int, key: int, against: 
         query, key: positions.
         against: another key, whose score is taken away.
     """
-    found = parts_of_score(reading, layer, head, query, key, against)
-    names = label(found.queries[query], 14), label(found.keys[key], 14)
+    parts = parts_of_score(reading, layer, head, query, key, against)
+    names = label(parts.queries[query], 14), label(parts.keys[key], 14)
     return View(
         key="why",
         title="What wrote at the query by what wrote at the key",
-        result=found,
-        chart=score_matrix(score_table(found), *names),
+        result=parts,
+        chart=score_matrix(score_table(parts), *names),
         min_width=WIDTH,
         cursor=True,
-        findings=(say.score_sum(found), say.strongest_writers(found)),
-        table=lambda: parts_table(found),
+        findings=(say.score_sum(parts), say.strongest_writers(parts)),
+        table=lambda: parts_table(parts),
         formula=(
             r"s_{qk} = \sum_{i,j} \frac{\langle R_q W_Q a_i,\; R_k W_K b_j \rangle}{\sqrt{d_{head}}} + b_{qk}, \qquad "
             r"\mathrm{norm}(x_q) = \sum_i a_i, \quad \mathrm{norm}(x_k) = \sum_j b_j"
@@ -43,15 +43,15 @@ def why(reading: Reading, layer: int, head: int, query: int, key: int, against: 
 @view
 def pairs(reading: Reading, layer: int, head: int, query: int, key: int, against: int | None = None) -> View:
     """The ten pairs of writers with the largest parts of a score, and the sum of all others. See why."""
-    found = parts_of_score(reading, layer, head, query, key, against)
-    largest = largest_pairs(found)
+    parts = parts_of_score(reading, layer, head, query, key, against)
+    largest = largest_pairs(parts)
     return View(
         key="pairs",
         title="The largest pairs",
         result=largest,
-        chart=pairs_figure(largest, found.bias),
+        chart=pairs_figure(largest, parts.bias),
         min_width=PAIRS_WIDTH,
         described=say.pairs(largest),
         note="The ten largest pairs, query × key, and all others together.",
-        table=lambda: parts_table(found),
+        table=lambda: parts_table(parts),
     )

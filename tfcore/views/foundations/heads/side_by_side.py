@@ -44,7 +44,7 @@ def one_of_two(reading: Reading, layer: int, head: int, log: bool = False, named
 @view
 def two_heads(reading: Reading, layer: int, head: int, other_layer: int, other_head: int, log: bool = False) -> View:
     """Two heads on one text: how much of their weight lies on the same tokens."""
-    patterns = attention(reading).found.patterns
+    patterns = attention(reading).maps.patterns
     shared = say.shared_weight(patterns[layer, head], patterns[other_layer, other_head])
     return _beside(_map(reading, other_layer, other_head, log), shared, f"{shared.values['share']:.0%}")
 
@@ -52,7 +52,7 @@ def two_heads(reading: Reading, layer: int, head: int, other_layer: int, other_h
 @view
 def two_texts(reading: Reading, other: Reading, layer: int, head: int, log: bool = False) -> View:
     """One head on two texts, and whether it is of the same kind on both."""
-    same = say.same_kind(attention(reading).found.heads, attention(other).found.heads, layer, head)
+    same = say.same_kind(attention(reading).maps.heads, attention(other).maps.heads, layer, head)
     return _beside(_map(other, layer, head, log), same, same.verdict)
 
 
@@ -63,9 +63,9 @@ def two_models(reading: Reading, other: Reading, place: Place, other_place: Plac
     Args:
         place, other_place: layer and head in the first and in the second.
     """
-    scores = attention(reading).found.heads, attention(other).found.heads
-    found = say.heads_of_models((_name(reading), _name(other)), scores, (place, other_place))
-    return _beside(_map(other, *other_place, log, named=True), found, found.verdict)
+    scores = attention(reading).maps.heads, attention(other).maps.heads
+    compared = say.heads_of_models((_name(reading), _name(other)), scores, (place, other_place))
+    return _beside(_map(other, *other_place, log, named=True), compared, compared.verdict)
 
 
 def _beside(right: View, compared: Finding, verdict: str) -> View:
@@ -75,8 +75,8 @@ def _beside(right: View, compared: Finding, verdict: str) -> View:
 
 def _map(reading: Reading, layer: int, head: int, log: bool, named: bool = False) -> View:
     """The map on the right."""
-    found, pattern = attention(reading), map_of_head(reading, layer, head)
-    kind, queries, keys = say.head_kind(found.found.heads, layer, head), found.queries, found.keys
+    read, pattern = attention(reading), map_of_head(reading, layer, head)
+    kind, queries, keys = say.head_kind(read.maps.heads, layer, head), read.queries, read.keys
     step = map_range(pattern, None, SIDE_CELLS).pooled
     pooled = f" A cell is the largest weight of {step} by {step}." if step > 1 else ""
     return View(
@@ -95,7 +95,7 @@ def _map(reading: Reading, layer: int, head: int, log: bool, named: bool = False
         min_width=400,
         cursor=True,
         described=state("map of a head", "Attention of layer {kind.layer}, head {kind.head}: {kind.name}", kind=kind),
-        findings=(kind, *((hidden_sink(found, layer, head),) if found.hides_sink else ())),
+        findings=(kind, *((hidden_sink(read, layer, head),) if read.hides_sink else ())),
         note=f"Shape (query, key) = {pattern.shape}.{pooled}",
         table=lambda: map_table(pattern, queries, keys),
         papers="Many heads can be taken out at little loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895",

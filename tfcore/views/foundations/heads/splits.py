@@ -76,7 +76,7 @@ def cuts(model: Source, text: str, layer: int, n_heads: int) -> View:
         n_heads: that the queries and keys of a decoder's layer are cut into.
     """
     split = split_of_text(model, text, layer, n_heads)
-    found, drawn = say.split_maps(split), split.patterns[:MOST_DRAWN]
+    finding, drawn = say.split_maps(split), split.patterns[:MOST_DRAWN]
     rows = -(-len(drawn) // ROW)
     return View(
         key="cuts",
@@ -90,9 +90,9 @@ def cuts(model: Source, text: str, layer: int, n_heads: int) -> View:
             layer=layer,
             width=split.widths[0],
             n_heads=n_heads,
-            trained=found.trained,
+            trained=finding.trained,
         ),
-        findings=(found,),
+        findings=(finding,),
         table=lambda: pd.DataFrame(np.concatenate(split.patterns)),
     )
 

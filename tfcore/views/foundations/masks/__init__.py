@@ -66,7 +66,7 @@ def allowed(model: Source, text: str, mask: MaskConfig) -> View:
     """
     tokens = tokens_of(model, text).tokens
     pairs = build(mask, len(tokens)).numpy()
-    found = AllowedPairs(NAMES[mask.kind], cost_of(mask, len(tokens)), cost_of(mask, LONG))
+    counted = AllowedPairs(NAMES[mask.kind], cost_of(mask, len(tokens)), cost_of(mask, LONG))
     return View(
         key="mask",
         title="The mask",
@@ -74,8 +74,8 @@ def allowed(model: Source, text: str, mask: MaskConfig) -> View:
         chart=mask_figure(pairs, tick_labels(tokens), height=480),
         min_width=420,
         cursor=True,
-        described=state("mask", "The mask {pairs}", pairs=found),
-        findings=(found,),
+        described=state("mask", "The mask {pairs}", pairs=counted),
+        findings=(counted,),
         note="Violet: allowed. Grey, hatched: blocked.",
         table=lambda: _pairs_table(pairs, tokens, "allowed"),
         formula=FORMULA,
@@ -221,14 +221,14 @@ def trained(config: PitfallConfig, *, so_far: Sequence[PitfallEvaluation] | None
         so_far: what is known of the training, at least one look; None trains both here and now.
     """
     looks = train_to_the_end(config) if so_far is None else so_far
-    found = remarks(config, looks)
+    remarked = remarks(config, looks)
     return View(
         key="cheating",
         title="Trained without a mask",
         result=looks,
-        chart=loss_figure(looks, found.loss, found.marks, config.steps, height=340),
+        chart=loss_figure(looks, remarked.loss, remarked.marks, config.steps, height=340),
         findings=(twin_losses(looks),),
-        conclusions=(found,),
+        conclusions=(remarked,),
         table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),
         code=(bidirectional, train_twins),
     )

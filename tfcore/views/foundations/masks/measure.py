@@ -39,10 +39,11 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
     The mask acts in every layer, so the scores of a later layer depend on it too.
     """
     mask = build(config, len(ids))
-    found = model.activations(one_text(model, ids), ("blocks.*.attn.scores", "blocks.*.attn.pattern"), mask=mask)
+    activations = model.activations(one_text(model, ids), ("blocks.*.attn.scores", "blocks.*.attn.pattern"), mask=mask)
     layers = range(model.config.n_layers)
     scores, masked = (
-        torch.cat([found[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers]) for name in ("scores", "pattern")
+        torch.cat([activations[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers])
+        for name in ("scores", "pattern")
     )  # (layer, head, query, key)
     unmasked = attention_weights(scores)
     blocked = (unmasked * ~mask).sum(-1).mean(-1)

@@ -47,16 +47,16 @@ def shuffled(words: Sequence[str], shuffle: int, is_causal: bool, look: Position
         is_causal: each word sees only itself and those before it.
         look: the scheme that stands out.
     """
-    found = shuffle_of(tuple(words), shuffle, is_causal)
+    test = shuffle_of(tuple(words), shuffle, is_causal)
     mask = "Causal mask." if is_causal else "No mask: bidirectional."
-    changes = {"scheme": list(say.TITLES.values()), "largest difference": list(found.largest.values())}
+    changes = {"scheme": list(say.TITLES.values()), "largest difference": list(test.largest.values())}
     return View(
         key="differences",
         title="Changes by a shuffle",
-        result=found,
-        chart=charts.differences_figure(found, look, say.TITLES, height=280),
-        described=say.shuffle_changes(found),
-        note=f"{mask} Shuffled: {' '.join(visible(words[i]) for i in found.permutation)}",
+        result=test,
+        chart=charts.differences_figure(test, look, say.TITLES, height=280),
+        described=say.shuffle_changes(test),
+        note=f"{mask} Shuffled: {' '.join(visible(words[i]) for i in test.permutation)}",
         table=lambda: pd.DataFrame(changes),
         formula=r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P",
         papers=(
@@ -69,14 +69,14 @@ def shuffled(words: Sequence[str], shuffle: int, is_causal: bool, look: Position
 @view
 def outputs(words: Sequence[str], shuffle: int, is_causal: bool, look: Positions) -> View:
     """The shuffle test: outputs of a text, of its shuffle, and of the shuffle put back in order. See shuffled."""
-    found = shuffle_of(tuple(words), shuffle, is_causal)
-    change = say.output_change(found, look)
-    vectors = found.outputs[SCHEMES.index(look)]
+    test = shuffle_of(tuple(words), shuffle, is_causal)
+    change = say.output_change(test, look)
+    vectors = test.outputs[SCHEMES.index(look)]
     return View(
         key="outputs",
         title="Outputs before and after",
-        result=found,
-        chart=charts.outputs_figure(found, look, tick_labels(words), height=max(300, 130 + 22 * len(words))),
+        result=test,
+        chart=charts.outputs_figure(test, look, tick_labels(words), height=max(300, 130 + 22 * len(words))),
         min_width=760,
         findings=(change,),
         described=state(
@@ -103,17 +103,17 @@ effects_of = kept(_effects, entries=48)
 @view
 def added(model: Source, text: str, head: int) -> View:
     """What each position scheme changes the scores of one head by. See together."""
-    found: Effects = effects_of(model, text, head)
-    n = len(found["none"].weights)
+    effects: Effects = effects_of(model, text, head)
+    n = len(effects["none"].weights)
     return View(
         key="added",
         title="Changes of the scores",
-        result=found,
-        chart=charts.added_figure(found, say.NAMES, height=250),
+        result=effects,
+        chart=charts.added_figure(effects, say.NAMES, height=250),
         min_width=620,
         described=state("added", "What each scheme adds to the scores of one head; nothing at all without positions."),
         note=f"What each scheme changes the scores by, (query, key) = ({n}, {n}); full colour is ±8.",
-        table=lambda: _effects_table(found),
+        table=lambda: _effects_table(effects),
         formula=(
             r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
             r"\underbrace{R_i q_i \cdot R_j k_j}_{\text{RoPE}} \qquad "
@@ -132,15 +132,15 @@ def together(model: Source, text: str, head: int) -> View:
         text: of which TOKENS tokens are read.
         head: of the first layer.
     """
-    found: Effects = effects_of(model, text, head)
+    effects: Effects = effects_of(model, text, head)
     return View(
         key="weights",
         title="Attention weights",
-        result=found,
-        chart=charts.scheme_weights_figure(found, say.NAMES, height=250),
+        result=effects,
+        chart=charts.scheme_weights_figure(effects, say.NAMES, height=250),
         min_width=620,
-        findings=(say.mean_distances(found, head),),
-        table=lambda: _effects_table(found),
+        findings=(say.mean_distances(effects, head),),
+        table=lambda: _effects_table(effects),
     )
 
 
@@ -177,23 +177,23 @@ def beyond(schemes: Sequence[str], rise: bool) -> View:
     Raises:
         ValueError: no model has been measured.
     """
-    if (found := measured()) is None:
+    if (losses := measured()) is None:
         raise ValueError("no model has been measured; train them: python -m tfcore.training ladder-positions")
     names = {scheme: say.NAMES[scheme] for scheme in schemes}
-    bend = say.smallest_and_largest_rise(found, names)
+    bend = say.smallest_and_largest_rise(losses, names)
     shown = ", ".join(names.values())
     return View(
         key="beyond",
         title="Beyond the trained length",
-        result=found,
-        chart=length_losses_figure(found, names, rise, height=400),
+        result=losses,
+        chart=length_losses_figure(losses, names, rise, height=400),
         min_width=350,
         findings=(bend,),
         described=state("curves", "Held-out loss by position for {schemes}. {rise}", schemes=shown, rise=bend),
-        note=f"Every point is the mean of {int(found.ends[0])} positions; bands hold all {len(found.loss['none'])} "
+        note=f"Every point is the mean of {int(losses.ends[0])} positions; bands hold all {len(losses.loss['none'])} "
         "seeds.",
         table=lambda: pd.DataFrame(
-            {"position": found.ends, **{say.NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
+            {"position": losses.ends, **{say.NAMES[scheme]: losses.mean(scheme) for scheme in losses.loss}}
         ),
         formula=r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n",
         papers=(

@@ -87,9 +87,9 @@ def against_limit(waves: Float[ndarray, " pair"], base: float) -> Statement:
     )
 
 
-def shift_products(found: ShiftedProducts, k: int, start: int) -> Statement:
+def shift_products(shifted: ShiftedProducts, k: int, start: int) -> Statement:
     """The product of a position vector with itself, and with the one k further on where the table has it."""
-    products = found.products[0]
+    products = shifted.products[0]
     at_k = ", {at_k:.1f} at k = {k}" if k < len(products) else ""
     return state(
         "products",
@@ -99,7 +99,7 @@ def shift_products(found: ShiftedProducts, k: int, start: int) -> Statement:
         at_k=float(products[k]) if at_k else None,
         k=k,
         start=start,
-        spread=found.spread,
+        spread=shifted.spread,
     )
 
 
@@ -318,21 +318,21 @@ def mean_distances(effects: Mapping[Positions, SchemeEffect], head: int) -> Stat
     )
 
 
-def losses_and_rises(found: LengthLosses, names: Mapping[str, str]) -> Statement:
+def losses_and_rises(measured: LengthLosses, names: Mapping[str, str]) -> Statement:
     """The schemes in order of their loss at the trained length, nats per token, and of its rise from there to the
     furthest position.
 
     Args:
         names: scheme -> how it is called.
     """
-    near = sorted(found.loss, key=lambda scheme: found.mean(scheme)[found.within])
-    losses = {names[scheme]: float(found.mean(scheme)[found.within]) for scheme in near}
-    rises = {names[scheme]: found.rise(scheme) for scheme in sorted(found.loss, key=found.rise)}
+    near = sorted(measured.loss, key=lambda scheme: measured.mean(scheme)[measured.within])
+    losses = {names[scheme]: float(measured.mean(scheme)[measured.within]) for scheme in near}
+    rises = {names[scheme]: measured.rise(scheme) for scheme in sorted(measured.loss, key=measured.rise)}
     return state(
         "losses and rises",
         "At position {trained} the loss is: {near}. From there to {furthest} it changes by: {far}.",
-        trained=found.trained,
-        furthest=int(found.ends[-1]),
+        trained=measured.trained,
+        furthest=int(measured.ends[-1]),
         near=_each(losses, ".2f"),
         far=_each(rises, "+.2f"),
         losses=losses,
@@ -340,21 +340,21 @@ def losses_and_rises(found: LengthLosses, names: Mapping[str, str]) -> Statement
     )
 
 
-def smallest_and_largest_rise(found: LengthLosses, names: Mapping[str, str]) -> Statement:
+def smallest_and_largest_rise(measured: LengthLosses, names: Mapping[str, str]) -> Statement:
     """The schemes whose loss rises least and most beyond the trained length, in nats per token.
 
     Args:
         names: scheme -> how it is called; those that are compared.
     """
-    best, worst = min(names, key=found.rise), max(names, key=found.rise)
+    best, worst = min(names, key=measured.rise), max(names, key=measured.rise)
     other = "" if worst == best else ", {worst} {worst_rise:+.2f}"
     return state(
         "rise",
         "At position {furthest} {best} costs {best_rise:+.2f} nats per token against position {trained}" + other + ".",
-        furthest=int(found.ends[-1]),
-        trained=found.trained,
+        furthest=int(measured.ends[-1]),
+        trained=measured.trained,
         best=names[best],
-        best_rise=found.rise(best),
+        best_rise=measured.rise(best),
         worst=names[worst],
-        worst_rise=found.rise(worst),
+        worst_rise=measured.rise(worst),
     )

@@ -20,16 +20,16 @@ biases_of = kept(linear_biases, entries=64)
 @view
 def rotary_pairs(d_head: int, base: float, alike: float, moved: int, distance: int) -> View:
     """RoPE: pairs of dimensions of a query and a key as arrows, rotated to where they stand. See rope."""
-    found = rotary_of(d_head, base, alike, moved, distance)
+    rotated = rotary_of(d_head, base, alike, moved, distance)
     return View(
         key="pairs",
         title="Pairs of dimensions",
-        result=found,
-        chart=charts.rotary_pairs_figure(found, height=400),
+        result=rotated,
+        chart=charts.rotary_pairs_figure(rotated, height=400),
         min_width=480,
-        findings=(say.rotary_pairs(found, moved, distance),),
+        findings=(say.rotary_pairs(rotated, moved, distance),),
         note="In bold: the share of q · k.",
-        table=lambda: pd.DataFrame({"pair": found.pairs, "share": found.products}),
+        table=lambda: pd.DataFrame({"pair": rotated.pairs, "share": rotated.products}),
         formula=r"(R_m q)\cdot(R_n k) = q \cdot R_{n-m}\, k, \qquad \theta_i = b^{-2i/d_{head}}",
         papers=(
             "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i "
@@ -50,15 +50,15 @@ def rope(d_head: int, base: float, alike: float, moved: int, distance: int) -> V
         moved: position of the key.
         distance: of the query, after it.
     """
-    found = rotary_of(d_head, base, alike, moved, distance)
+    rotated = rotary_of(d_head, base, alike, moved, distance)
     return View(
         key="scores",
         title="Products by distance",
-        result=found,
-        chart=charts.rotary_scores_figure(found, moved, distance, height=280),
-        findings=(say.rotary_products(found, moved, distance),),
+        result=rotated,
+        chart=charts.rotary_scores_figure(rotated, moved, distance, height=280),
+        findings=(say.rotary_products(rotated, moved, distance),),
         note="The vectors are random, drawn with seed 0 and bent to the chosen cosine.",
-        table=lambda: pd.DataFrame(found.scores.T, columns=["key at 0", "moved"]),
+        table=lambda: pd.DataFrame(rotated.scores.T, columns=["key at 0", "moved"]),
     )
 
 
@@ -68,16 +68,16 @@ def rope(d_head: int, base: float, alike: float, moved: int, distance: int) -> V
 @view
 def bias(n_heads: int, head: int, seq: int) -> View:
     """ALiBi: the biases of one head. See alibi."""
-    found = biases_of(n_heads, head, seq)
+    biases = biases_of(n_heads, head, seq)
     return View(
         key="bias",
         title="The biases of a head",
-        result=found,
-        chart=charts.bias_figure(found, height=360),
+        result=biases,
+        chart=charts.bias_figure(biases, height=360),
         cursor=True,
-        findings=(say.head_bias(found, head),),
+        findings=(say.head_bias(biases, head),),
         note=f"Shape ({seq}, {seq}). Grey: blocked.",
-        table=lambda: pd.DataFrame(found.bias),
+        table=lambda: pd.DataFrame(biases.bias),
         formula=(
             r"\mathrm{score}_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_{head}}} - m_h\,(i - j), \qquad "
             r"m_h = 2^{-8h/n},\; h = 1 \ldots n"
@@ -96,30 +96,30 @@ def alibi(n_heads: int, head: int, seq: int) -> View:
         head: the one to show.
         seq: length in tokens.
     """
-    found = biases_of(n_heads, head, seq)
-    reach = say.head_reach(found, head)
+    biases = biases_of(n_heads, head, seq)
+    reach = say.head_reach(biases, head)
     return View(
         key="reach",
         title="Attention by distance",
-        result=found,
-        chart=charts.reach_figure(found, head, height=360),
+        result=biases,
+        chart=charts.reach_figure(biases, head, height=360),
         findings=(reach,),
         described=state("weights", "Attention weights that the biases alone would give. {reach}", reach=reach),
-        table=lambda: pd.DataFrame(found.weights.T, columns=[f"head {h}" for h in range(n_heads)]),
+        table=lambda: pd.DataFrame(biases.weights.T, columns=[f"head {h}" for h in range(n_heads)]),
     )
 
 
 @view
 def slopes(n_heads: int, head: int, seq: int) -> View:
     """ALiBi: the slope of every head. See alibi."""
-    found = biases_of(n_heads, head, seq)
-    both = say.slope_range(found)
+    biases = biases_of(n_heads, head, seq)
+    both = say.slope_range(biases)
     return View(
         key="slopes",
         title="The slopes of all heads",
-        result=found,
-        chart=charts.slopes_figure(found, head, height=250),
+        result=biases,
+        chart=charts.slopes_figure(biases, head, height=250),
         findings=(both,),
         described=state("axis", "On a logarithmic axis: {slopes}", slopes=both),
-        table=lambda: pd.DataFrame({"head": range(n_heads), "slope": found.slopes, "mean distance": found.reach}),
+        table=lambda: pd.DataFrame({"head": range(n_heads), "slope": biases.slopes, "mean distance": biases.reach}),
     )

@@ -58,15 +58,15 @@ def sinusoidal(length: int, d_model: int, base: float, pairs: tuple[int, int]) -
 def curves(length: int, d_model: int, base: float, pairs: tuple[int, int]) -> View:
     """Two pairs of dimensions of sinusoidal positions as waves. See sinusoidal."""
     table = table_of(length, d_model, base)
-    found = say.pair_periods(table, pairs)
+    periods = say.pair_periods(table, pairs)
     dimensions = [d for pair in pairs for d in (2 * pair, 2 * pair + 1)]
     return View(
         key="curves",
         title="Two pairs of dimensions",
         result=table,
         chart=charts.pair_curves_figure(table, pairs, height=280),
-        findings=(found,),
-        described=state("curves", "Sine and cosine. {periods}", periods=found),
+        findings=(periods,),
+        described=state("curves", "Sine and cosine. {periods}", periods=periods),
         table=lambda: pd.DataFrame({f"dimension {d}": table.table[:, d] for d in dimensions}),
     )
 
@@ -81,14 +81,14 @@ def wavelengths(d: int, base: float, marked: tuple[int, ...] = ()) -> View:
         marked: pairs to mark, two at most.
     """
     waves = wavelengths_of(d, base)
-    found = say.wavelength_range(waves)
+    finding = say.wavelength_range(waves)
     return View(
         key="wavelengths",
         title="Wavelengths",
         result=waves,
         chart=charts.wavelengths_figure(waves, base, marked, height=280),
-        findings=(found,),
-        described=state("line", "A straight line on a logarithmic axis: {found}", found=found),
+        findings=(finding,),
+        described=state("line", "A straight line on a logarithmic axis: {finding}", finding=finding),
         table=lambda: pd.DataFrame({"pair": range(len(waves)), "wavelength": waves}),
     )
 
@@ -102,14 +102,14 @@ def products(length: int, d_model: int, base: float, k: int, start: int) -> View
         k: the distance that is marked.
         start: position to start from, beside 0.
     """
-    found = products_of(length, d_model, base, start)
+    products_ = products_of(length, d_model, base, start)
     return View(
         key="products",
         title="Products by distance",
-        result=found,
-        chart=charts.products_figure(found, k, start, height=340),
-        findings=(say.shift_products(found, k, start),),
-        table=lambda: pd.DataFrame(found.products.T, columns=["from 0", "from p"]),
+        result=products_,
+        chart=charts.products_figure(products_, k, start, height=340),
+        findings=(say.shift_products(products_, k, start),),
+        table=lambda: pd.DataFrame(products_.products.T, columns=["from 0", "from p"]),
     )
 
 
@@ -121,16 +121,16 @@ def shift(length: int, d_model: int, base: float, k: int) -> View:
         length, d_model, base: see sinusoidal.
         k: positions to move on.
     """
-    found = shift_of(length, d_model, base, k)
+    shifted = shift_of(length, d_model, base, k)
     part = f"; the first {charts.BLOCKS} rows and columns." if d_model > charts.BLOCKS else "."
     return View(
         key="shift",
         title="The matrix that moves on",
-        result=found,
-        chart=charts.shift_figure(found, height=340),
-        described=say.shift_error(found, k, length),
+        result=shifted,
+        chart=charts.shift_figure(shifted, height=340),
+        described=say.shift_error(shifted, k, length),
         note=f"M_k, shape ({d_model}, {d_model}){part}",
-        table=lambda: pd.DataFrame(found.matrix),
+        table=lambda: pd.DataFrame(shifted.matrix),
     )
 
 
@@ -146,15 +146,15 @@ def learned(task: Task, step: int) -> View:
         step: training steps done, a multiple of EVERY.
     """
     run, look = learn(task), step // EVERY
-    found = say.learning(run, look)
+    finding = say.learning(run, look)
     return View(
         key="learned",
         title="Learned position vectors",
         result=run,
         chart=learned_charts.learned_figure(run, look, height=360),
         min_width=720,
-        findings=(found,),
-        described=state("learned", "Position vectors, their cosines and attention. {found}", found=found),
+        findings=(finding,),
+        described=state("learned", "Position vectors, their cosines and attention. {finding}", finding=finding),
         table=lambda: pd.DataFrame(run.tables[look]),
         formula=FORMULA,
         papers=PAPERS,
@@ -172,14 +172,14 @@ def position_vectors(model: Source, n: int, head: int) -> View:
         head: of the first layer.
     """
     table = vectors_of(model, n)
-    found = state("model", "{model}. {attention}", model=name_of(model), attention=say.table_attention(table, head))
+    finding = state("model", "{model}. {attention}", model=name_of(model), attention=say.table_attention(table, head))
     return View(
         key="position_table",
         title="The position vectors of a model",
         result=table,
         chart=learned_charts.position_table_figure(table, head, height=360),
         min_width=720,
-        findings=(found, say.vector_scale(table)),
+        findings=(finding, say.vector_scale(table)),
         table=lambda: pd.DataFrame(table.table),
         formula=FORMULA,
         papers=PAPERS,

@@ -51,18 +51,18 @@ def gradient(of: GradientConfig | TaskName) -> View:
     """
     if isinstance(of, GradientConfig):
         sizes = of.networks
-        found = tuple(arriving_of(gradients.relevant(of, kind), kind) for kind in KINDS)
+        arriving = tuple(arriving_of(gradients.relevant(of, kind), kind) for kind in KINDS)
     else:
-        sizes, found = GradientConfig().networks, comparison.kept_comparison(of).gradients
+        sizes, arriving = GradientConfig().networks, comparison.kept_comparison(of).gradients
     real = kept_real_gradient()
     return View(
         key="gradient",
         title="The gradient that arrives",
-        result=found,
-        chart=gradient_figure(found, real, height=420),
+        result=arriving,
+        chart=gradient_figure(arriving, real, height=420),
         min_width=340,
-        findings=(say.gradient_reach(found), say.real_reach(real), say.jacobian_products(found)),
-        table=lambda: _gradient_table(found),
+        findings=(say.gradient_reach(arriving), say.real_reach(real), say.jacobian_products(arriving)),
+        table=lambda: _gradient_table(arriving),
         formula=(
             r"\begin{gathered} h_t = \tanh(W_x x_t + W_h h_{t-1} + b) \qquad "
             r"\frac{\partial h_t}{\partial h_{t-d}} = \prod_{k=0}^{d-1} "
@@ -87,10 +87,10 @@ def gradient(of: GradientConfig | TaskName) -> View:
     )
 
 
-def _gradient_table(found: Sequence[Arriving]) -> pd.DataFrame:
+def _gradient_table(arriving: Sequence[Arriving]) -> pd.DataFrame:
     """Every curve, by distance."""
-    columns: dict[str, Any] = {"distance": range(len(found[0].measured))}
-    for one in found:
+    columns: dict[str, Any] = {"distance": range(len(arriving[0].measured))}
+    for one in arriving:
         columns |= {NAMES[one.kind]: one.measured}
         columns |= {} if one.product is None else {f"{NAMES[one.kind]}, product of Jacobians": one.product}
         columns |= {} if one.cell is None else {f"{NAMES[one.kind]}, cell state alone": one.cell}
@@ -117,21 +117,21 @@ def course(
         of: a training; or the task of one that ships, with other seeds besides.
         so_far: what is known of the training, at least one look; None trains here and now.
     """
-    found = _compared(of, so_far)
-    task = found.config.task
+    compared = _compared(of, so_far)
+    task = compared.config.task
     spread = (say.seed_spread(comparison.kept_repeats(task)),) if isinstance(of, str) else ()
-    accuracy = say.held_out_accuracy(found)
+    accuracy = say.held_out_accuracy(compared)
     sizes = say.equal_sizes(NetworkConfig(vocab_size=len(side_by_side.material(BEGIN[task]).names)))
     return View(
         key="course",
         title="The loss",
-        result=found,
-        chart=course_figure(found, against, HEIGHT),
+        result=compared,
+        chart=course_figure(compared, against, HEIGHT),
         min_width=340,
-        findings=(accuracy, say.learned(found), *spread),
+        findings=(accuracy, say.learned(compared), *spread),
         described=state("course", "Held-out loss of three networks. {accuracy}", accuracy=accuracy),
-        note=f"Strong lines: held-out rows; thin: the batches. On {found.machine}.",
-        table=lambda: _course_table(found),
+        note=f"Strong lines: held-out rows; thin: the batches. On {compared.machine}.",
+        table=lambda: _course_table(compared),
         formula=(
             r"\text{RNN, LSTM: } h_t = f(x_t, h_{t-1}) \qquad \text{attention: } "
             r"o_t = \sum_{s \le t} \mathrm{softmax}_s\!\Big(\frac{q_t \cdot k_s}{\sqrt{d_k}}\Big)\, v_s"
@@ -148,12 +148,12 @@ def course(
     )
 
 
-def _course_table(found: Comparison) -> pd.DataFrame:
+def _course_table(compared: Comparison) -> pd.DataFrame:
     """Every look, one row for each network."""
     return pd.DataFrame(
         [
             (NAMES[kind], look.step, look.seconds[i], look.loss[i], look.held_out[i], look.accuracy[i])
-            for look in found.looks
+            for look in compared.looks
             for i, kind in enumerate(KINDS)
         ],
         columns=["network", "step", "seconds", "loss", "held-out loss", "accuracy"],
@@ -163,18 +163,18 @@ def _course_table(found: Comparison) -> pd.DataFrame:
 @view
 def by_place(of: ComparisonConfig | TaskName, *, so_far: Sequence[Comparison] | None = None) -> View:
     """What each network has right, by the distance or the place of the answer. See course."""
-    found = _compared(of, so_far)
+    compared = _compared(of, so_far)
     repeats = comparison.kept_repeats(of) if isinstance(of, str) else None
-    by_network = dict(zip(NAMES.values(), found.last.by_place, strict=True))
+    by_network = dict(zip(NAMES.values(), compared.last.by_place, strict=True))
     return View(
         key="places",
         title="By place",
-        result=found,
-        chart=place_figure(found, repeats, height=280),
+        result=compared,
+        chart=place_figure(compared, repeats, height=280),
         min_width=340,
-        findings=(say.accuracy_by_place(found),),
+        findings=(say.accuracy_by_place(compared),),
         note="Bars: lowest to highest of all seeds." if repeats else "",
-        table=lambda: pd.DataFrame({"place": found.places, **by_network}),
+        table=lambda: pd.DataFrame({"place": compared.places, **by_network}),
     )
 
 
@@ -190,22 +190,22 @@ def passes(config: PassConfig | None = None, *, so_far: Sequence[Passes] | None 
         so_far: what is known of the measurement; None makes all of it.
     """
     if config is None:
-        found = timing.kept_passes()
+        timed = timing.kept_passes()
     elif so_far is None:
-        found = timing.timed(config)
+        timed = timing.timed(config)
     else:
-        found = so_far[-1] if so_far else Passes(config, (), on_cpu())
-    gain = say.parallel_gain(found.points)
+        timed = so_far[-1] if so_far else Passes(config, (), on_cpu())
+    gain = say.parallel_gain(timed.points)
     return View(
         key="passes",
         title="Time of one pass",
-        result=found,
-        chart=passes_figure(found, height=400),
+        result=timed,
+        chart=passes_figure(timed, height=400),
         min_width=340,
         findings=(gain,),
         described=state("passes", "Time of one pass against length. {gain}", gain=gain),
-        note=f"One sequence, forward only, the quickest of up to {timing.REPEATS} runs, on {found.machine}.",
-        table=lambda: pd.DataFrame([asdict(point) for point in found.points]),
+        note=f"One sequence, forward only, the quickest of up to {timing.REPEATS} runs, on {timed.machine}.",
+        table=lambda: pd.DataFrame([asdict(point) for point in timed.points]),
         formula=(
             r"\text{sequential steps: } \underbrace{O(n)}_{\text{recurrent}} \ \text{ against }\ "
             r"\underbrace{O(1)}_{\text{attention}} \qquad \text{operations per layer: } O(n\,d^2) "
@@ -213,7 +213,7 @@ def passes(config: PassConfig | None = None, *, so_far: Sequence[Passes] | None 
         ),
         papers=(
             "Sequential operations and operations per layer: arXiv:1706.03762, table 1; there without the n·d² of the "
-            f"projections and feed-forward layers. {say.equal_sizes(found.config.networks)} The kept "
+            f"projections and feed-forward layers. {say.equal_sizes(timed.config.networks)} The kept "
             "measurement: `python -m tfcore.training recurrence`. How attention is made quicker for long sequences: "
             "see the page on long context."
         ),
@@ -243,17 +243,17 @@ def lengths(
         attention: whether the network with attention is drawn as well.
         so_far: what is known of the training, at least one look; None trains here and now.
     """
-    found = _aligned(of, so_far)
+    aligned = _aligned(of, so_far)
     spread = (say.alignment_spread(aligning.kept_alignment_repeats(of)),) if isinstance(of, str) else ()
-    sides = {"one vector": found.plain.by_length} | ({"attention": found.attending.by_length} if attention else {})
+    sides = {"one vector": aligned.plain.by_length} | ({"attention": aligned.attending.by_length} if attention else {})
     low, high = aligning.TRAINED
     return View(
         key="lengths",
         title="By length",
-        result=found,
-        chart=length_figure(found, attention, HEIGHT),
+        result=aligned,
+        chart=length_figure(aligned, attention, HEIGHT),
         min_width=320,
-        findings=(say.right_by_length(found), *spread),
+        findings=(say.right_by_length(aligned), *spread),
         table=lambda: pd.DataFrame({"letters": LENGTHS, **sides}),
         formula=(
             r"e_{ij} = v^\top \tanh(W_a s_{i-1} + U_a h_j) \qquad \alpha_{ij} = \mathrm{softmax}_j(e_{ij}) \qquad "
@@ -275,18 +275,18 @@ def lengths(
 @view
 def alignment(of: AlignmentConfig | Order, *, so_far: Sequence[AlignmentEvaluation] | None = None) -> View:
     """The weight on each letter that was read while each letter is written (arXiv:1409.0473, figure 3). See lengths."""
-    found = _aligned(of, so_far)
-    letters = say.aligned_letters(found, of if isinstance(of, str) else of.order)
+    aligned = _aligned(of, so_far)
+    letters = say.aligned_letters(aligned, of if isinstance(of, str) else of.order)
     return View(
         key="alignment",
         title="The alignment",
-        result=found,
-        chart=alignment_figure(found, HEIGHT),
+        result=aligned,
+        chart=alignment_figure(aligned, HEIGHT),
         min_width=240,
         cursor=True,
         findings=(letters,),
         described=state(
             "weights", "Attention weights of each letter written on each letter read. {letters}", letters=letters
         ),
-        table=lambda: pd.DataFrame(found.alignment),
+        table=lambda: pd.DataFrame(aligned.alignment),
     )

@@ -25,12 +25,12 @@ MARKS = 16  # at most, of a product over its curve
 SPAN = (-20, 6)  # powers of ten on the axis of gradients; what is smaller leaves the picture
 
 
-def gradient_figure(found: Sequence[Arriving], real: RealGradient, height: int) -> go.Figure:
+def gradient_figure(arriving: Sequence[Arriving], real: RealGradient, height: int) -> go.Figure:
     """Gradients by distance as lines, products of Jacobians as open marks over them, the cell state's part thin; those
     of a real model beside them."""
     thin = {"color": "@ink", "width": 1.5}
     data = [_curve(np.arange(len(real.measured)), real.measured, real.name, thin, f"{real.name}, %{{x}}: %{{y:.2e}}")]
-    for one in found:
+    for one in arriving:
         name, colour = NAMES[one.kind], COLOURS[one.kind]
         distances = np.arange(len(one.measured))
         line = {"color": colour, "width": 3}
@@ -55,7 +55,7 @@ def gradient_figure(found: Sequence[Arriving], real: RealGradient, height: int) 
     powers = range(SPAN[0], SPAN[1] + 1, 4)
     layout = theme.base_layout(
         height,
-        xaxis=kit.axis("distance d: tokens back from the output", [-0.5, len(found[0].measured) - 0.5], fixed=True),
+        xaxis=kit.axis("distance d: tokens back from the output", [-0.5, len(arriving[0].measured) - 0.5], fixed=True),
         yaxis=kit.axis(
             "norm of the gradient",
             list(SPAN),
@@ -78,13 +78,13 @@ PLACES: dict[TaskName, str] = {
 }
 
 
-def course_figure(found: Comparison, against: Against, height: int) -> go.Figure:
+def course_figure(compared: Comparison, against: Against, height: int) -> go.Figure:
     """Held-out loss of each network, strong, and the loss of its batches, thin, against steps or seconds."""
     data: list[dict[str, Any]] = []
     for kind in KINDS:
-        x = [look.step for look in found.looks] if against == "steps" else column(found.looks, "seconds", kind)
+        x = [look.step for look in compared.looks] if against == "steps" else column(compared.looks, "seconds", kind)
         unit = "%{x} steps" if against == "steps" else "%{x:.1f} s"
-        held, batch = column(found.looks, "held_out", kind), column(found.looks, "loss", kind)
+        held, batch = column(compared.looks, "held_out", kind), column(compared.looks, "loss", kind)
         strong = {"color": COLOURS[kind], "width": 3, "dash": DASHES[kind]}
         hover = f"{NAMES[kind]}, {unit}"
         data.append(_curve(x, held, NAMES[kind], strong, f"{hover}: held-out loss %{{y:.3f}}"))
@@ -92,7 +92,7 @@ def course_figure(found: Comparison, against: Against, height: int) -> go.Figure
         name = f"{NAMES[kind]}, batches"
         data.append({**_curve(x, batch, name, thin, f"{hover}: loss %{{y:.3f}}"), "showlegend": False})
     low = min(-3.0, *(float(np.log10(max(1e-6, y))) - 0.1 for trace in data for y in trace["y"]))
-    last = found.config.steps if against == "steps" else max(found.last.seconds)
+    last = compared.config.steps if against == "steps" else max(compared.last.seconds)
     layout = theme.base_layout(
         height,
         xaxis=kit.axis(AGAINST[against], [0, last], fixed=True),
@@ -109,25 +109,25 @@ def course_figure(found: Comparison, against: Against, height: int) -> go.Figure
     return theme.build(data, layout)
 
 
-def place_figure(found: Comparison, repeats: Repeats | None, height: int) -> go.Figure:
+def place_figure(compared: Comparison, repeats: Repeats | None, height: int) -> go.Figure:
     """Share of right tokens of each network, by the distance or the place; bars from the lowest to the highest share
     of all seeds."""
     data = [
         {
-            **_curve(found.places, shares, NAMES[kind], {}, f"{NAMES[kind]}, %{{x}}: %{{y:.0%}} right"),
+            **_curve(compared.places, shares, NAMES[kind], {}, f"{NAMES[kind]}, %{{x}}: %{{y:.0%}} right"),
             **_bars(repeats, KINDS.index(kind), shares),
             "mode": "lines+markers",
             "line": {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
             "marker": {"color": COLOURS[kind], "size": 8, "symbol": SYMBOLS[kind]},
         }
-        for kind, shares in zip(KINDS, found.last.by_place, strict=True)
+        for kind, shares in zip(KINDS, compared.last.by_place, strict=True)
     ]
-    few = {"tickvals": list(found.places)} if len(found.places) <= FEW else {}
+    few = {"tickvals": list(compared.places)} if len(compared.places) <= FEW else {}
     layout = theme.base_layout(
         height,
         xaxis={
-            "title": PLACES[found.config.task],
-            "range": [found.places[0] - 0.5, found.places[-1] + 0.5],
+            "title": PLACES[compared.config.task],
+            "range": [compared.places[0] - 0.5, compared.places[-1] + 0.5],
             "fixedrange": True,
             **few,
         },
@@ -147,11 +147,11 @@ def _bars(repeats: Repeats | None, network: int, shares: Sequence[float]) -> dic
     return {"error_y": {**bars, "color": colour}}
 
 
-def passes_figure(found: Passes, height: int) -> go.Figure:
+def passes_figure(timed: Passes, height: int) -> go.Figure:
     """Milliseconds of one pass by the length of the sequence, both on logarithmic axes."""
     data: list[dict[str, Any]] = []
     for kind in KINDS:
-        mine = [point for point in found.points if point.kind == kind]
+        mine = [point for point in timed.points if point.kind == kind]
         data.append(
             {
                 **_curve(

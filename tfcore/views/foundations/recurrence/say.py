@@ -30,9 +30,9 @@ PLACES: dict[TaskName, tuple[str, str]] = {  # what the first and the last place
 def equal_sizes(config: NetworkConfig) -> Statement:
     """The parameters and widths of the three networks of a config, and by how much the largest exceeds the smallest, as
     a share."""
-    found = sizes(config)
-    parameters = [found[kind][1] for kind in KINDS]
-    each = [f"{IN_SENTENCE[kind]} {found[kind][1]:,} (width {found[kind][0]})" for kind in KINDS]
+    widths = sizes(config)
+    parameters = [widths[kind][1] for kind in KINDS]
+    each = [f"{IN_SENTENCE[kind]} {widths[kind][1]:,} (width {widths[kind][0]})" for kind in KINDS]
     return state(
         "sizes",
         "Parameters: {each}; they differ by {spread:.1%} at most.",
@@ -45,14 +45,14 @@ def equal_sizes(config: NetworkConfig) -> Statement:
 # ---- the gradient that arrives ----
 
 
-def gradient_reach(found: Sequence[Arriving]) -> Statement:
+def gradient_reach(arriving: Sequence[Arriving]) -> Statement:
     """The norms that arrive at the token farthest back, of every network in the order drawn."""
-    norms = {one.kind: float(one.measured[-1]) for one in found}
+    norms = {one.kind: float(one.measured[-1]) for one in arriving}
     said = [f"{_size(norm)} in {IN_SENTENCE[kind]}" for kind, norm in norms.items()]
     return state(
         "reach",
         "Of a gradient of norm 1 at the output, what arrives {distance} tokens back has norm {others} and {last}.",
-        distance=len(found[0].measured) - 1,
+        distance=len(arriving[0].measured) - 1,
         others=", ".join(said[:-1]),
         last=said[-1],
         norms=norms,
@@ -90,13 +90,13 @@ class JacobianProducts(Finding):
         )
 
 
-def jacobian_products(found: Sequence[Arriving]) -> JacobianProducts:
+def jacobian_products(arriving: Sequence[Arriving]) -> JacobianProducts:
     """The comparison for the recurrent networks among them.
 
     Raises:
         ValueError: the cell state's part or the largest singular value is missing.
     """
-    recurrent = {one.kind: one for one in found if one.product is not None}
+    recurrent = {one.kind: one for one in arriving if one.product is not None}
     lstm, rnn = recurrent["lstm"], recurrent["rnn"]
     if lstm.cell is None or rnn.largest is None:
         raise ValueError("the cell state's part and the largest singular value are missing: see arriving()")
@@ -122,16 +122,16 @@ def _difference(one: Arriving) -> float:
     return float(np.abs(one.product / one.measured - 1).max()) if one.product is not None else 0.0
 
 
-def real_reach(found: RealGradient) -> Statement:
+def real_reach(real: RealGradient) -> Statement:
     """The median norms of a real model over the nearer half of the distances from 1 on, and over the farther half."""
-    last = len(found.measured) - 1
-    near, far = (float(np.median(part)) for part in np.split(found.measured[1:], [last // 2]))
+    last = len(real.measured) - 1
+    near, far = (float(np.median(part)) for part in np.split(real.measured[1:], [last // 2]))
     return state(
         "real model",
         "In {name}, a trained Transformer of {layers} layers, the median norm is {near_text} up to {half} tokens back "
         "and {far_text} from there to {distance}.",
-        name=found.name,
-        layers=found.layers,
+        name=real.name,
+        layers=real.layers,
         near=near,
         near_text=compact(near, 2),
         half=last // 2,
@@ -144,9 +144,9 @@ def real_reach(found: RealGradient) -> Statement:
 # ---- trained side by side ----
 
 
-def held_out_accuracy(found: Comparison) -> Statement:
+def held_out_accuracy(compared: Comparison) -> Statement:
     """The share of right tokens on held-out rows, and the loss there in nats per token, at the last look."""
-    last = found.last
+    last = compared.last
     each = [
         f"{NAMES[kind]} {share:.1%} (loss {loss:.2g})"
         for kind, share, loss in zip(KINDS, last.accuracy, last.held_out, strict=True)
@@ -182,19 +182,19 @@ class Learned(Finding):
         return f"{THRESHOLD:.0%} right: {', '.join(reached)}{never}."
 
 
-def learned(found: Comparison) -> Learned:
+def learned(compared: Comparison) -> Learned:
     """The first look of each network at which it has THRESHOLD right."""
     when: list[tuple[Kind, int, float]] = []
     for i, kind in enumerate(KINDS):
-        look = next((look for look in found.looks if look.accuracy[i] >= THRESHOLD), None)
+        look = next((look for look in compared.looks if look.accuracy[i] >= THRESHOLD), None)
         when.append((kind, look.step, look.seconds[i]) if look else (kind, 0, 0.0))
-    return Learned(tuple(when), found.last.step)
+    return Learned(tuple(when), compared.last.step)
 
 
-def accuracy_by_place(found: Comparison) -> Statement:
+def accuracy_by_place(compared: Comparison) -> Statement:
     """The share of right tokens at the first and at the last place or distance, at the last look."""
-    first, last = PLACES[found.config.task]
-    ends = [(kind, shares[0], shares[-1]) for kind, shares in zip(KINDS, found.last.by_place, strict=True)]
+    first, last = PLACES[compared.config.task]
+    ends = [(kind, shares[0], shares[-1]) for kind, shares in zip(KINDS, compared.last.by_place, strict=True)]
     each = ", ".join(f"{NAMES[kind]} {near:.0%} and {far:.0%}" for kind, near, far in ends)
     return state("places", "Right {first} and {last}: {each}.", first=first, last=last, each=each, ends=ends)
 

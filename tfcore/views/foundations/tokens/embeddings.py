@@ -43,7 +43,7 @@ def _near(model: Transformer, tokenizer: Tokenizer, piece: str) -> Neighbours:
 class TableRows:
     """Rows of a table that are drawn, with their tokens as text, as bytes and as labels, and their kinds."""
 
-    found: TableMap
+    table: TableMap
     pieces: list[str]
     data: list[bytes]
     labels: list[str]
@@ -78,9 +78,9 @@ def rows_of(model: Source, evenly: bool, more: Sequence[int]) -> TableRows:
         more: rows that are drawn besides.
     """
     (network, tokenizer), always = opened(model), always_drawn(model, evenly)
-    found = tables.with_rows(network, always.found, more)
-    pieces, data, labels, kinds = _named(tokenizer, found.ids[len(always.data) :].tolist())
-    return TableRows(found, always.pieces + pieces, always.data + data, always.labels + labels, always.kinds + kinds)
+    table = tables.with_rows(network, always.table, more)
+    pieces, data, labels, kinds = _named(tokenizer, table.ids[len(always.data) :].tolist())
+    return TableRows(table, always.pieces + pieces, always.data + data, always.labels + labels, always.kinds + kinds)
 
 
 @view
@@ -91,14 +91,14 @@ def neighbours(model: Source, piece: str) -> View:
         model: whose table it is.
         piece: a text; its first token is meant.
     """
-    found, tokenizer = near_of(model, piece), opened(model)[1]
+    near, tokenizer = near_of(model, piece), opened(model)[1]
     return View(
         key="neighbours",
         title="The neighbours",
-        result=found,
-        chart=neighbours_figure(found, [label(one) for one in found.pieces[1:]], height=340),
-        findings=(say.nearest_tokens(found),),
-        table=lambda: pd.DataFrame({"id": found.ids, "token": tokenizer.tokens(found.ids), "cosine": found.cosines}),
+        result=near,
+        chart=neighbours_figure(near, [label(one) for one in near.pieces[1:]], height=340),
+        findings=(say.nearest_tokens(near),),
+        table=lambda: pd.DataFrame({"id": near.ids, "token": tokenizer.tokens(near.ids), "cosine": near.cosines}),
         formula=(
             r"\begin{gathered} x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad "
             r"\cos(a, b) = \frac{a \cdot b}{|a|\,|b|} \\ "
@@ -113,20 +113,20 @@ def token_map(model: Source, piece: str) -> View:
     """The rows of the embedding table on the two directions in which they differ most; see neighbours."""
     near = near_of(model, piece)
     rows = rows_of(model, False, (near.token, *near.ids))
-    found = rows.found
+    table = rows.table
     return View(
         key="map",
         title="A map of the rows",
-        result=found,
-        chart=map_figure(found, rows.kinds, KINDS, rows.labels, near, height=460),
-        findings=(say.map_share(found, near),),
+        result=table,
+        chart=map_figure(table, rows.kinds, KINDS, rows.labels, near, height=460),
+        findings=(say.map_share(table, near),),
         table=lambda: pd.DataFrame(
             {
-                "id": found.ids,
+                "id": table.ids,
                 "token": rows.pieces,
-                "x": found.points[:, 0],
-                "y": found.points[:, 1],
-                "length": found.norms,
+                "x": table.points[:, 0],
+                "y": table.points[:, 1],
+                "length": table.norms,
             }
         ),
         code=(principal_components,),
@@ -138,29 +138,29 @@ def row_lengths(model: Source, piece: str) -> View:
     """The length of each row of the embedding table, by its id; see neighbours."""
     token = near_of(model, piece).token
     rows = rows_of(model, True, (token,))
-    found = rows.found
+    table = rows.table
     return View(
         key="norms",
         title="The lengths of the rows",
-        result=found,
-        chart=norms_figure(found, rows.kinds, KINDS, token, height=260),
-        findings=(say.row_lengths(found, rows.data, token),),
+        result=table,
+        chart=norms_figure(table, rows.kinds, KINDS, token, height=260),
+        findings=(say.row_lengths(table, rows.data, token),),
         note="In most vocabularies low ids are special tokens, single bytes or characters, and then come merges or "
         "words, the frequent ones first.",
-        table=lambda: pd.DataFrame({"id": found.ids, "token": rows.pieces, "length": found.norms}),
+        table=lambda: pd.DataFrame({"id": table.ids, "token": rows.pieces, "length": table.norms}),
     )
 
 
 @view
 def scaled_lengths(model: Source, position: int, scale: float) -> View:
     """How long embeddings are, times a scale, beside the position vectors that are added; see recognised."""
-    found = scale_effect_of(model, position, (scale, *SCALES))
+    effect = scale_effect_of(model, position, (scale, *SCALES))
     return View(
         key="lengths",
         title="Lengths, scaled",
-        result=found,
-        chart=lengths_figure(found, scale, height=330),
-        findings=(say.scaled_lengths(found, 0),),
+        result=effect,
+        chart=lengths_figure(effect, scale, height=330),
+        findings=(say.scaled_lengths(effect, 0),),
     )
 
 
@@ -173,14 +173,14 @@ def recognised(model: Source, position: int, scale: float) -> View:
         position: whose sinusoidal vector is added.
         scale: the factor that is marked.
     """
-    found = scale_effect_of(model, position, (scale, *SCALES))
+    effect = scale_effect_of(model, position, (scale, *SCALES))
     return View(
         key="recognised",
         title="The scale",
-        result=found,
-        chart=recognised_figure(found, 0, height=330),
-        findings=(say.recognised(found, 0),),
-        table=lambda: pd.DataFrame({"scale": found.scales, "recognised": found.recognised, "share": found.share}),
+        result=effect,
+        chart=recognised_figure(effect, 0, height=330),
+        findings=(say.recognised(effect, 0),),
+        table=lambda: pd.DataFrame({"scale": effect.scales, "recognised": effect.recognised, "share": effect.share}),
         papers="Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762",
         code=(scale_effect, sinusoidal),
     )

@@ -39,18 +39,23 @@ def cost(sizes: tuple[int | float, ...], lengths: tuple[int, ...], now: int, tit
         title: of the sizes.
         what: how it is cut now, in words.
     """
-    found = cost_of(lengths)
-    costs = say.cost_at(found, now, what)
+    by_length = cost_of(lengths)
+    costs = say.cost_at(by_length, now, what)
     return View(
         key="cost",
         title="The cost",
-        result=found,
-        chart=draw.cost_figure(sizes, found, now, title, height=320),
+        result=by_length,
+        chart=draw.cost_figure(sizes, by_length, now, title, height=320),
         findings=(costs,),
         described=state("cost", "Cost of a forward pass by {title}. {costs}", title=title, costs=costs),
         note="12 layers, width 768: 24nd² + 4n²d per layer.",
         table=lambda: pd.DataFrame(
-            {title: sizes, "tokens": found.n, "weights FLOPs": found.linear, "attention FLOPs": found.squared}
+            {
+                title: sizes,
+                "tokens": by_length.n,
+                "weights FLOPs": by_length.linear,
+                "attention FLOPs": by_length.squared,
+            }
         ),
     )
 
@@ -104,7 +109,7 @@ def strip(own: File | None, side: int, patch: int, at: int) -> View:
     first = max(0, min(at - 2, len(vectors) - STRIP))
     shown = vectors[first : first + STRIP]
     places = {"first": first, "last": first + len(shown) - 1}
-    found = say.patch_vector(vectors, at)
+    finding = say.patch_vector(vectors, at)
     addresses = [signals.data_address(one.reshape(patch, patch, signal_tokens.CHANNELS), "PNG") for one in shown]
     return View(
         key="strip",
@@ -112,12 +117,12 @@ def strip(own: File | None, side: int, patch: int, at: int) -> View:
         result=vectors,
         chart=draw.strip_figure(addresses, first, at, height=150),
         min_width=600,
-        findings=(state("places", "What the model reads: patches {first} to {last}.", **places), found),
+        findings=(state("places", "What the model reads: patches {first} to {last}.", **places), finding),
         described=state(
             "strip",
-            "The sequence around patch {at}: patches {first} to {last} in a row. {found}",
+            "The sequence around patch {at}: patches {first} to {last} in a row. {finding}",
             at=at,
-            found=found,
+            finding=finding,
             **places,
         ),
         table=lambda: pd.DataFrame(shown.T, columns=[f"patch {first + i}" for i in range(len(shown))]),
@@ -172,14 +177,16 @@ def spectrogram(sound: Sound, window_ms: float, hop_ms: float, at: int) -> View:
         hop_ms: from one frame to the next.
         at: the frame that is marked.
     """
-    found = frames_of(sound, window_ms, hop_ms)
+    sound_frames = frames_of(sound, window_ms, hop_ms)
     return View(
         key="spectrogram",
         title="The spectrogram",
-        result=found,
-        chart=draw.spectrogram_figure(found, at, height=300),
-        findings=(say.spectrogram(found, at),),
-        table=lambda: pd.DataFrame({"hertz": found.hertz, f"log10 power of frame {at}": found.mel[:, at]}),
+        result=sound_frames,
+        chart=draw.spectrogram_figure(sound_frames, at, height=300),
+        findings=(say.spectrogram(sound_frames, at),),
+        table=lambda: pd.DataFrame(
+            {"hertz": sound_frames.hertz, f"log10 power of frame {at}": sound_frames.mel[:, at]}
+        ),
         formula=(
             r"n_{frames} = \left\lfloor\tfrac{\text{samples}}{\text{hop}}\right\rfloor, \qquad "
             r"X_{mf} = \log_{10} \sum_k M_{mk} \left|\mathrm{FFT}(w \cdot s_f)_k\right|^2"
@@ -229,17 +236,17 @@ def series(table: str, column: int, length: int, stride: int, at: int) -> View:
         stride: steps from one window to the next.
         at: the window that is marked.
     """
-    found = windows_of(table, column, length, stride)
-    said = say.series_windows(found, at)
+    cut = windows_of(table, column, length, stride)
+    said = say.series_windows(cut, at)
     return View(
         key="series",
         title="The series and its windows",
-        result=found,
-        chart=draw.series_figure(found, at, height=320),
+        result=cut,
+        chart=draw.series_figure(cut, at, height=320),
         findings=(said,),
         described=state("series", "A series with its windows below it. {said}", said=said),
-        note=f"Dotted: the last value again, {found.padded} steps long.",
-        table=lambda: pd.DataFrame({"value": found.values}),
+        note=f"Dotted: the last value again, {cut.padded} steps long.",
+        table=lambda: pd.DataFrame({"value": cut.values}),
         formula=(
             r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
             r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i"
@@ -252,26 +259,26 @@ def series(table: str, column: int, length: int, stride: int, at: int) -> View:
 @view
 def windows(table: str, column: int, length: int, stride: int, at: int) -> View:
     """Windows of a time series as tokens: its shape without its unit; see series."""
-    found = windows_of(table, column, length, stride)
+    cut = windows_of(table, column, length, stride)
     return View(
         key="windows",
         title="The tokens",
-        result=found,
-        chart=draw.windows_figure(found, at, height=260),
+        result=cut,
+        chart=draw.windows_figure(cut, at, height=260),
         findings=(
             state(
                 "tokens",
                 "The tokens, shape {shape}, in deviations from the mean; window {at} framed.",
-                shape=str(found.windows.shape),
+                shape=str(cut.windows.shape),
                 at=at,
             ),
         ),
         described=state(
             "windows",
             "The tokens: one row a window, in deviations from the mean. {said}",
-            said=say.series_windows(found, at),
+            said=say.series_windows(cut, at),
         ),
-        table=lambda: pd.DataFrame(found.windows),
+        table=lambda: pd.DataFrame(cut.windows),
     )
 
 
@@ -285,16 +292,16 @@ def residues(protein: str) -> View:
     Args:
         protein: its residues, plain or FASTA.
     """
-    found = composition(read_protein(protein))
-    counts = say.residue_counts(found)
+    composed = composition(read_protein(protein))
+    counts = say.residue_counts(composed)
     return View(
         key="composition",
         title="The residues",
-        result=found,
-        chart=draw.composition_figure(found, height=320),
+        result=composed,
+        chart=draw.composition_figure(composed, height=320),
         findings=(counts,),
         described=state("composition", "How often each residue occurs. {counts}", counts=counts),
-        table=lambda: pd.DataFrame({"residue": found.letters, "count": found.counts}),
+        table=lambda: pd.DataFrame({"residue": composed.letters, "count": composed.counts}),
         formula=r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]",
         code=(read_protein,),
     )

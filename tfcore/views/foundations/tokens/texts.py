@@ -52,13 +52,13 @@ def text(model: Source, texts: Mapping[str, str]) -> View:
         model: whose tokenizer it is.
         texts: by name, the one that matters first.
     """
-    found = densities_of(model, tuple(texts.items()))
+    each = densities_of(model, tuple(texts.items()))
     return View(
         key="density",
         title="Characters per token",
-        result=found,
-        chart=density_figure(found, height=430),
-        findings=(say.characters_per_token(found),),
+        result=each,
+        chart=density_figure(each, height=430),
+        findings=(say.characters_per_token(each),),
         note="Your text is on top. Below 1 there are more tokens than characters.",
         table=lambda: pd.DataFrame(
             [
@@ -69,7 +69,7 @@ def text(model: Source, texts: Mapping[str, str]) -> View:
                     "tokens": one.tokens,
                     "parts of characters": one.parts,
                 }
-                for one in found
+                for one in each
             ]
         ),
         formula=r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]",
@@ -103,19 +103,19 @@ def merges(model: Source, word: str, now: int) -> View:
         model: whose tokenizer it is.
         now: the last merge that is done.
     """
-    found = word_merges_of(model, word)
+    replayed = word_merges_of(model, word)
     return View(
         key="merges",
         title="The merges",
-        result=found,
-        chart=merges_figure(found.steps, now, piece_label, height=430),
+        result=replayed,
+        chart=merges_figure(replayed.steps, now, piece_label, height=430),
         min_width=420,
-        findings=(say.merge_result(found),),
+        findings=(say.merge_result(replayed),),
         note="Filled: made in this step." if now else "",
         table=lambda: pd.DataFrame(
             [
                 {"merge": i, "rank": step.rank, "pieces": " ".join(map(visible, step.pieces))}
-                for i, step in enumerate(found.steps)
+                for i, step in enumerate(replayed.steps)
             ]
         ),
         formula=r"(a, b) \leftarrow \arg\min_{\text{neighbours}} \mathrm{rank}(a, b), \qquad a\;b \to ab",
@@ -127,13 +127,13 @@ def merges(model: Source, word: str, now: int) -> View:
 @view
 def vocabulary(model: Source, word: str, now: int) -> View:
     """The same word with only the first merges of the list: a vocabulary is a choice. See merges."""
-    found = word_merges_of(model, word)
+    replayed = word_merges_of(model, word)
     return View(
         key="vocabulary",
         title="Pieces by merges known",
-        result=found,
-        chart=vocabulary_figure(found.steps, now, found.known, height=240),
-        findings=(say.pieces_by_merges(found),),
+        result=replayed,
+        chart=vocabulary_figure(replayed.steps, now, replayed.known, height=240),
+        findings=(say.pieces_by_merges(replayed),),
         note="A vocabulary is a choice: shorter sequences, or a smaller table.",
     )
 
@@ -151,13 +151,13 @@ learned_of = kept(_learned, entries=16)
 @view
 def pairs(model: Source, corpus: str, now: int) -> View:
     """The counts of neighbouring pairs that decide the next merge. See learning."""
-    found = learned_of(model, corpus)
+    learned = learned_of(model, corpus)
     return View(
         key="pairs",
         title="Pairs counted",
-        result=found,
-        chart=pairs_figure(found.merges[min(now, len(found.merges) - 1)], piece_label, height=250),
-        findings=(say.pair_chosen(found, now),),
+        result=learned,
+        chart=pairs_figure(learned.merges[min(now, len(learned.merges) - 1)], piece_label, height=250),
+        findings=(say.pair_chosen(learned, now),),
     )
 
 
@@ -170,17 +170,17 @@ def learning(model: Source, corpus: str, now: int) -> View:
         corpus: the text to learn from, at most MOST merges.
         now: merges that are done.
     """
-    found = learned_of(model, corpus)
+    learned = learned_of(model, corpus)
     return View(
         key="learning",
         title="The length of the text",
-        result=found,
-        chart=learning_figure(found.tokens, now, height=280),
-        findings=(say.learned_length(found, now),),
+        result=learned,
+        chart=learning_figure(learned.tokens, now, height=280),
+        findings=(say.learned_length(learned, now),),
         table=lambda: pd.DataFrame(
             [
                 {"merge": i, "pair": " + ".join(map(visible, one.pair)), "count": one.count, "tokens": one.tokens}
-                for i, one in enumerate(found.merges, start=1)
+                for i, one in enumerate(learned.merges, start=1)
             ]
         ),
         formula=r"(a, b)_{k} = \arg\max_{\text{pairs}} \mathrm{count}(a, b), \qquad V_{k+1} = V_k \cup \{ab\}",

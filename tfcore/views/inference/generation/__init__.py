@@ -88,20 +88,20 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
         seed: of all draws.
         drawn: tokens that are drawn before it, MOST at most.
     """
-    found = token_of(model, text, sampling, seed, drawn)
+    guess = token_of(model, text, sampling, seed, drawn)
     tokenizer = opened(model)[1]
     return View(
         key="filters",
         title="The filters",
-        result=found,
-        chart=filters_figure(found, height=640),
-        findings=(say.filter_cuts(found),),
-        note=f"Rows of shape {found.order.shape}; shown: the {SHOWN} most likely.",
+        result=guess,
+        chart=filters_figure(guess, height=640),
+        findings=(say.filter_cuts(guess),),
+        note=f"Rows of shape {guess.order.shape}; shown: the {SHOWN} most likely.",
         table=lambda: pd.DataFrame(
             {
-                "id": found.order,
-                "token": tokenizer.tokens(found.order.tolist()),
-                **dict(zip(FILTERS, found.probabilities, strict=True)),
+                "id": guess.order,
+                "token": tokenizer.tokens(guess.order.tolist()),
+                **dict(zip(FILTERS, guess.probabilities, strict=True)),
             }
         ),
         min_width=560,
@@ -127,13 +127,13 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
 @view
 def where_u_falls(model: Source, text: str, sampling: Sampling, seed: int, drawn: int = 0) -> View:
     """The probabilities laid end to end, and the random number that falls on one of them. See one_token."""
-    found = token_of(model, text, sampling, seed, drawn)
+    guess = token_of(model, text, sampling, seed, drawn)
     return View(
         key="draw",
         title="The draw",
-        result=found,
-        chart=draw_figure(found, height=210),
-        findings=(say.where_drawn(found),),
+        result=guess,
+        chart=draw_figure(guess, height=210),
+        findings=(say.where_drawn(guess),),
         note="Grey: cut away.",
         min_width=340,
     )
@@ -142,20 +142,20 @@ def where_u_falls(model: Source, text: str, sampling: Sampling, seed: int, drawn
 @view
 def by_rank(model: Source, text: str, sampling: Sampling, seed: int, drawn: int = 0) -> View:
     """The whole distribution by rank, before and after the filters. See one_token."""
-    found = token_of(model, text, sampling, seed, drawn)
+    guess = token_of(model, text, sampling, seed, drawn)
     return View(
         key="ranks",
         title="The ranks",
-        result=found,
-        chart=ranks_figure(found, height=300),
-        findings=(say.ranks(found),),
+        result=guess,
+        chart=ranks_figure(guess, height=300),
+        findings=(say.ranks(guess),),
     )
 
 
-def entropy_numbers(found: NextToken) -> tuple[Metric, ...]:
+def entropy_numbers(guess: NextToken) -> tuple[Metric, ...]:
     """How much the filters narrow the distribution of a token."""
-    before, after = found.entropy[[0, -1]].tolist()
-    kept_share = found.probabilities[0][found.probabilities[-1] > 0].sum()
+    before, after = guess.entropy[[0, -1]].tolist()
+    kept_share = guess.probabilities[0][guess.probabilities[-1] > 0].sum()
     equally = "2 to that power: the number of equally likely tokens with the same entropy."
     return (
         Metric("Entropy of the model's distribution", f"{before:.2f} bits", help=equally),
@@ -215,8 +215,8 @@ def _written_table(tokenizer: Tokenizer, texts: dict[Strategy, list[WrittenToken
     return pd.DataFrame(
         [
             (name, i, piece, one.probability, one.rank, one.drawn_with)
-            for name, found in texts.items()
-            for i, (one, piece) in enumerate(zip(found, tokenizer.tokens([one.token for one in found]), strict=True))
+            for name, ids in texts.items()
+            for i, (one, piece) in enumerate(zip(ids, tokenizer.tokens([one.token for one in ids]), strict=True))
         ],
         columns=["strategy", "place", "token", "probability", "rank", "drawn with"],
     )
@@ -329,14 +329,14 @@ def speculative(
     """
     steps = list(_watched(model, text, blocks, guesses, temperature, tokens, seed)) if so_far is None else so_far
     passes = [step for step in steps if isinstance(step, Pass)]
-    found = speculation.speed_up(passes, [step for step in steps if isinstance(step, Timing)], guesses)
+    gain = speculation.speed_up(passes, [step for step in steps if isinstance(step, Timing)], guesses)
     return View(
         key="worth",
         title="What the draft brings",
-        result=found,
-        chart=gain_figure(found, height=400),
-        findings=(say.Gain(found), say.acceptance_found(passes, guesses)),
-        table=lambda: pd.DataFrame({"draft length": range(LONGEST + 1), **found.curves}),
+        result=gain,
+        chart=gain_figure(gain, height=400),
+        findings=(say.Gain(gain), say.acceptance_found(passes, guesses)),
+        table=lambda: pd.DataFrame({"draft length": range(LONGEST + 1), **gain.curves}),
         formula=DRAFT_FORMULA,
         papers=(
             "arXiv:2211.17192: algorithm 1, eq. 1 (tokens per pass), theorem 3.8 (speed-up), appendix A.1 (same "
@@ -396,24 +396,26 @@ def speculation_numbers(steps: Sequence[Pass | Timing], guesses: int) -> tuple[M
     """The measurements of speculation, as four numbers."""
     passes = [step for step in steps if isinstance(step, Pass)]
     gain = say.Gain(speculation.speed_up(passes, [step for step in steps if isinstance(step, Timing)], guesses))
-    found = say.acceptance_found(passes, guesses).values
+    accepted = say.acceptance_found(passes, guesses).values
     help_alpha = "Of those that were verified. α: acceptance rate, the mean over these positions of Σ min(p, q)"
     help_error = "Largest |min(p, q) + residual draw − p|. float32 rounds at about 1e-7"
     return (
         Metric(
             "Accepted draft tokens",
-            f"{found['accepted']} of {found['verified']}",
-            f"expected: α = {found['alpha']:.2f}",
+            f"{accepted['accepted']} of {accepted['verified']}",
+            f"expected: α = {accepted['alpha']:.2f}",
             help_alpha,
         ),
         Metric(
             "Tokens per pass",
-            f"{found['per_pass']:.2f}",
-            f"formula: {found['expected']:.2f}",
+            f"{accepted['per_pass']:.2f}",
+            f"formula: {accepted['expected']:.2f}",
             "(1 − α^(γ+1)) / (1 − α)",
         ),
         Metric("Speed-up", *gain.words, gain.help),
-        Metric("Error of the sum", f"{found['error']:.0e}", f"{found['verified']} places, all tokens", help_error),
+        Metric(
+            "Error of the sum", f"{accepted['error']:.0e}", f"{accepted['verified']} places, all tokens", help_error
+        ),
     )
 
 
@@ -452,14 +454,14 @@ def conversation(model: Source, special: SpecialTokens, plan: ConversationPlan, 
     network, tokenizer = opened(model)
     if so_far is None:
         so_far = turns(tokenizer, special, list(converse(network, tokenizer, special, plan)))[-1]
-    found = costs_of(model, so_far)
-    bits = found.bits
+    costs = costs_of(model, so_far)
+    bits = costs.bits
     return View(
         key="conversation",
         title="The conversation as the model reads it",
-        result=found,
-        chart=conversation_figure(bits, found.labels, height=300),
-        findings=(say.role_costs(bits), found.end),
+        result=costs,
+        chart=conversation_figure(bits, costs.labels, height=300),
+        findings=(say.role_costs(bits), costs.end),
         table=lambda: pd.DataFrame(
             {
                 "token": tokenizer.tokens([token.id for token in bits.tokens[1:]]),

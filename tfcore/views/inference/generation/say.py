@@ -32,18 +32,18 @@ from tfcore.views.inference.generation.measure.speculation import (
 )
 
 
-def filter_cuts(found: NextToken) -> Statement:
+def filter_cuts(drawn: NextToken) -> Statement:
     """The tokens left after each filter that is on and cuts, and both probabilities of the token that was drawn."""
-    left = {name: int(found.left[i]) for i, name in enumerate(FILTERS) if name in CUTTING and found.is_on[i]}
+    left = {name: int(drawn.left[i]) for i, name in enumerate(FILTERS) if name in CUTTING and drawn.is_on[i]}
     return state(
         "filter cuts",
         "Of {total:,} tokens {cuts}; drawn: '{token}', {by_model:.3f} by the model, {by_filters:.3f} after all "
         "filters.",
-        total=found.probabilities.shape[1],
+        total=drawn.probabilities.shape[1],
         cuts=", ".join(f"{name} leaves {count:,}" for name, count in left.items()) or "none is cut away",
-        token=visible(found.names[found.place]),
-        by_model=float(found.probabilities[0, found.place]),
-        by_filters=float(found.probabilities[-1, found.place]),
+        token=visible(drawn.names[drawn.place]),
+        by_model=float(drawn.probabilities[0, drawn.place]),
+        by_filters=float(drawn.probabilities[-1, drawn.place]),
     )
 
 
@@ -76,22 +76,22 @@ class Draw(Finding):
         )
 
 
-def where_drawn(found: NextToken) -> Draw:
+def where_drawn(drawn: NextToken) -> Draw:
     """The part of the line that the drawn token covers: after all tokens that are more probable."""
-    p = found.probabilities[-1]
+    p = drawn.probabilities[-1]
     return Draw(
-        u=found.u,
-        token=found.names[found.place],
-        start=float(p[p > p[found.place]].sum()),
-        length=float(p[found.place]),
-        unfiltered=found.names[found.unfiltered],
-        is_cut=bool(p[found.unfiltered] == 0),
+        u=drawn.u,
+        token=drawn.names[drawn.place],
+        start=float(p[p > p[drawn.place]].sum()),
+        length=float(p[drawn.place]),
+        unfiltered=drawn.names[drawn.unfiltered],
+        is_cut=bool(p[drawn.unfiltered] == 0),
     )
 
 
-def ranks(found: NextToken) -> Statement:
+def ranks(drawn: NextToken) -> Statement:
     """The ends of the model's distribution, and how many tokens the filters leave."""
-    own = found.probabilities[0]
+    own = drawn.probabilities[0]
     return state(
         "ranks",
         "All {total:,} probabilities by rank, from {largest:.3f} to {smallest:.1e}; after the filters {left:,} are "
@@ -99,7 +99,7 @@ def ranks(found: NextToken) -> Statement:
         total=len(own),
         largest=float(own.max()),
         smallest=float(own.min()),
-        left=int(found.left[-1]),
+        left=int(drawn.left[-1]),
     )
 
 
@@ -259,34 +259,34 @@ def draft_token(guess: Guess, at: int, token: str) -> Statement:
 class Gain(Finding):
     """The speed-up by the draft, measured and by the formula."""
 
-    found: SpeedUp
+    speed_up: SpeedUp
 
     @property
     def words(self) -> tuple[str, str]:
         """The speed-up measured, and by the formula."""
-        found = self.found
-        return (f"{found.ratio:.2f}", f"formula: {found.expected:.2f}") if found.runs else ("…", "timed next")
+        gain = self.speed_up
+        return (f"{gain.ratio:.2f}", f"formula: {gain.expected:.2f}") if gain.runs else ("…", "timed next")
 
     @property
     def help(self) -> str:
         """How it was timed; empty where it was not yet."""
-        if not self.found.runs:
+        if not self.speed_up.runs:
             return ""
         return (
-            f"The fastest of {self.found.runs} runs each, on this server. A draft token costs c = "
-            f"{self.found.cost:.2f} of a target token."
+            f"The fastest of {self.speed_up.runs} runs each, on this server. A draft token costs c = "
+            f"{self.speed_up.cost:.2f} of a target token."
         )
 
     @property
     def sentence(self) -> str:
-        found = self.found
-        start = f"With α = {found.alpha:.2f}. Measured: {found.per_pass:.2f} tokens per pass"
-        if not found.runs:
+        gain = self.speed_up
+        start = f"With α = {gain.alpha:.2f}. Measured: {gain.per_pass:.2f} tokens per pass"
+        if not gain.runs:
             return f"{start}."
-        advice = f"draft length {found.best} would be best" if found.best else "no draft length makes it faster"
+        advice = f"draft length {gain.best} would be best" if gain.best else "no draft length makes it faster"
         return (
-            f"{start}, speed-up {found.ratio:.2f}. A draft token costs c = {found.cost:.2f} of a target token, "
-            f"verifying {found.guess + 1} tokens {found.check:.2f} passes (the formula says 1). By the formula "
+            f"{start}, speed-up {gain.ratio:.2f}. A draft token costs c = {gain.cost:.2f} of a target token, "
+            f"verifying {gain.guess + 1} tokens {gain.check:.2f} passes (the formula says 1). By the formula "
             f"{advice}."
         )
 
@@ -313,11 +313,11 @@ class RoleCosts(Finding):
         return f"{'; '.join(said).capitalize()}. {ROLES[dearest].capitalize()} surprises the model most."
 
 
-def role_costs(found: ConversationBits) -> RoleCosts:
+def role_costs(costs: ConversationBits) -> RoleCosts:
     """The costs by role, the first token left out."""
-    owners = [token.role for token in found.tokens[1:]]
+    owners = [token.role for token in costs.tokens[1:]]
     there = [role for role in ROLES if role in owners]
-    bits = {role: [b for b, owner in zip(found.bits.tolist(), owners, strict=True) if owner == role] for role in there}
+    bits = {role: [b for b, owner in zip(costs.bits.tolist(), owners, strict=True) if owner == role] for role in there}
     return RoleCosts(
         {role: len(of_role) for role, of_role in bits.items()},
         {role: sum(of_role) / len(of_role) for role, of_role in bits.items()},

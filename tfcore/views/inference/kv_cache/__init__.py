@@ -85,9 +85,9 @@ def with_and_without(
     steps = min(steps, network.config.max_seq_len - len(ids))
     done = list(generation.both_ways(network, ids, steps, seed, exactness)) if so_far is None else so_far
     work = work_of(network.config, len(ids), steps, exactness)
-    found = measured(work, done)
-    fast, slow = found.seconds
-    few, many = (f"{short(count)} operations" for count in (found.operations_with, found.operations_without))
+    timings = measured(work, done)
+    fast, slow = timings.seconds
+    few, many = (f"{short(count)} operations" for count in (timings.operations_with, timings.operations_without))
     return View(
         key="steps",
         title="With and without a KV cache",
@@ -99,8 +99,8 @@ def with_and_without(
         "(prefill), with and without the cache.",
         metrics=(
             Metric("With the cache", fast, few),
-            Metric(f"Without: {found.times}" if found.steps else "Without", slow, many),
-            Metric("Largest difference of a logit", found.largest_difference, found.same_tokens),
+            Metric(f"Without: {timings.times}" if timings.steps else "Without", slow, many),
+            Metric("Largest difference of a logit", timings.largest_difference, timings.same_tokens),
         ),
         table=lambda: _steps_table(work, done),
         formula=FORMULA,
@@ -133,26 +133,28 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
         precision: of the numbers kept.
         unit: GB or GiB.
     """
-    found = cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
+    caches = cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
     bars = [
         Size(name, shape.kind, size, shape == chosen.shape)
-        for (name, size), shape in zip(found.sizes.items(), kv_bytes.ways(chosen.shape), strict=True)
+        for (name, size), shape in zip(caches.sizes.items(), kv_bytes.ways(chosen.shape), strict=True)
     ]
     return View(
         key="ways",
         title="Ways to share keys and values",
-        result=found,
+        result=caches,
         chart=ways_figure(bars, unit, height=270),
         min_width=330,
-        findings=(found,),
+        findings=(caches,),
         metrics=(
             Metric(
-                "KV cache per token", amount(found.token, unit), f"{amount(found.token, OTHER[unit])}; {found.values}"
+                "KV cache per token",
+                amount(caches.token, unit),
+                f"{amount(caches.token, OTHER[unit])}; {caches.values}",
             ),
-            Metric("KV cache per sequence", amount(found.sequence, unit), amount(found.sequence, OTHER[unit])),
-            Metric("Relative to MHA", found.share_of_mha, str(found.shape)),
+            Metric("KV cache per sequence", amount(caches.sequence, unit), amount(caches.sequence, OTHER[unit])),
+            Metric("Relative to MHA", caches.share_of_mha, str(caches.shape)),
         ),
-        table=lambda: pd.DataFrame(found.sizes.items(), columns=["sharing", "bytes"]),
+        table=lambda: pd.DataFrame(caches.sizes.items(), columns=["sharing", "bytes"]),
         formula=product_latex(chosen.shape, tokens, batch, precision),
         papers="Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
         "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
@@ -167,17 +169,17 @@ def every_model(
     models: Sequence[Model], chosen: Model, tokens: int, batch: int, precision: Precision, unit: Unit
 ) -> View:
     """The same sequences in every model: see sizes."""
-    found = {model.name: cache_bytes(model.shape, tokens, batch, precision) for model in models}
-    dots = [Size(one.name, one.shape.kind, found[one.name], one == chosen) for one in models]
+    bytes_by_model = {model.name: cache_bytes(model.shape, tokens, batch, precision) for model in models}
+    dots = [Size(one.name, one.shape.kind, bytes_by_model[one.name], one == chosen) for one in models]
     rows = [(dot.name, dot.kind, dot.value) for dot in dots]
     columns = ["model", "attention", "bytes"]
     return View(
         key="models",
         title="The same sequences in every model",
-        result=found,
+        result=bytes_by_model,
         chart=models_figure(dots, unit, height=560),
         min_width=350,
-        findings=(cache_range(found, tokens, batch),),
+        findings=(cache_range(bytes_by_model, tokens, batch),),
         note="Published sizes; sequences longer than a model's context are counted all the same.",
         table=lambda: pd.DataFrame(rows, columns=columns).sort_values("bytes", kind="stable"),
     )
@@ -192,10 +194,10 @@ def fits(chosen: Model, service: Service, block: int, unit: Unit) -> View:
         service: how it is served.
         block: tokens of a block, of the remedy that allocates memory in blocks.
     """
-    found = budgets_of(service, block)
-    names = serving.remedy_names(found["asked"][0])
-    asked, need = found["asked"]
-    rows = {names[name]: one for name, (_, one) in found.items()}
+    budgets = budgets_of(service, block)
+    names = serving.remedy_names(budgets["asked"][0])
+    asked, need = budgets["asked"]
+    rows = {names[name]: one for name, (_, one) in budgets.items()}
     full = cache_bytes(asked.shape, asked.tokens, 1, asked.cache)
     groups = asked.gpus // asked.parallel
     copies = "1 copy" if groups == 1 else f"{groups} copies"
@@ -203,16 +205,16 @@ def fits(chosen: Model, service: Service, block: int, unit: Unit) -> View:
     return View(
         key="budget",
         title="Memory of the fullest GPU",
-        result=found,
+        result=budgets,
         chart=budget_figure(rows, unit, height=150 + 44 * len(rows)),
         min_width=340,
-        findings=(fit(chosen, found, unit),),
+        findings=(fit(chosen, budgets, unit),),
         metrics=(
             Metric("It fits" if need.fits else "It does not fit", need.verdict(unit), "on the fullest GPU"),
             Metric("KV cache of a full sequence", amount(full, unit), amount(full, OTHER[unit])),
             Metric("Weights", weights, f"{copies}, each on {counted(asked.parallel, 'GPU')}"),
         ),
-        table=lambda: _budget_table(found, unit),
+        table=lambda: _budget_table(budgets, unit),
         formula=FORMULA,
         papers="Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query "
         "attention: arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, "
@@ -221,8 +223,8 @@ def fits(chosen: Model, service: Service, block: int, unit: Unit) -> View:
     )
 
 
-def _budget_table(found: Budgets, unit: Unit) -> pd.DataFrame:
-    names = serving.remedy_names(found["asked"][0])
+def _budget_table(budgets: Budgets, unit: Unit) -> pd.DataFrame:
+    names = serving.remedy_names(budgets["asked"][0])
     return pd.DataFrame(
         [
             {
@@ -234,7 +236,7 @@ def _budget_table(found: Budgets, unit: Unit) -> pd.DataFrame:
                 "most users": need.most_users_words,
                 "longest context that fits": need.longest_words,
             }
-            for name, (_, need) in found.items()
+            for name, (_, need) in budgets.items()
         ]
     )
 

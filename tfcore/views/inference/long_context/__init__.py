@@ -55,13 +55,13 @@ def scale(shape: str, power: int) -> View:
         power: of two, the length in tokens.
     """
     d_head = PRESETS[MODELS[shape]]().head_size
-    found = say_cost.score_matrix(shape, 2**power, d_head)
+    matrix = say_cost.score_matrix(shape, 2**power, d_head)
     return View(
         key="scale",
         title="One head, to scale",
-        result=found,
+        result=matrix,
         chart=scale_figure(2**power, d_head, height=380),
-        findings=(found,),
+        findings=(matrix,),
         formula=(
             r"\underbrace{QK^\top}_{2n^2d\ \text{FLOPs}} \to \underbrace{n \times n}_{\text{scores}} \to "
             r"\underbrace{AV}_{2n^2d\ \text{FLOPs}} \quad\text{all else: } \propto n"
@@ -123,17 +123,17 @@ def pattern(mask: MaskConfig, layers: int) -> View:
         mask: of every layer.
         layers: that information is followed through.
     """
-    found = reach_of(mask, N, layers)
+    reach = reach_of(mask, N, layers)
     return View(
         key="reach",
         title="The pattern",
-        result=found,
-        chart=pattern_reach_figure(found, height=420),
+        result=reach,
+        chart=pattern_reach_figure(reach, height=420),
         min_width=320,
         cursor=True,
-        findings=(say_patterns.pattern_reach(found),),
+        findings=(say_patterns.pattern_reach(reach),),
         note="Strongest: in one layer. Fainter: through more layers. Hatched: never.",
-        table=lambda: pd.DataFrame(found.needed),
+        table=lambda: pd.DataFrame(reach.needed),
         formula=(
             r"\begin{gathered} \text{pairs: } n^2 \to n \cdot w \\"
             r"\text{reach of } L \text{ layers of a window } w: \ L\,(w - 1) \end{gathered}"
@@ -152,7 +152,7 @@ def pairs(mask: MaskConfig, power: int) -> View:
     """
     at = PAIR_LENGTHS.index(2**power)
     counts = {kind: pairs_of(replace(mask, kind=kind), PAIR_LENGTHS) for kind in NAMES}
-    named = {NAMES[kind]: found for kind, found in counts.items()}
+    named = {NAMES[kind]: kept_pairs for kind, kept_pairs in counts.items()}
     return View(
         key="pairs",
         title="Pairs against length",
@@ -187,16 +187,16 @@ def measured(reading: Reading, mask: MaskConfig, position: int) -> View:
         mask: of every layer.
         position: of the token that is changed.
     """
-    found, tokens = change_of(reading, mask, position), read(reading).tokens
+    change, tokens = change_of(reading, mask, position), read(reading).tokens
     return View(
         key="measured",
         title="In a real model",
-        result=found,
-        chart=measured_figure(found, tick_labels(tokens, 9), height=200),
+        result=change,
+        chart=measured_figure(change, tick_labels(tokens, 9), height=200),
         min_width=620,
-        findings=(say_patterns.model_reach(found),),
+        findings=(say_patterns.model_reach(change),),
         note="Outputs compared to the last bit.",
-        table=lambda: pd.DataFrame({"token": tokens, "pattern": found.expected, "measured": found.changed}),
+        table=lambda: pd.DataFrame({"token": tokens, "pattern": change.expected, "measured": change.changed}),
     )
 
 
@@ -318,8 +318,8 @@ def traffic(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> 
         order: the outer loop, over queries or keys.
         causal: whether masked tiles are skipped.
     """
-    found = traffic_of(n, d_head, kilobytes * KB, order, causal, BYTES)
-    said = say_traffic.moved(found)
+    compared = traffic_of(n, d_head, kilobytes * KB, order, causal, BYTES)
+    said = say_traffic.moved(compared)
     rows = {
         "Standard attention": said.plain_words,
         "Tiles, counted": said.tiled_words,
@@ -328,11 +328,11 @@ def traffic(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> 
     return View(
         key="moved",
         title="What is moved",
-        result=found,
-        chart=traffic_figure(found.naive, found.tiled, found.bytes_each, height=270),
+        result=compared,
+        chart=traffic_figure(compared.naive, compared.tiled, compared.bytes_each, height=270),
         findings=(said,),
         metrics=tuple(Metric(label, *words) for label, words in rows.items()),
-        table=lambda: _bars(found),
+        table=lambda: _bars(compared),
         formula=(
             r"\begin{gathered} \text{plain: } \Theta(nd + n^2) \qquad \text{tiles: } \Theta(n^2 d^2 / M) \\"
             r"\text{for } d \le M \le nd \quad \text{(Theorem 2)} \end{gathered}"
@@ -343,12 +343,12 @@ def traffic(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> 
     )
 
 
-def _bars(found: TrafficComparison) -> pd.DataFrame:
+def _bars(compared: TrafficComparison) -> pd.DataFrame:
     """Bars of what is moved, part by part."""
     return pd.DataFrame(
         [
             {"way": way, "direction": direction, "what": part, "numbers": numbers, "bytes": BYTES * numbers}
-            for way, moved in (("plain", found.naive), ("tiles", found.tiled))
+            for way, moved in (("plain", compared.naive), ("tiles", compared.tiled))
             for direction, parts in (("read", moved.reads), ("written", moved.writes))
             for part, numbers in parts.items()
         ]
@@ -473,14 +473,14 @@ def striped_work(n: int, devices: int, causal: bool, step: int) -> View:
 def _work(n: int, devices: int, layout: Layout, causal: bool, step: int) -> View:
     """The work of every device, on the scale of both layouts."""
     every = {one: rings.ring_work(n, devices, one, causal) for one in rings.LAYOUTS}
-    found, most = every[layout], max(int(one.max()) for one in every.values())
+    work, most = every[layout], max(int(one.max()) for one in every.values())
     return View(
         key=f"work {layout}",
         title=f"Load, tokens {layout}",
-        result=found,
-        chart=work_figure(found, step, most, height=110 + 30 * devices),
-        findings=(say_pieces.load_balance(layout, found),),
-        table=lambda: pd.DataFrame(found).rename_axis("step").reset_index(),
+        result=work,
+        chart=work_figure(work, step, most, height=110 + 30 * devices),
+        findings=(say_pieces.load_balance(layout, work),),
+        table=lambda: pd.DataFrame(work).rename_axis("step").reset_index(),
     )
 
 

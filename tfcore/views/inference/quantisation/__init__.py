@@ -74,17 +74,17 @@ def row(model: Source, layer: int, kind: str, row: int, scheme: Scheme, first: i
         scheme: how its matrix is stored.
         first: column in sight, of SHOWN in all.
     """
-    found = row_of(model, layer, kind, row, scheme)
-    last = min(first + SHOWN, len(found.values)) - 1
+    rounded = row_of(model, layer, kind, row, scheme)
+    last = min(first + SHOWN, len(rounded.values)) - 1
     return View(
         key="row",
         title="A row on its grid",
-        result=found,
-        chart=row_figure(found, first, height=340),
+        result=rounded,
+        chart=row_figure(rounded, first, height=340),
         min_width=640,
-        findings=(say.row(name_of(model), found),),
+        findings=(say.row(name_of(model), rounded),),
         note=f"Columns {first} to {last} are in sight.",
-        table=lambda: pd.DataFrame({"weight": found.values, "stored": found.rounded}),
+        table=lambda: pd.DataFrame({"weight": rounded.values, "stored": rounded.rounded}),
         formula=(
             r"\begin{gathered} s = \frac{\max |w|}{2^{b-1} - 1}, \qquad q = \mathrm{round}(w / s), \qquad \hat w = s\,q"
             r" \\ \text{with a minimum: } s = \frac{\max w - \min w}{2^b - 1}, \quad \hat w = s\,q + \min w"
@@ -106,17 +106,17 @@ def by_layer(model: Source, scheme: Scheme) -> View:
         model: a decoder or an encoder.
         scheme: how its matrices are stored.
     """
-    found = errors_of(model, scheme)
-    layers, kinds = found.errors.shape
+    errors = errors_of(model, scheme)
+    layers, kinds = errors.errors.shape
     return View(
         key="errors",
         title="Errors by layer",
-        result=found,
-        chart=errors_figure(found, height=120 + 30 * kinds),
+        result=errors,
+        chart=errors_figure(errors, height=120 + 30 * kinds),
         min_width=18 * layers + 120,
-        findings=(say.matrices(name_of(model), found), say.memory(memory_of(model, scheme))),
+        findings=(say.matrices(name_of(model), errors), say.memory(memory_of(model, scheme))),
         note=f"At most {SAMPLED} rows of each matrix are measured.",
-        table=lambda: pd.DataFrame(found.errors, columns=list(found.kinds)),
+        table=lambda: pd.DataFrame(errors.errors, columns=list(errors.kinds)),
         formula=r"\mathrm{error} = \sqrt{\frac{\sum_{ij} (\hat W_{ij} - W_{ij})^2}{\sum_{ij} W_{ij}^2}}",
         papers="arXiv:2208.07339, section 2; GPTQ: arXiv:2210.17323; AWQ: arXiv:2306.00978.",
         terms=("quantisation",),
@@ -133,7 +133,7 @@ def block(model: Source, layer: int, kind: str, row: int, place: int, from_file:
         layer, kind, row, place: of the block in the row.
         from_file: reads the file of smollm2, which the model was loaded from; otherwise the block is made of weights.
     """
-    found = (
+    opened_block = (
         block_in_file(model, layer, kind, row, place)
         if from_file
         else block_of_weights(model, name_of(model), layer, kind, row, place)
@@ -141,11 +141,13 @@ def block(model: Source, layer: int, kind: str, row: int, place: int, from_file:
     return View(
         key="block",
         title="A block of a GGUF file",
-        result=found,
-        chart=block_figure(found, height=360),
+        result=opened_block,
+        chart=block_figure(opened_block, height=360),
         min_width=640,
-        findings=(say.block(found),),
-        table=lambda: pd.DataFrame({"integer": found.codes, "in the file": found.values, "in the model": found.used}),
+        findings=(say.block(opened_block),),
+        table=lambda: pd.DataFrame(
+            {"integer": opened_block.codes, "in the file": opened_block.values, "in the model": opened_block.used}
+        ),
         formula=r"\hat w_i = d \cdot q_i + m, \qquad q_i \in \{0, \dots, 15\}",
         papers="The format: [gguf.md](https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). The file is "
         "SmolLM2-135M-Instruct in Q4_1, its embeddings in Q8_0; the loaded model is read by the `gguf` package, this "
@@ -284,10 +286,10 @@ class Continuations:
 
 def continuations(model: Source, text: str, data_type: Format, tokens: int) -> Continuations:
     """A text continued greedily with each way to share a scale."""
-    found = written_of(model, text, data_type, tokens, continued(model, text, tokens))
+    compared = written_of(model, text, data_type, tokens, continued(model, text, tokens))
     tokenizer = opened(model)[1]
-    ids = {"as it is": found.plain, **{HOW[how]: ids for how, ids in found.ways.items()}}
-    return Continuations({how: tokenizer.decode(list(one)) for how, one in ids.items()}, say.written(found))
+    ids = {"as it is": compared.plain, **{HOW[how]: ids for how, ids in compared.ways.items()}}
+    return Continuations({how: tokenizer.decode(list(one)) for how, one in ids.items()}, say.written(compared))
 
 
 # ---- the cache ----

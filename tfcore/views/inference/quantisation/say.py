@@ -31,60 +31,60 @@ from tfcore.views.inference.quantisation.measure.written import GreedyContinuati
 # ---- weights ----
 
 
-def row(model: str, found: RowOnGrid) -> Statement:
+def row(model: str, rounded: RowOnGrid) -> Statement:
     """The error of a row of weights, and how many of their values are left."""
     return state(
         "row",
         "Row {row} of W_{kind} in layer {layer} of {model} as {scheme}: {bits:.2f} bits per weight, RMS error "
         "{error:percent} of the weights' RMS, at most {largest:.2g}. {before:whole} different values become "
         "{after:whole}; {zeros:percent} of the weights become 0.",
-        row=found.row,
-        kind=found.kind,
-        layer=found.layer,
+        row=rounded.row,
+        kind=rounded.kind,
+        layer=rounded.layer,
         model=model,
-        scheme=found.scheme,
-        bits=found.bits,
-        error=found.error,
-        largest=found.largest,
-        before=len(np.unique(found.values)),
-        after=found.distinct,
-        zeros=found.zeros,
+        scheme=rounded.scheme,
+        bits=rounded.bits,
+        error=rounded.error,
+        largest=rounded.largest,
+        before=len(np.unique(rounded.values)),
+        after=rounded.distinct,
+        zeros=rounded.zeros,
     )
 
 
-def matrices(model: str, found: MatrixErrors) -> Statement:
+def matrices(model: str, matrix_errors: MatrixErrors) -> Statement:
     """The matrices with the largest and the smallest error."""
-    (layer, kind, most), (low_layer, low_kind, least) = found.worst, found.best
+    (layer, kind, most), (low_layer, low_kind, least) = matrix_errors.worst, matrix_errors.best
     return state(
         "matrices",
         "{model} as {scheme}: the RMS error is largest in W_{kind} of layer {layer}, {most:percent} of the weights' "
         "RMS, smallest in W_{low_kind} of layer {low_layer}, {least:percent}; on average {mean:percent}.",
         model=model,
-        scheme=found.scheme,
+        scheme=matrix_errors.scheme,
         kind=kind,
         layer=layer,
         most=most,
         low_kind=low_kind,
         low_layer=low_layer,
         least=least,
-        mean=float(found.errors.mean()),
+        mean=float(matrix_errors.errors.mean()),
     )
 
 
-def memory(found: MatrixMemory) -> Statement:
+def memory(used: MatrixMemory) -> Statement:
     """Bytes of all matrices, rounded and not."""
     return state(
         "memory",
         "These matrices have {weights:short} weights: {plain:size} in float32, {stored:size} in this scheme "
         "({bits:.2f} bits per weight).",
-        weights=found.weights,
-        plain=found.plain,
-        stored=found.stored,
-        bits=found.bits,
+        weights=used.weights,
+        plain=used.plain,
+        stored=used.stored,
+        bits=used.bits,
     )
 
 
-def block(found: OpenedBlock) -> Statement:
+def block(opened_block: OpenedBlock) -> Statement:
     """The numbers of a block, and whether the model computes with exactly its values."""
     same = "the weights that the model computes with are exactly these"
     off = "the weights that the model computes with differ from these by up to {difference:.1g}"
@@ -92,17 +92,17 @@ def block(found: OpenedBlock) -> Statement:
         "block",
         "{where}, row {row}, block {place}: {size} bytes for {weights} weights, {bits:g} bits per weight. Scale "
         "{scale:.5f}, minimum {minimum:.4f}; the integers use {used} of 16 values; "
-        f"{off if found.difference else same}.",
-        where=found.where,
-        row=found.row,
-        place=found.place,
-        size=len(found.content),
+        f"{off if opened_block.difference else same}.",
+        where=opened_block.where,
+        row=opened_block.row,
+        place=opened_block.place,
+        size=len(opened_block.content),
         weights=BLOCK,
-        bits=8 * len(found.content) / BLOCK,
-        scale=found.scale,
-        minimum=found.minimum,
-        used=len(set(found.codes.tolist())),
-        difference=found.difference,
+        bits=8 * len(opened_block.content) / BLOCK,
+        scale=opened_block.scale,
+        minimum=opened_block.minimum,
+        used=len(set(opened_block.codes.tolist())),
+        difference=opened_block.difference,
     )
 
 
@@ -167,7 +167,7 @@ def rounding_errors(scan: ActivationScan, layer: int, bits: int) -> Statement:
         bits=bits,
         kind=scan.kind,
         layer=layer,
-        errors={way: float(found[layer]) for way, found in scan.errors[bits].items()},
+        errors={way: float(error[layer]) for way, error in scan.errors[bits].items()},
     )
 
 
@@ -189,17 +189,16 @@ class FewestBits(Finding):
     """For each way to share a scale, the fewest bits at which the loss is nearly that of the unrounded model.
 
     Args:
-        found: way -> data type and loss; None where no data type comes near enough.
+        best: way -> data type and loss; None where no data type comes near enough.
     """
 
     table: LossTable
-    found: Mapping[str, tuple[str, float] | None]
+    best: Mapping[str, tuple[str, float] | None]
 
     @property
     def sentence(self) -> str:
         words = "; ".join(
-            f"{HOW[how]}: {'none' if best is None else f'{best[0]} ({best[1]:.3f})'}"
-            for how, best in self.found.items()
+            f"{HOW[how]}: {'none' if best is None else f'{best[0]} ({best[1]:.3f})'}" for how, best in self.best.items()
         )
         table = self.table
         return (
@@ -226,15 +225,15 @@ def whole_model(table: LossTable, data_type: str) -> Statement:
     )
 
 
-def written(found: GreedyContinuations) -> Statement:
+def written(compared: GreedyContinuations) -> Statement:
     """How far the texts of rounded weights are that of the model as it is."""
     return state(
         "written",
         "Of {tokens} tokens that the model writes, so many are the same before the first that differs when the weights "
         "are {data_type}: {agree:each d}.",
-        tokens=len(found.plain),
-        data_type=found.format,
-        agree={HOW[how]: found.agrees(how) for how in found.ways},
+        tokens=len(compared.plain),
+        data_type=compared.format,
+        agree={HOW[how]: compared.agrees(how) for how in compared.ways},
     )
 
 

@@ -24,7 +24,7 @@ HEIGHT = 230  # pixels; planes are square, and as wide as there is room
 
 def points_scene(
     points: tuple[Vectors, Vectors, Vectors],
-    found: AttentionSteps,
+    computed: AttentionSteps,
     words: Sequence[str],
     chosen: int,
     limit: float,
@@ -39,7 +39,7 @@ def points_scene(
         step: of the grid that points lie on.
         titles: the accessible name of each output.
     """
-    outputs, weights = found.outputs.tolist(), found.weights[chosen].tolist()
+    outputs, weights = computed.outputs.tolist(), computed.weights[chosen].tolist()
     marks = [
         {"plane": VALUES, "at": at, "title": title, "strong": i == chosen}
         for i, (at, title) in enumerate(zip(outputs, titles, strict=True))

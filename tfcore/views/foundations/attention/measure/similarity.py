@@ -45,10 +45,10 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     The embeddings are those the model starts from; queries and keys are made from the output of the layers
     before, so they depend on the position and, above the first layer, on the other tokens.
     """
-    found = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
-    (embedded,) = found["embed"].float().cpu()  # (seq, d_model)
+    activations = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
+    (embedded,) = activations["embed"].float().cpu()  # (seq, d_model)
     directions = F.normalize(embedded, dim=1)
-    scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
+    scores = torch.cat([activations[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
     return TokenSimilarity(
         attention_scores(embedded, embedded, scale=1.0).numpy(),
         attention_scores(directions, directions, scale=1.0).numpy(),

@@ -103,18 +103,18 @@ def _span(sums: np.ndarray) -> list[float]:
     return [low - (room if low < 0 else 0), high + room]
 
 
-def pairs_figure(found: LargestPairs, bias: float, height: int = HEIGHT) -> go.Figure:
+def pairs_figure(largest: LargestPairs, bias: float, height: int = HEIGHT) -> go.Figure:
     """The largest pairs of writers as bars, by size, and the sum of all others behind them."""
-    names = [f"{one} × {other}" for one, other, _ in found.pairs]
-    values = [value for _, _, value in found.pairs]
-    names, values = [*names, f"{found.others:,} other pairs"], [*values, found.rest]
+    names = [f"{one} × {other}" for one, other, _ in largest.pairs]
+    values = [value for _, _, value in largest.pairs]
+    names, values = [*names, f"{largest.others:,} other pairs"], [*values, largest.rest]
     if bias:
         names, values = [*names, "position bias"], [*values, bias]
     end = max(1e-3, *(abs(value) for value in values))
     bars = kit.bars(
         np.asarray(values, dtype=np.float32),
         list(range(len(values))),
-        ["@attention"] * len(found.pairs) + ["@muted"] * (len(values) - len(found.pairs)),
+        ["@attention"] * len(largest.pairs) + ["@muted"] * (len(values) - len(largest.pairs)),
         hover="%{customdata}: %{x:+.3f}",
         orientation="h",
         text=[f"{value:+.2f}" for value in values],

@@ -59,20 +59,20 @@ read = kept(_read, entries=16)
 
 
 def attention(reading: Reading) -> AttentionReading:
-    """The maps of all heads.
+    """A text with the maps of all heads.
 
     Raises:
         ValueError: the tokenizer makes no token of the text.
     """
-    found: AttentionReading | None = read(reading)
-    if found is None:
+    attended: AttentionReading | None = read(reading)
+    if attended is None:
         raise ValueError("the tokenizer of this model makes no token of this text; type something else")
-    return found
+    return attended
 
 
 def map_of_head(reading: Reading, layer: int, head: int) -> Float[ndarray, "query key"]:
     """The attention of one head, a copy."""
-    copied: Float[ndarray, "query key"] = attention(reading).found.patterns[layer, head].copy()
+    copied: Float[ndarray, "query key"] = attention(reading).maps.patterns[layer, head].copy()
     return copied
 
 
@@ -81,8 +81,8 @@ def map_of_head(reading: Reading, layer: int, head: int) -> Float[ndarray, "quer
 
 def kinds(reading: Reading) -> HeadScores:
     """The kinds of the heads: of the model, or where the standard texts say nothing to it, on this text."""
-    found: HeadScores | None = kinds_of(reading.model, part_of(reading))
-    return attention(reading).found.heads if found is None else found
+    scores: HeadScores | None = kinds_of(reading.model, part_of(reading))
+    return attention(reading).maps.heads if scores is None else scores
 
 
 def kinds_rest_on(reading: Reading) -> str:
@@ -91,8 +91,8 @@ def kinds_rest_on(reading: Reading) -> str:
 
 
 def _strongest_look(reading: Reading) -> PairWeight | None:
-    found = attention(reading)
-    return strongest_look(found.found.patterns, found.queries, found.keys, found.sink)
+    attended = attention(reading)
+    return strongest_look(attended.maps.patterns, attended.queries, attended.keys, attended.sink)
 
 
 look_of_text = kept(_strongest_look, entries=64)  # the strongest of any head
@@ -101,9 +101,9 @@ look_of_text = kept(_strongest_look, entries=64)  # the strongest of any head
 def first_look(reading: Reading) -> tuple[int, int, int]:
     """Layer, head and query token to look at first: the model's strongest induction head, say, where this text gives it
     a word to look at; else the head with the strongest look of all, from one word at another."""
-    found, place = attention(reading), striking_head(kinds(reading))
-    patterns = found.found.patterns
-    own = strongest_look(patterns[place][None, None], found.queries, found.keys, found.sink)
+    attended, place = attention(reading), striking_head(kinds(reading))
+    patterns = attended.maps.patterns
+    own = strongest_look(patterns[place][None, None], attended.queries, attended.keys, attended.sink)
     if own is not None and own.weight >= STRONG:
         return *place, own.query
     every: PairWeight | None = look_of_text(reading)
@@ -133,8 +133,8 @@ class Order:
 
 def ranked(reading: Reading, by: Order) -> Ranking:
     """The heads with the number that they are ranked by."""
-    found = attention(reading).found
-    return rank_heads(found.patterns, found.heads, kinds(reading), by.by, by.query, by.key)
+    maps = attention(reading).maps
+    return rank_heads(maps.patterns, maps.heads, kinds(reading), by.by, by.query, by.key)
 
 
 def tile_places(reading: Reading, by: Order, layer: int) -> list[Place]:
@@ -155,8 +155,8 @@ def tile_places(reading: Reading, by: Order, layer: int) -> list[Place]:
 
 def longer_side(reading: Reading) -> int:
     """Tokens along the longer side of the maps."""
-    found = attention(reading)
-    return max(len(found.queries), len(found.keys))
+    attended = attention(reading)
+    return max(len(attended.queries), len(attended.keys))
 
 
 def tile_side(reading: Reading) -> int:
@@ -165,7 +165,7 @@ def tile_side(reading: Reading) -> int:
 
 
 def _small_maps(reading: Reading, side: int) -> Float[ndarray, "layer head row column"]:
-    return pool(attention(reading).found.patterns, side)
+    return pool(attention(reading).maps.patterns, side)
 
 
 small_maps = kept(_small_maps, entries=16)
@@ -174,5 +174,5 @@ small_maps = kept(_small_maps, entries=16)
 def tile_maps(reading: Reading, places: list[Place]) -> Float[ndarray, "place row column"]:
     """The maps of some heads, small enough for tiles."""
     side = tile_side(reading)
-    maps = attention(reading).found.patterns if longer_side(reading) <= side else small_maps(reading, side)
+    maps = attention(reading).maps.patterns if longer_side(reading) <= side else small_maps(reading, side)
     return some_heads(maps, places)

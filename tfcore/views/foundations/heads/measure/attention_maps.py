@@ -32,7 +32,7 @@ class AttentionReading:
     """A text with its attention maps.
 
     Args:
-        found: the maps.
+        maps: the maps.
         queries, keys: the query tokens and the key tokens.
         dropped: how many tokens of the text did not fit.
         sink: which keys are taken for sinks; see sink_tokens.
@@ -40,7 +40,7 @@ class AttentionReading:
         hides_sink: the maps are without them.
     """
 
-    found: AttentionMaps
+    maps: AttentionMaps
     queries: list[str]
     keys: list[str]
     dropped: int
@@ -80,22 +80,22 @@ def read_attention(
     if read is None:
         return None
     queries, keys, dropped = read.queries, read.keys, read.dropped
-    found = attention_maps(model, read.ids, part=part, decoder_ids=read.decoder_ids)
-    sink = sink_tokens(tokenizer, found.ids.tolist(), around=part != "decoder")
-    weight = weight_on(found.patterns, sink, within=part != "cross")
-    reading = AttentionReading(found, queries, keys, dropped, sink, weight, False)
+    maps = attention_maps(model, read.ids, part=part, decoder_ids=read.decoder_ids)
+    sink = sink_tokens(tokenizer, maps.ids.tolist(), around=part != "decoder")
+    weight = weight_on(maps.patterns, sink, within=part != "cross")
+    reading = AttentionReading(maps, queries, keys, dropped, sink, weight, False)
     return without_sink(reading) if hide_sink else reading
 
 
 def without_sink(reading: AttentionReading) -> AttentionReading:
     """The same text with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
     those of what is left."""
-    found, within = reading.found, reading.queries == reading.keys
-    patterns = np.empty_like(found.patterns)
-    for layer, seen in enumerate(found.patterns):  # one after another: together they may be hundreds of megabytes
+    maps, within = reading.maps, reading.queries == reading.keys
+    patterns = np.empty_like(maps.patterns)
+    for layer, seen in enumerate(maps.patterns):  # one after another: together they may be hundreds of megabytes
         patterns[layer] = without_keys(seen, reading.sink)
-    heads = score_without(patterns, found.ids, reading.sink, within)
-    return replace(reading, found=replace(found, patterns=patterns, heads=heads), hides_sink=True)
+    heads = score_without(patterns, maps.ids, reading.sink, within)
+    return replace(reading, maps=replace(maps, patterns=patterns, heads=heads), hides_sink=True)
 
 
 def hidden_sink(reading: AttentionReading, layer: int | None = None, head: int | None = None) -> HiddenSink:
@@ -274,11 +274,11 @@ def map_table(pattern: ndarray, queries: list[str], keys: list[str]) -> pd.DataF
     )
 
 
-def token_table(found: AttentionMaps, token: int, tokens: list[str], places: Sequence[Place]) -> pd.DataFrame:
+def token_table(maps: AttentionMaps, token: int, tokens: list[str], places: Sequence[Place]) -> pd.DataFrame:
     """The attention of one query token in some heads, one row a head and key."""
     rows = [
         (layer, head, key, tokens[key], float(weight))
         for layer, head in places
-        for key, weight in enumerate(found.patterns[layer, head, token])
+        for key, weight in enumerate(maps.patterns[layer, head, token])
     ]
     return pd.DataFrame(rows, columns=["layer", "head", "key", "key token", "weight"])

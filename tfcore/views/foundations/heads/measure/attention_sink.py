@@ -23,15 +23,15 @@ LEAST = 1e-6  # weight that must be left in a row; less is rounding
 def sink_tokens(tokenizer: Tokenizer, ids: Sequence[int], around: bool) -> Bool[ndarray, " key"]:
     """Which tokens of a text are taken for sinks: the first, and if `around` those that the tokenizer puts before and
     behind every text."""
-    found = np.zeros(len(ids), dtype=bool)
-    found[:1] = True
+    sinks = np.zeros(len(ids), dtype=bool)
+    sinks[:1] = True
     special = set(tokenizer.encode("")) if around else set()
     for step in (1, -1):
         for place in range(len(ids))[::step]:
             if ids[place] not in special:
                 break
-            found[place] = True
-    return found
+            sinks[place] = True
+    return sinks
 
 
 def without_keys(

@@ -37,8 +37,8 @@ def standard_kinds(model: Transformer, tokenizer: Tokenizer, part: Part | None =
     if not all(is_read(tokenizer, text) for text in TEXTS):
         return None
     read = (read_attention(model, tokenizer, text, part, hide_sink=True, most=TOKENS) for text in TEXTS)
-    found = [one.found.heads for one in read if one is not None and min(len(one.queries), len(one.keys)) >= LEAST]
-    return mean_scores(found, induction_scores(model)) if len(found) == len(TEXTS) else None
+    scores = [one.maps.heads for one in read if one is not None and min(len(one.queries), len(one.keys)) >= LEAST]
+    return mean_scores(scores, induction_scores(model)) if len(scores) == len(TEXTS) else None
 
 
 KIND = "kind"

@@ -158,18 +158,18 @@ class SharedKV:
 def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
     """The model with its own key/value heads, then with ever fewer, each the mean of those it stands for
     (arXiv:2305.13245, section 2.1); none is trained further, which is what the loss shows."""
-    found, tokens = [], one_text(model, ids)
+    points, tokens = [], one_text(model, ids)
     for kv_heads in divisors(model.config.kv_heads)[::-1]:
         shared = with_kv_heads(model, kv_heads)
         output = shared(tokens, capture=("blocks.*.attn.pattern",))
         patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
         loss = float(next_losses(output.logits, tokens).mean())  # nan where nothing follows
-        found.append(
+        points.append(
             SharedKV(
                 kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(cache_shape(shared.config), 1)
             )
         )
-    return found
+    return points
 
 
 def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:

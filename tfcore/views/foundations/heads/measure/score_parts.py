@@ -137,7 +137,7 @@ def score_parts(
         score=float(scores[key] - (0 if against is None else scores[against])),
         weights=weights.float().cpu().numpy(),
         sources=tuple(
-            source for side, found in sums.items() for source in _sources(model, run, cast("Side", side), *found)
+            source for side, terms in sums.items() for source in _sources(model, run, cast("Side", side), *terms)
         ),
     )
 
@@ -218,15 +218,15 @@ def _sources(
     """The heads with the largest sums on one side, and what they attend to there."""
     shares = {one: float(total) for one, total in zip(names, sums, strict=True) if one.head >= 0}
     tokens: dict[str, Sequence[str]] = {"query": run.text.queries, "key": run.text.keys}
-    found = []
+    sources = []
     for one in sorted(shares, key=lambda one: -abs(shares[one]))[:FOLLOWED]:
         part: Part = "cross" if one.kind == "cross head" else run.stack(side)
         scores, visible = recorded_scores(model, run, part, one.layer, one.head, place)
         (weights,) = attention_weights(scores[None], visible[None])
         key, own = int(weights.argmax()), tokens[side]
         read = own if part != "cross" else run.text.keys if run.part == "cross" else run.text.read
-        found.append(HeadSource(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
-    return found
+        sources.append(HeadSource(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))
+    return sources
 
 
 def _projected(

@@ -31,12 +31,12 @@ class LargestPairs:
     others: int
 
 
-def largest_pairs(found: ScoreParts, most: int = PAIRS) -> LargestPairs:
+def largest_pairs(parts: ScoreParts, most: int = PAIRS) -> LargestPairs:
     """The `most` largest by size."""
-    flat = found.values.ravel()
+    flat = parts.values.ravel()
     order = np.argsort(-np.abs(flat), kind="stable")[:most]
-    places = [np.unravel_index(i, found.values.shape) for i in order]
-    pairs = [(found.at_query[r].name, found.at_key[c].name, float(found.values[r, c])) for r, c in places]
+    places = [np.unravel_index(i, parts.values.shape) for i in order]
+    pairs = [(parts.at_query[r].name, parts.at_key[c].name, float(parts.values[r, c])) for r, c in places]
     return LargestPairs(tuple(pairs), float(flat.sum() - flat[order].sum()), flat.size - len(order))
 
 
@@ -56,12 +56,12 @@ class ScoreTable:
     values: Float[ndarray, "row column"]
 
 
-def score_table(found: ScoreParts, single: int = SINGLE) -> ScoreTable:
+def score_table(parts: ScoreParts, single: int = SINGLE) -> ScoreTable:
     """The parts of a score in few rows and columns: heads and feed-forward layers whose sums are among the `single`
     largest by size have their own, the others one for each kind and third of the layers."""
-    rows = _groups(found.at_query, found.values.sum(1), single)
-    columns = _groups(found.at_key, found.values.sum(0), single)
-    pooled = np.add.reduceat(found.values[np.concatenate([g for _, _, g in rows])], _starts(rows), axis=0)
+    rows = _groups(parts.at_query, parts.values.sum(1), single)
+    columns = _groups(parts.at_key, parts.values.sum(0), single)
+    pooled = np.add.reduceat(parts.values[np.concatenate([g for _, _, g in rows])], _starts(rows), axis=0)
     pooled = np.add.reduceat(pooled[:, np.concatenate([g for _, _, g in columns])], _starts(columns), axis=1)
     names = tuple(name for name, _, _ in rows), tuple(name for name, _, _ in columns)
     kinds = tuple(kind for _, kind, _ in rows), tuple(kind for _, kind, _ in columns)
@@ -77,14 +77,14 @@ def _groups(writers: Sequence[Writer], sums: ndarray, single: int) -> list[Group
     kept = set(sorted(layered, key=lambda i: -abs(sums[i]))[:single])
     n_layers = 1 + max((one.layer for one in writers), default=-1)
     width = max(1, -(-n_layers // BANDS))
-    found: list[Group] = [(one.name, one.kind, [i]) for i, one in enumerate(writers) if one.layer < 0 or i in kept]
+    groups: list[Group] = [(one.name, one.kind, [i]) for i, one in enumerate(writers) if one.layer < 0 or i in kept]
     rest: dict[tuple[str, int], list[int]] = {}
     for i in layered:
         if i not in kept:
             rest.setdefault((writers[i].kind, writers[i].layer // width), []).append(i)
     for (kind, band), members in sorted(rest.items(), key=lambda item: (item[0][1], item[0][0])):
-        found.append((_group_name(kind, band, width, n_layers, [writers[i] for i in members]), kind, members))
-    return found
+        groups.append((_group_name(kind, band, width, n_layers, [writers[i] for i in members]), kind, members))
+    return groups
 
 
 def _group_name(kind: str, band: int, width: int, n_layers: int, members: Sequence[Writer]) -> str:
@@ -100,14 +100,14 @@ def _starts(groups: Sequence[Group]) -> list[int]:
     return np.cumsum([0, *(len(members) for _, _, members in groups[:-1])]).tolist()
 
 
-def parts_table(found: ScoreParts) -> pd.DataFrame:
+def parts_table(parts: ScoreParts) -> pd.DataFrame:
     """All pairs, the largest first: writer at the query, writer at the key, what the pair adds."""
-    order = np.argsort(-np.abs(found.values).ravel(), kind="stable")
-    row, column = np.unravel_index(order, found.values.shape)
+    order = np.argsort(-np.abs(parts.values).ravel(), kind="stable")
+    row, column = np.unravel_index(order, parts.values.shape)
     return pd.DataFrame(
         {
-            "wrote at the query": [found.at_query[i].name for i in row],
-            "wrote at the key": [found.at_key[i].name for i in column],
-            "part of the score": found.values[row, column],
+            "wrote at the query": [parts.at_query[i].name for i in row],
+            "wrote at the key": [parts.at_key[i].name for i in column],
+            "part of the score": parts.values[row, column],
         }
     )

@@ -133,16 +133,16 @@ def written(
     Returns:
         the writers in the order of computation, and what each adds, in float64, norms held fixed.
     """
-    found = _Stream(model, run, run.stack(side), places)
+    stream = _Stream(model, run, run.stack(side), places)
     if run.part == "cross" and side == "key":
-        found.through(len(model.encoder.blocks))
-        found.norm("ln_final", model.encoder.ln_final)
-        return found.writers()
+        stream.through(len(model.encoder.blocks))
+        stream.norm("ln_final", model.encoder.ln_final)
+        return stream.writers()
     name = "ln_cross" if run.part == "cross" else "ln1"
-    found.through(layer, before_cross=run.part == "cross")
+    stream.through(layer, before_cross=run.part == "cross")
     if model.config.norm_placement != "post":
-        found.norm(f"blocks.{layer}.{name}", getattr(found.stack.blocks[layer], name))
-    return found.writers()
+        stream.norm(f"blocks.{layer}.{name}", getattr(stream.stack.blocks[layer], name))
+    return stream.writers()
 
 
 class _Stream:
@@ -155,21 +155,21 @@ class _Stream:
 
     def __init__(self, model: Transformer, run: StreamPass, name: str, places: Sequence[int]) -> None:
         self.config, self.stack = model.config, model.encoder if name == "encoder" else model.decoder
-        self.found, self.name, self.places = run.activations, name, list(places)
+        self.activations, self.name, self.places = run.activations, name, list(places)
         self.names = [Writer("embedding")]
         embedded = self.at("embed")
         self.sum = embedded[:, None]  # (place, writer, d_model)
         self.biases = torch.zeros_like(embedded)
         if self.config.n_segments:
             self.add([Writer("segments")], self.at("segment_embed")[:, None])
-        if f"{name}.pos_embed" in self.found:
-            self.add([Writer("positions")], self.found[f"{name}.pos_embed"][self.places, None].double())
+        if f"{name}.pos_embed" in self.activations:
+            self.add([Writer("positions")], self.activations[f"{name}.pos_embed"][self.places, None].double())
         self.norm("embed_norm", self.stack.embed_norm)
 
     def at(self, name: str) -> Tensor:
         """An activation at the places, (place, d)."""
-        (found,) = self.found[f"{self.name}.{name}"]
-        return found[self.places].double()
+        (activation,) = self.activations[f"{self.name}.{name}"]
+        return activation[self.places].double()
 
     def add(self, names: list[Writer], vectors: Tensor) -> None:
         self.names += names
@@ -204,7 +204,7 @@ class _Stream:
 
     def _attention(self, i: int, block: Block, name: str, norm: str, kind: Kind) -> None:
         attention: Attention = getattr(block, name)
-        z = self.found[f"{self.name}.blocks.{i}.{name}.z"][:, :, self.places]  # (1, head, place, d_head)
+        z = self.activations[f"{self.name}.blocks.{i}.{name}.z"][:, :, self.places]  # (1, head, place, d_head)
         (heads,), after = attention.results(z).double(), getattr(block, f"{norm}_post")
         under = f"blocks.{i}.{norm}"
         self.add([Writer(kind, i, head) for head in range(heads.shape[1])], self.post(f"{under}_post", after, heads))

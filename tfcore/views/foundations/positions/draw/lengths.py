@@ -10,7 +10,7 @@ from tfcore.charts import kit, theme
 from tfcore.views.foundations.positions.measure.effects import LengthLosses
 
 
-def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bool, height: int) -> go.Figure:
+def length_losses_figure(measured: LengthLosses, names: Mapping[str, str], rise: bool, height: int) -> go.Figure:
     """A curve for each scheme, its seeds as a band; to the right of the dotted line no model was ever trained.
 
     Args:
@@ -18,11 +18,11 @@ def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bo
         rise: draw by how much each is above its own loss at the end of the trained length.
     """
     data: list[dict[str, Any]] = []
-    for i, scheme in enumerate(found.loss):
+    for i, scheme in enumerate(measured.loss):
         if scheme not in names:
             continue
-        loss = found.loss[scheme] - found.loss[scheme][:, [found.within]] if rise else found.loss[scheme]
-        colour, ends = f"@cat{i}", found.ends
+        loss = measured.loss[scheme] - measured.loss[scheme][:, [measured.within]] if rise else measured.loss[scheme]
+        colour, ends = f"@cat{i}", measured.ends
         data.append(
             kit.line(
                 np.concatenate([ends, ends[::-1]]),
@@ -45,7 +45,7 @@ def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bo
                 marks={"size": 6, "symbol": i, "color": colour},
             )
         )
-    ticks = [at for at in found.ends.tolist() if at % found.trained == 0]
+    ticks = [at for at in measured.ends.tolist() if at % measured.trained == 0]
     layout = theme.base_layout(
         height,
         margin={"t": 44},
@@ -53,11 +53,11 @@ def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bo
         yaxis=kit.axis(
             "loss above that within the trained length" if rise else "held-out loss, nats per token", fixed=True
         ),
-        shapes=[kit.upright(found.trained, "@ink", width=1, dash="dot", below=False)],
+        shapes=[kit.upright(measured.trained, "@ink", width=1, dash="dot", below=False)],
         annotations=[
             kit.note(
                 "trained up to here",
-                found.trained,
+                measured.trained,
                 1,
                 None,
                 size=None,

@@ -85,9 +85,9 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     embeddings, (seq, d_model)."""
     names = ("blocks.0.attn.q", "blocks.0.attn.k", "embed")
     edits = [Edit.add("embed", added.to(tokens.device))]
-    found = model.activations(tokens, names, edits=edits)
+    activations = model.activations(tokens, names, edits=edits)
     group = model.config.n_heads // model.config.kv_heads
-    (q,), (k,), (embedded,) = (found[name].float().cpu() for name in names)
+    (q,), (k,), (embedded,) = (activations[name].float().cpu() for name in names)
     return q[head], k[head // group], embedded
 
 
@@ -225,4 +225,4 @@ def length_losses(rows: Sequence[Mapping[str, Any]]) -> LengthLosses | None:
     for row in rows:
         losses.setdefault(row["scheme"], []).append([row[f"{COLUMN}{end}"] for end in ends])
     (seq,) = {row["seq"] for row in rows}
-    return LengthLosses(seq, np.array(ends), {scheme: np.array(found) for scheme, found in losses.items()})
+    return LengthLosses(seq, np.array(ends), {scheme: np.array(each) for scheme, each in losses.items()})

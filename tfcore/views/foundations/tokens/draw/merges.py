@@ -181,24 +181,24 @@ def learning_figure(lengths: Sequence[int], now: int, height: int) -> go.Figure:
     return theme.build([line, dot], layout)
 
 
-def density_figure(found: Sequence[Density], height: int) -> go.Figure:
+def density_figure(densities: Sequence[Density], height: int) -> go.Figure:
     """Characters per token of several texts as bars, the first one in full colour."""
-    names = [one.name for one in found]
+    names = [one.name for one in densities]
     trace = kit.bars(
-        [one.per_token for one in found],
+        [one.per_token for one in densities],
         names,
         ["@embedding", *["@embedding/0.4"] * (len(names) - 1)],
         hover="%{customdata[0]} characters, %{customdata[1]} bytes, %{customdata[2]} tokens",
         orientation="h",
-        text=[f"{one.per_token:.2f}" for one in found],
+        text=[f"{one.per_token:.2f}" for one in densities],
         textposition="outside",
         cliponaxis=False,
-        customdata=[[one.characters, one.data_bytes, one.tokens] for one in found],
+        customdata=[[one.characters, one.data_bytes, one.tokens] for one in densities],
     )
     layout = theme.base_layout(
         height,
         xaxis=kit.axis(
-            "characters per token", [0, max(5.4, 1.15 * max((one.per_token for one in found), default=0))], dtick=1
+            "characters per token", [0, max(5.4, 1.15 * max((one.per_token for one in densities), default=0))], dtick=1
         ),
         yaxis=kit.axis(grid=False, autorange="reversed", tickfont={"size": 12, "color": "@ink"}),
         margin={"t": 8, "r": 36},

@@ -322,16 +322,16 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
 GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
 
 
-def composition_figure(found: ResidueCounts, height: int) -> go.Figure:
+def composition_figure(residues: ResidueCounts, height: int) -> go.Figure:
     """How often each residue occurs, as bars coloured by group."""
     traces = []
     for i, name in enumerate(GROUPS):
-        mine = [place for place, group in enumerate(found.groups) if group == i]
+        mine = [place for place, group in enumerate(residues.groups) if group == i]
         if mine:
             traces.append(
                 kit.bars(
-                    [found.letters[place] for place in mine],
-                    [found.counts[place] for place in mine],
+                    [residues.letters[place] for place in mine],
+                    [residues.counts[place] for place in mine],
                     GROUP_COLOURS[i],
                     name=name,
                     hover="%{x}: %{y} times",
@@ -340,7 +340,7 @@ def composition_figure(found: ResidueCounts, height: int) -> go.Figure:
     layout = theme.base_layout(
         height,
         xaxis=kit.axis(
-            "residue", grid=False, type="category", categoryorder="array", categoryarray=list(found.letters)
+            "residue", grid=False, type="category", categoryorder="array", categoryarray=list(residues.letters)
         ),
         yaxis=kit.axis("times"),
         margin={"t": 52},

@@ -52,10 +52,10 @@ def scale_effect(model: Transformer, position: int, scales: Sequence[float], eve
     table = rows(model)
     (vector,) = sinusoidal(torch.tensor([position]), table.shape[1])  # (d_model,)
     asked = torch.arange(0, len(table), every)
-    found = [float((nearest_rows(table, s * table[asked] + vector) == asked).float().mean()) for s in scales]
+    right = [float((nearest_rows(table, s * table[asked] + vector) == asked).float().mean()) for s in scales]
     squares, position_square = (table**2).sum(1), float((vector**2).sum())
     share = [float((s**2 * squares / (s**2 * squares + position_square)).mean()) for s in scales]
-    factors, recognised, shares = (torch.tensor(values).numpy() for values in (list(scales), found, share))
+    factors, recognised, shares = (torch.tensor(values).numpy() for values in (list(scales), right, share))
     norms = table.norm(dim=1).numpy()
     return ScaleEffect(table.shape[1], position, norms, math.sqrt(position_square), factors, recognised, shares)
 

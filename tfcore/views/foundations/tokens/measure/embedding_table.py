@@ -58,23 +58,23 @@ def table_map(model: Transformer, ids: Sequence[int], more: Sequence[int] = (), 
     if components:
         points, explained = principal_components(chosen)
     norms, shown = chosen.norm(dim=1), np.array(ids, dtype=np.int32)
-    found = TableMap(shown, norms.numpy(), points.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
-    return with_rows(model, found, more)
+    mapped = TableMap(shown, norms.numpy(), points.numpy(), explained.numpy(), len(table), len(chosen), table.shape[1])
+    return with_rows(model, mapped, more)
 
 
-def with_rows(model: Transformer, found: TableMap, more: Sequence[int]) -> TableMap:
+def with_rows(model: Transformer, mapped: TableMap, more: Sequence[int]) -> TableMap:
     """A map with further rows, on the components that it has."""
-    there = set(found.ids.tolist())
+    there = set(mapped.ids.tolist())
     if not (new := [i for i in more if i not in there]):
-        return found
-    table, points = rows(model), torch.tensor(found.points[: found.drawn])
-    chosen, added = table[found.ids[: found.drawn].tolist()], table[new]
+        return mapped
+    table, points = rows(model), torch.tensor(mapped.points[: mapped.drawn])
+    chosen, added = table[mapped.ids[: mapped.drawn].tolist()], table[new]
     axes = (chosen - chosen.mean(0)).T @ points / (points**2).sum(0).clamp(min=1e-12)  # (d_model, 2), of length 1
     return replace(
-        found,
-        ids=np.concatenate((found.ids, np.array(new, dtype=np.int32))),
-        norms=np.concatenate((found.norms, added.norm(dim=1).numpy())),
-        points=np.concatenate((found.points, ((added - chosen.mean(0)) @ axes).numpy())),
+        mapped,
+        ids=np.concatenate((mapped.ids, np.array(new, dtype=np.int32))),
+        norms=np.concatenate((mapped.norms, added.norm(dim=1).numpy())),
+        points=np.concatenate((mapped.points, ((added - chosen.mean(0)) @ axes).numpy())),
     )
 
 

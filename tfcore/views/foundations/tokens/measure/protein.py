@@ -79,9 +79,9 @@ class ResidueCounts:
     most: str
 
 
-def composition(found: Protein) -> ResidueCounts:
+def composition(protein: Protein) -> ResidueCounts:
     """Count the residues of a protein."""
-    counts = Counter(found.residues)
+    counts = Counter(protein.residues)
     letters = tuple(sorted(counts, key=lambda letter: (_GROUP[letter], -counts[letter])))
     most = max(counts, key=counts.__getitem__)
     return ResidueCounts(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)

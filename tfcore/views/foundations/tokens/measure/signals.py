@@ -165,10 +165,10 @@ def read_column(text: str, index: int | None = None) -> TableColumn:
     given = rows[0][1] if header else []
     names = tuple((given[i].strip() if i < len(given) else "") or f"column {i + 1}" for i in range(width))
     if index is None:
-        found = [
+        numbers = [
             sum(parse_number(_cell(cells, i), decimal_comma) is not None for _, cells in body) for i in range(width)
         ]
-        index = max(range(width), key=lambda i: (min(2 * found[i], len(body)), i))
+        index = max(range(width), key=lambda i: (min(2 * numbers[i], len(body)), i))
     if not 0 <= index < width:
         raise ValueError(f"there is no column {index + 1}; this table has {width}")
     read = [(line, _cell(cells, index), parse_number(_cell(cells, index), decimal_comma)) for line, cells in body]

@@ -39,8 +39,8 @@ class Density:
 
 def densities(tokenizer: Tokenizer, texts: Mapping[str, str]) -> list[Density]:
     """Characters per token of several named texts."""
-    found = []
+    each = []
     for name, text in texts.items():
         pieces = cut_text(text, tokenizer)
-        found.append(Density(name, len(pieces.text), len(pieces.data), len(pieces.ids), int(pieces.part.sum())))
-    return found
+        each.append(Density(name, len(pieces.text), len(pieces.data), len(pieces.ids), int(pieces.part.sum())))
+    return each

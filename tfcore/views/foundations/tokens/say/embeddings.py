@@ -70,10 +70,10 @@ class MapShare(Finding):
         )
 
 
-def map_share(found: TableMap, near: Neighbours) -> MapShare:
+def map_share(table: TableMap, near: Neighbours) -> MapShare:
     """The share of the variance on the first two principal components."""
-    share = float(found.explained[:2].sum())
-    return MapShare(found.total, found.width, share, near.pieces[0], len(near.ids), found.drawn)
+    share = float(table.explained[:2].sum())
+    return MapShare(table.total, table.width, share, near.pieces[0], len(near.ids), table.drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class RowLengths(Finding):
         )
 
 
-def row_lengths(found: TableMap, pieces: Sequence[bytes], token: int) -> RowLengths:
+def row_lengths(table: TableMap, pieces: Sequence[bytes], token: int) -> RowLengths:
     """The mean, both ends and one token's length; `pieces` are the bytes of the tokens that the map shows."""
-    low, high, own = int(found.norms.argmin()), int(found.norms.argmax()), int((found.ids == token).argmax())
-    least, most, length = (float(found.norms[i]) for i in (low, high, own))
-    mean = float(found.norms.mean())
-    return RowLengths(mean, pieces[low], least, pieces[high], most, pieces[own], length, len(found.norms), found.total)
+    low, high, own = int(table.norms.argmin()), int(table.norms.argmax()), int((table.ids == token).argmax())
+    least, most, length = (float(table.norms[i]) for i in (low, high, own))
+    mean = float(table.norms.mean())
+    return RowLengths(mean, pieces[low], least, pieces[high], most, pieces[own], length, len(table.norms), table.total)
 
 
 def published_vocabularies() -> Statement:
@@ -131,29 +131,29 @@ def published_vocabularies() -> Statement:
 # ---- a scale ----
 
 
-def scaled_lengths(found: ScaleEffect, at: int) -> Statement:
+def scaled_lengths(effect: ScaleEffect, at: int) -> Statement:
     """The mean length of the rows, as they are and with one of the scales, beside that of position vectors."""
-    scale, mean = float(found.scales[at]), float(found.norms.mean())
+    scale, mean = float(effect.scales[at]), float(effect.norms.mean())
     return state(
         "lengths",
         "Lengths: E {mean:.2f} on average, {scale:.1f} · E {scaled:.2f}, PE {position:.2f}.",
         mean=mean,
         scale=scale,
         scaled=scale * mean,
-        position=found.position_norm,
+        position=effect.position_norm,
     )
 
 
-def recognised(found: ScaleEffect, at: int) -> Statement:
+def recognised(effect: ScaleEffect, at: int) -> Statement:
     """The share of tokens that are still recognised after a position vector is added, with one of the scales and with
     none."""
-    scale, scaled, share = (float(values[at]) for values in (found.scales, found.recognised, found.share))
+    scale, scaled, share = (float(values[at]) for values in (effect.scales, effect.recognised, effect.share))
     return state(
         "recognised",
         "Of every fourth token, the share whose own row is still nearest to s · E + PE({position}): {unscaled:.0%} at "
         "s = 1, {scaled:.0%} at s = {scale:.1f}, where {token_share:.0%} of the squared length is the token.",
-        position=found.position,
-        unscaled=float(found.recognised[found.scales.tolist().index(1.0)]),
+        position=effect.position,
+        unscaled=float(effect.recognised[effect.scales.tolist().index(1.0)]),
         scaled=scaled,
         scale=scale,
         token_share=share,

@@ -198,10 +198,10 @@ class ColumnReport(Finding):
         return words + (f" The first {self.used:,} are used." if self.used < self.count else "")
 
 
-def column_report(found: TableColumn, most: int) -> ColumnReport:
+def column_report(column: TableColumn, most: int) -> ColumnReport:
     """Report on a column of which at most `most` numbers are used."""
-    count = len(found.values)
-    return ColumnReport(found.names[found.index], count, found.skipped, min(count, most))
+    count = len(column.values)
+    return ColumnReport(column.names[column.index], count, column.skipped, min(count, most))
 
 
 def series_windows(result: SeriesWindows, at: int) -> Statement:
@@ -238,13 +238,13 @@ def protein_tokens(residues: int, pieces: int) -> Statement:
     )
 
 
-def residue_counts(found: ResidueCounts) -> Statement:
+def residue_counts(residues: ResidueCounts) -> Statement:
     """The kinds of residue in a protein, and the most frequent one."""
     return state(
         "residues",
         "{kinds} kinds of residue; most often {most}, {times} of {residues:whole}.",
-        kinds=len(found.letters),
-        most=found.most,
-        times=found.counts[found.letters.index(found.most)],
-        residues=sum(found.counts),
+        kinds=len(residues.letters),
+        most=residues.most,
+        times=residues.counts[residues.letters.index(residues.most)],
+        residues=sum(residues.counts),
     )

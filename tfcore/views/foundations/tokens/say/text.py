@@ -49,9 +49,9 @@ class TextSizes(Finding):
         )
 
 
-def text_sizes(found: TextPieces, vocabulary: int) -> TextSizes:
+def text_sizes(pieces: TextPieces, vocabulary: int) -> TextSizes:
     """How many characters, bytes, tokens and parts of characters a text has."""
-    return TextSizes(len(found.text), len(found.data), len(found.ids), int(found.part.sum()), vocabulary)
+    return TextSizes(len(pieces.text), len(pieces.data), len(pieces.ids), int(pieces.part.sum()), vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +80,22 @@ class ChangedText(Finding):
         return " ".join(said) or "From its ids the text comes back exactly."
 
 
-def changed_text(found: TextPieces, tokenizer: Tokenizer) -> ChangedText:
+def changed_text(pieces: TextPieces, tokenizer: Tokenizer) -> ChangedText:
     """Compare a text with what its ids say."""
     around = tuple(tokenizer.tokens(tokenizer.encode("")))
-    unknown = sum(name in UNKNOWN and name not in around for name in found.names)
-    read = tokenizer.decode(found.ids)
-    return ChangedText(around, unknown, None if read == found.text else read)
+    unknown = sum(name in UNKNOWN and name not in around for name in pieces.names)
+    read = tokenizer.decode(pieces.ids)
+    return ChangedText(around, unknown, None if read == pieces.text else read)
 
 
-def tokens_of_texts(model: str, found: Sequence[Density], languages: Mapping[str, str]) -> Statement:
+def tokens_of_texts(model: str, densities: Sequence[Density], languages: Mapping[str, str]) -> Statement:
     """How many tokens a tokenizer makes of texts with the same content.
 
     Args:
         model: whose tokenizer it is.
         languages: the word for each to the name of its text.
     """
-    by_name = {one.name: one.tokens for one in found}
+    by_name = {one.name: one.tokens for one in densities}
     tokens = {language: by_name[name] for language, name in languages.items()}
     *others, last = (f"the {language} one into {count}" for language, count in tokens.items())
     return state(
@@ -118,9 +118,9 @@ def several_tokens(tokens: Sequence[str]) -> Statement:
     )
 
 
-def characters_per_token(found: Sequence[Density]) -> Statement:
+def characters_per_token(densities: Sequence[Density]) -> Statement:
     """Characters per token of the first of several texts, beside the extremes of the others."""
-    own, *others = found
+    own, *others = densities
     best, worst = (pick(others, key=lambda one: one.per_token) for pick in (max, min))
     return state(
         "characters per token",
@@ -138,29 +138,29 @@ def characters_per_token(found: Sequence[Density]) -> Statement:
 # ---- merges of a word ----
 
 
-def merge_result(found: WordMerges) -> Statement:
+def merge_result(merges: WordMerges) -> Statement:
     """The result of the merges of a word."""
-    pieces = found.steps[-1].pieces
+    pieces = merges.steps[-1].pieces
     return state(
         "merges",
         "'{word}' goes from {data_bytes} bytes to {n} pieces in {merges} merges: {pieces}.",
-        word=visible(found.word),
-        data_bytes=len(found.steps[0].pieces),
+        word=visible(merges.word),
+        data_bytes=len(merges.steps[0].pieces),
         n=len(pieces),
-        merges=len(found.steps) - 1,
+        merges=len(merges.steps) - 1,
         pieces=" | ".join(map(visible, pieces)),
     )
 
 
-def pieces_by_merges(found: WordMerges) -> Statement:
+def pieces_by_merges(merges: WordMerges) -> Statement:
     """How many pieces a word has with no merge known, and with all."""
     return state(
         "pieces",
         "The same word with only the first merges of the list: {none} pieces with none, {every} with all "
         "{known:whole}.",
-        none=len(found.steps[0].pieces),
-        every=len(found.steps[-1].pieces),
-        known=found.known,
+        none=len(merges.steps[0].pieces),
+        every=len(merges.steps[-1].pieces),
+        known=merges.known,
     )
 
 
@@ -185,18 +185,18 @@ class NextMerge(Finding):
         return f"No pair is on the list any more. The result is {end}."
 
 
-def next_merge(found: WordMerges, now: int) -> NextMerge:
+def next_merge(merges: WordMerges, now: int) -> NextMerge:
     """The merge after step `now`."""
-    following = found.steps[now + 1] if now + 1 < len(found.steps) else MergeStep(None, None, ())
-    return NextMerge(following.pair, following.rank, found.same)
+    following = merges.steps[now + 1] if now + 1 < len(merges.steps) else MergeStep(None, None, ())
+    return NextMerge(following.pair, following.rank, merges.same)
 
 
 # ---- merges learned from a text ----
 
 
-def learned_length(found: LearnedMerges, now: int) -> Statement:
+def learned_length(learned: LearnedMerges, now: int) -> Statement:
     """The length of a text before any merge, after `now` merges and after all that can be learned."""
-    tokens = found.tokens
+    tokens = learned.tokens
     return state(
         "length",
         "After {now} merges the text of {data_bytes} bytes has {tokens} tokens, {in_one:.2f} bytes in one; after "
@@ -205,7 +205,7 @@ def learned_length(found: LearnedMerges, now: int) -> Statement:
         data_bytes=tokens[0],
         tokens=tokens[now],
         in_one=tokens[0] / tokens[now],
-        every=len(found.merges),
+        every=len(learned.merges),
         last=tokens[-1],
     )
 
@@ -234,11 +234,11 @@ class PairChosen(Finding):
         )
 
 
-def pair_chosen(found: LearnedMerges, now: int) -> PairChosen:
+def pair_chosen(learned: LearnedMerges, now: int) -> PairChosen:
     """The merge after the first `now`, or the last one where there is none."""
-    one = found.merges[min(now, len(found.merges) - 1)]
+    one = learned.merges[min(now, len(learned.merges) - 1)]
     tied = any(count == one.count for _, count in one.runners_up)
-    return PairChosen(now >= len(found.merges), one.pair, one.count, tied)
+    return PairChosen(now >= len(learned.merges), one.pair, one.count, tied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +266,8 @@ class Shortening(Finding):
         return f"{first}, merge {self.now} by {self.last}. The longest tokens after {self.now}: {longest}."
 
 
-def shortening(found: LearnedMerges, now: int) -> Shortening:
+def shortening(learned: LearnedMerges, now: int) -> Shortening:
     """The tokens that the first merge and merge `now` save, and the four longest tokens so far."""
-    tokens = found.tokens
-    longest = tuple(longest_tokens(found.merges[:now], 4))
+    tokens = learned.tokens
+    longest = tuple(longest_tokens(learned.merges[:now], 4))
     return Shortening(tokens[0] - tokens[1], now, tokens[now - 1] - tokens[now] if now else 0, longest)

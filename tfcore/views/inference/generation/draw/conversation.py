@@ -11,14 +11,14 @@ from tfcore.views.inference.generation.measure.conversation import ROLES, Conver
 COLOURS: dict[Role | None, str] = {None: "@muted", "system": "@cat6", "user": "@cat1", "assistant": "@cat0"}
 
 
-def conversation_figure(found: ConversationBits, labels: Sequence[str], height: int) -> go.Figure:
+def conversation_figure(costs: ConversationBits, labels: Sequence[str], height: int) -> go.Figure:
     """A bar for each token but the first: -log2 of the probability the model gave it.
 
     Args:
         labels: of all tokens, as they may stand in a figure.
     """
-    places = np.arange(1, len(found.tokens))
-    owners = [token.role for token in found.tokens[1:]]
+    places = np.arange(1, len(costs.tokens))
+    owners = [token.role for token in costs.tokens[1:]]
     data = []
     for role, colour in COLOURS.items():
         here = [i for i, owner in enumerate(owners) if owner == role]
@@ -27,7 +27,7 @@ def conversation_figure(found: ConversationBits, labels: Sequence[str], height: 
         data.append(
             kit.bars(
                 places[here],
-                found.bits[here].astype(np.float32),
+                costs.bits[here].astype(np.float32),
                 colour,
                 name=ROLES[role],
                 customdata=[labels[i + 1] for i in here],
@@ -38,7 +38,7 @@ def conversation_figure(found: ConversationBits, labels: Sequence[str], height: 
         height,
         barmode="overlay",
         bargap=0.15,
-        xaxis=kit.axis("token of the conversation", [0, len(found.tokens)], grid=False),
+        xaxis=kit.axis("token of the conversation", [0, len(costs.tokens)], grid=False),
         yaxis=kit.axis("cost, bits", rangemode="tozero"),
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         showlegend=True,

@@ -239,8 +239,8 @@ def segments(p: Float[ndarray, " vocab"], drawn: int) -> tuple[list[float], list
         if not last:
             parts.append((float(starts[i]), float(widths[i]), int(order[i])))
             end = float(starts[i] + widths[i])
-    found = [list(column) for column in zip(*parts, strict=True)]
-    return found[0], found[1], found[2]
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    return columns[0], columns[1], columns[2]
 
 
 def _segment_colour(i: int, place: int, drawn: int, is_cut: bool) -> str:

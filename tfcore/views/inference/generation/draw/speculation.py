@@ -88,10 +88,10 @@ def acceptance_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Fi
     return theme.build(data, layout)
 
 
-def gain_figure(found: SpeedUp, height: int) -> go.Figure:
+def gain_figure(gain: SpeedUp, height: int) -> go.Figure:
     """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots."""
-    lines = found.curves
-    measured = {"tokens": found.per_pass} | ({"speed": found.ratio} if found.runs else {})
+    lines = gain.curves
+    measured = {"tokens": gain.per_pass} | ({"speed": gain.ratio} if gain.runs else {})
     names = {"tokens": "tokens per pass", "speed": "speed-up"}
     colours = {"tokens": BOTH, "speed": MODEL}
     data: list[dict[str, Any]] = [
@@ -110,7 +110,7 @@ def gain_figure(found: SpeedUp, height: int) -> go.Figure:
             "type": "scatter",
             "mode": "markers+text",
             "showlegend": False,
-            "x": [found.guess],
+            "x": [gain.guess],
             "y": [value],
             "text": [f"<b>{value:.2f}</b>"],
             "textposition": "top center",

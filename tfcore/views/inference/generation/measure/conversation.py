@@ -104,19 +104,19 @@ def turn_tokens(tokenizer: Tokenizer, special: SpecialTokens, messages: Sequence
 
 def turns(tokenizer: Tokenizer, special: SpecialTokens, steps: Sequence[Step]) -> list[Turn]:
     """Group what `converse` has given so far, turn by turn."""
-    found: list[Turn] = []
+    finished: list[Turn] = []
     for _, step in steps:
         if isinstance(step, tuple):
-            found.append(Turn(step))
+            finished.append(Turn(step))
             continue
-        last = found[-1]
+        last = finished[-1]
         if step.token in special.ends:
-            found[-1] = Turn(last.read, last.written, step.token)
+            finished[-1] = Turn(last.read, last.written, step.token)
         else:
-            found[-1] = Turn(last.read, (*last.written, step))
+            finished[-1] = Turn(last.read, (*last.written, step))
     return [
         Turn(turn.read, turn.written, turn.ended, tokenizer.decode([one.token for one in turn.written]))
-        for turn in found
+        for turn in finished
     ]
 
 

@@ -139,10 +139,10 @@ def first_token(
 
 def _told(tokenizer: Tokenizer, sampling: Sampling, before: Sequence[int], last: Step) -> NextToken:
     """One step, after these ids were drawn."""
-    found = {stage.name: stage.probabilities.numpy() for stage in last.filters}
-    rows = [found["softmax"]]
+    after = {stage.name: stage.probabilities.numpy() for stage in last.filters}
+    rows = [after["softmax"]]
     for name in FILTERS[1:]:
-        rows.append(found.get(name, rows[-1]))
+        rows.append(after.get(name, rows[-1]))
     order = np.argsort(-rows[1], kind="stable")
     probabilities = np.stack(rows)[:, order]
     place = int((order == last.token).argmax())
@@ -152,7 +152,7 @@ def _told(tokenizer: Tokenizer, sampling: Sampling, before: Sequence[int], last:
         before=tuple(before),
         order=order,
         probabilities=probabilities,
-        is_on=tuple(name in found for name in FILTERS),
+        is_on=tuple(name in after for name in FILTERS),
         place=place,
         u=last.u,
         names=dict(zip(places, tokenizer.tokens(order[places].tolist()), strict=True)),

@@ -200,11 +200,11 @@ class Seat:
 
     def slots_of(self, first: int, last: int) -> list[slice]:
         """Where its tokens from `first` to before `last` lie; all pieces but the only one have the same size."""
-        size, found = self.pieces[0].size, []
+        size, slots = self.pieces[0].size, []
         for i in range(first // size, -(-last // size)):
             start = self.pieces[i].start - i * size
-            found.append(slice(start + max(first, i * size), start + min(last, (i + 1) * size)))
-        return found
+            slots.append(slice(start + max(first, i * size), start + min(last, (i + 1) * size)))
+        return slots
 
     @property
     def room(self) -> int:

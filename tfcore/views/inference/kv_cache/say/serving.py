@@ -42,14 +42,14 @@ class ServiceFit(Finding):
         return f", had it been built with {asked.shape} (it has {model.shape}{weights})"
 
 
-def fit(model: Model, found: Budgets, unit: Unit) -> ServiceFit:
+def fit(model: Model, budgets: Budgets, unit: Unit) -> ServiceFit:
     """Compare what was asked with every remedy."""
-    asked = found["asked"][0]
+    asked = budgets["asked"][0]
     names = remedy_names(asked)
-    alone = {names[name]: need.free for name, (_, need) in found.items() if name not in ("asked", "all")}
+    alone = {names[name]: need.free for name, (_, need) in budgets.items() if name not in ("asked", "all")}
     return ServiceFit(
         model,
         asked,
-        {names[name]: need.verdict(unit) for name, (_, need) in found.items()},
+        {names[name]: need.verdict(unit) for name, (_, need) in budgets.items()},
         max(alone, key=lambda name: alone[name]) if alone else "",
     )

@@ -185,5 +185,5 @@ def follow(vectors: HeadVectors, tiling: Tiling, row: int) -> FlashRun:
 def tile_at(run: FlashRun, query: int | float, key: int | float) -> int | None:
     """The tile that holds a cell of the score matrix, counted from 0; None where it is skipped."""
     top, bottom, left, right = run.tiles.T
-    found = np.flatnonzero((top <= query) & (query < bottom) & (left <= key) & (key < right))
-    return next(iter(found.tolist()), None)
+    holding = np.flatnonzero((top <= query) & (query < bottom) & (left <= key) & (key < right))
+    return next(iter(holding.tolist()), None)

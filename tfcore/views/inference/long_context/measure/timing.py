@@ -169,14 +169,14 @@ def allocated(run: Callable[[], Tensor], place: torch.device) -> tuple[Tensor, i
     if place.type == "cuda":
         torch.cuda.reset_peak_memory_stats(place)
         before = torch.cuda.memory_allocated(place)
-        found = run()
+        result = run()
         _wait(place)
-        return found, torch.cuda.max_memory_allocated(place) - before
+        return result, torch.cuda.max_memory_allocated(place) - before
     if place.type != "cpu" or not RECORDS:
         return run(), None
     _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, True, False, False, False, _ExperimentalConfig()))
     try:
-        found = run()
+        result = run()
     finally:
         threads = _disable_profiler_legacy()
     now = most = 0
@@ -184,4 +184,4 @@ def allocated(run: Callable[[], Tensor], place: torch.device) -> tuple[Tensor, i
         if str(event.kind()) == "memory_alloc":
             now += event.cpu_memory_usage()
             most = max(most, now)
-    return found, most
+    return result, most

@@ -10,21 +10,21 @@ from tfcore.views.finding import Statement, state
 from tfcore.views.inference.long_context.measure.patterns import NAMES, MeasuredReach, Reach
 
 
-def pattern_reach(found: Reach) -> Statement:
+def pattern_reach(reach: Reach) -> Statement:
     """The pairs a pattern keeps, and how far information has travelled after the last layer that was followed."""
-    n, causal = len(found.needed), len(found.needed) * (len(found.needed) + 1) // 2
+    n, causal = len(reach.needed), len(reach.needed) * (len(reach.needed) + 1) // 2
     return state(
         "pattern reach",
         "{n} × {n}: {pattern} keeps {pairs:,} of {causal:,} causal pairs ({share:.0%}); through {layers:counted layer} "
         "the last token depends on {arrived} of {n} tokens, up to {back} back.",
         n=n,
-        pattern=NAMES[found.kind],
-        pairs=found.pairs,
+        pattern=NAMES[reach.kind],
+        pairs=reach.pairs,
         causal=causal,
-        share=found.pairs / causal,
-        layers=len(found.back),
-        arrived=int(found.arrived[-1]),
-        back=int(found.back[-1]),
+        share=reach.pairs / causal,
+        layers=len(reach.back),
+        arrived=int(reach.arrived[-1]),
+        back=int(reach.back[-1]),
     )
 
 
@@ -48,17 +48,17 @@ def pairs_at_length(
     )
 
 
-def model_reach(found: MeasuredReach) -> Statement:
+def model_reach(change: MeasuredReach) -> Statement:
     """Where a changed token changes the outputs of a real model, beside what the pattern lets change."""
     return state(
         "model reach",
         "The shipped model, {layers} layers under {pattern}: changing token {position} changes the outputs of "
         "{changed} tokens, up to {furthest} further on; the pattern allows {expected}, {same}.",
-        layers=found.layers,
-        pattern=NAMES[found.kind],
-        position=found.position,
-        changed=int(found.changed.sum()),
-        furthest=found.furthest,
-        expected=int(found.expected.sum()),
-        same="token by token" if (found.changed == found.expected).all() else "with differences",
+        layers=change.layers,
+        pattern=NAMES[change.kind],
+        position=change.position,
+        changed=int(change.changed.sum()),
+        furthest=change.furthest,
+        expected=int(change.expected.sum()),
+        same="token by token" if (change.changed == change.expected).all() else "with differences",
     )

@@ -60,11 +60,11 @@ class Moved(Finding):
         )
 
 
-def moved(found: TrafficComparison) -> Moved:
+def moved(compared: TrafficComparison) -> Moved:
     """The totals in bytes."""
-    plain, tiled = (found.bytes_each * way.total for way in (found.naive, found.tiled))
-    squares = found.naive.total / found.n**2
-    return Moved(found.n, found.d_head, plain, tiled, found.bytes_each * found.formula, squares)
+    plain, tiled = (compared.bytes_each * way.total for way in (compared.naive, compared.tiled))
+    squares = compared.naive.total / compared.n**2
+    return Moved(compared.n, compared.d_head, plain, tiled, compared.bytes_each * compared.formula, squares)
 
 
 def against_sram(sizes: Sequence[int], every: Sequence[TrafficComparison]) -> Statement:

@@ -26,19 +26,19 @@ COLOURS = {
 WAY_STYLES = (("@cat1", "solid"), ("@cat1", "dot"), ("@cat0", "solid"), ("@cat0", "dot"))
 
 
-def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
+def row_figure(rounded: RowOnGrid, first: int, height: int) -> go.Figure:
     """Weights of a row as dots, the grid of each group as lines, and from each dot a line to where it is rounded.
 
     Args:
         first: the first column in sight.
     """
-    shown = slice(first, min(first + SHOWN, len(found.values)))
+    shown = slice(first, min(first + SHOWN, len(rounded.values)))
     columns = np.arange(shown.start, shown.stop, dtype=np.float32)
-    before, after = found.values[shown], found.rounded[shown]
-    ends = 1.08 * float(np.abs(found.values[shown]).max() or 1.0)
-    colour = COLOURS[found.kind]
+    before, after = rounded.values[shown], rounded.rounded[shown]
+    ends = 1.08 * float(np.abs(rounded.values[shown]).max() or 1.0)
+    colour = COLOURS[rounded.kind]
     data = [
-        _segments(*_grid_lines(found, shown, ends), "what can be stored", "@muted/0.45", 1),
+        _segments(*_grid_lines(rounded, shown, ends), "what can be stored", "@muted/0.45", 1),
         _segments(_interleaved(columns, columns), _interleaved(before, after), "rounding error", "@ink", 1.5),
         kit.dots(
             columns,
@@ -54,7 +54,7 @@ def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
         height,
         xaxis=kit.axis("column of the row", [shown.start - 1, shown.stop], grid=False),
         yaxis=kit.axis("weight", [-ends, ends], grid=False),
-        shapes=[_border(place) for place in range(shown.start, shown.stop + 1) if place % found.group == 0],
+        shapes=[_border(place) for place in range(shown.start, shown.stop + 1) if place % rounded.group == 0],
     )
     return build(data, layout)
 
@@ -66,16 +66,16 @@ def _border(column: int) -> dict[str, Any]:
     return kit.upright(x, None, line=line)
 
 
-def _grid_lines(found: RowOnGrid, shown: slice, ends: float) -> tuple[np.ndarray, np.ndarray]:
+def _grid_lines(rounded: RowOnGrid, shown: slice, ends: float) -> tuple[np.ndarray, np.ndarray]:
     """Ends of one line per level and group; of too many levels only the least and the largest."""
-    groups = range(shown.start // found.group, -(-shown.stop // found.group))
+    groups = range(shown.start // rounded.group, -(-shown.stop // rounded.group))
     x, y = [], []
-    for group in groups if found.grid.shape[1] else ():
-        levels = found.grid[group]
+    for group in groups if rounded.grid.shape[1] else ():
+        levels = rounded.grid[group]
         levels = levels[np.abs(levels) <= ends]
         if len(levels) * len(groups) > MOST_LEVELS:
             levels = levels[[0, -1]]
-        left, right = max(group * found.group, shown.start) - 0.4, min((group + 1) * found.group, shown.stop) - 0.6
+        left, right = max(group * rounded.group, shown.start) - 0.4, min((group + 1) * rounded.group, shown.stop) - 0.6
         x.append(np.tile(np.array([left, right, np.nan], np.float32), len(levels)))
         y.append(_interleaved(levels, levels))
     return (np.concatenate(x), np.concatenate(y)) if x else (np.zeros(0, np.float32), np.zeros(0, np.float32))
@@ -90,11 +90,11 @@ def _segments(x: np.ndarray, y: np.ndarray, name: str, colour: str, width: float
     return kit.line(x, y, colour, name=name, width=width, hover=False)
 
 
-def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
+def errors_figure(matrices: MatrixErrors, height: int) -> go.Figure:
     """Relative error by layer and kind of matrix, the largest framed; a click carries layer and kind."""
-    layers, (layer, kind, _) = len(found.errors), found.worst
-    percent = (100 * found.errors.T).astype(np.float32)  # (kind, layer)
-    row = found.kinds.index(kind)
+    layers, (layer, kind, _) = len(matrices.errors), matrices.worst
+    percent = (100 * matrices.errors.T).astype(np.float32)  # (kind, layer)
+    row = matrices.kinds.index(kind)
     cells = kit.cells(
         percent,
         "@seq:accent",
@@ -103,7 +103,7 @@ def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
         hover="layer %{x}, W_%{y}: %{z:.3g} %",
         xgap=1,
         ygap=1,
-        customdata=[[f"{one}.{name}" for one in range(layers)] for name in found.kinds],
+        customdata=[[f"{one}.{name}" for one in range(layers)] for name in matrices.kinds],
         colorbar={"thickness": 10, "outlinewidth": 0, "ticksuffix": " %", "tickfont": {"size": 11, "color": "@muted"}},
     )
     frame = kit.box(layer - 0.5, layer + 0.5, row - 0.5, row + 0.5, edge="@ink", width=2)
@@ -113,11 +113,11 @@ def errors_figure(found: MatrixErrors, height: int) -> go.Figure:
         xaxis=kit.axis("layer", fixed=True, grid=False, dtick=1 if layers <= 32 else 4),
         yaxis=kit.axis(
             None,
-            [len(found.kinds) - 0.5, -0.5],
+            [len(matrices.kinds) - 0.5, -0.5],
             fixed=True,
             grid=False,
-            tickvals=list(range(len(found.kinds))),
-            ticktext=[f"W_{name}" for name in found.kinds],
+            tickvals=list(range(len(matrices.kinds))),
+            ticktext=[f"W_{name}" for name in matrices.kinds],
         ),
         shapes=[frame],
     )
@@ -189,10 +189,10 @@ def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height
     return build(data, layout)
 
 
-def block_figure(found: OpenedBlock, height: int) -> go.Figure:
+def block_figure(opened_block: OpenedBlock, height: int) -> go.Figure:
     """The 32 values of a block on its 16 levels, each with its integer."""
-    places, values = np.arange(BLOCK, dtype=np.float32), found.values.astype(np.float32)
-    levels = (found.scale * np.arange(16) + found.minimum).astype(np.float32)
+    places, values = np.arange(BLOCK, dtype=np.float32), opened_block.values.astype(np.float32)
+    levels = (opened_block.scale * np.arange(16) + opened_block.minimum).astype(np.float32)
     room = max(float(levels[-1] - levels[0]), 1e-6) * 0.08
     ends = [float(levels[0]) - room, float(levels[-1]) + room]
     lines = np.tile(np.array([-0.7, BLOCK - 0.3, np.nan], np.float32), len(levels))
@@ -200,7 +200,7 @@ def block_figure(found: OpenedBlock, height: int) -> go.Figure:
         _segments(lines, _interleaved(levels, levels), "minimum + scale × 0, 1, ... 15", "@muted/0.45", 1),
         kit.dots(
             places,
-            found.used.astype(np.float32),
+            opened_block.used.astype(np.float32),
             "@feedforward",
             name="weight the model computes with",
             symbol="circle-open",
@@ -211,7 +211,7 @@ def block_figure(found: OpenedBlock, height: int) -> go.Figure:
         kit.words(
             places,
             values,
-            [str(code) for code in found.codes.tolist()],
+            [str(code) for code in opened_block.codes.tolist()],
             "@ink",
             size=12,
             hover="value %{x}: integer %{text}, %{y:.5f}",

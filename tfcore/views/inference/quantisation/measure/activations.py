@@ -25,11 +25,11 @@ OUTLIER_TEXT = f"{OUTLIER:g}"
 def matrix_inputs(model: Transformer, ids: list[int]) -> dict[str, Float[Tensor, "layer token channel"]]:
     """The inputs of every kind of matrix in every layer."""
     record = model.activations(one_text(model, ids), [f"blocks.*.{name}" for name in INPUTS.values()])
-    found = {}
+    inputs = {}
     for kind, name in INPUTS.items():
         own = torch.stack([record[f"blocks.{layer}.{name}"][0] for layer in range(model.config.n_layers)])
-        found[kind] = (own.transpose(1, 2).flatten(2) if name == "attn.z" else own).cpu()
-    return found
+        inputs[kind] = (own.transpose(1, 2).flatten(2) if name == "attn.z" else own).cpu()
+    return inputs
 
 
 @dataclass(frozen=True, slots=True)

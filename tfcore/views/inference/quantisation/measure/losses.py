@@ -98,14 +98,14 @@ def loss_table(rows: Sequence[Mapping[str, Any]], model: str, part: Part) -> Los
 def fewest_bits(table: LossTable) -> dict[str, tuple[str, float] | None]:
     """For each way to share a scale, the fewest bits of an integer type at which the loss is nearly that of the model:
     data type and loss, None where no data type comes near enough."""
-    found: dict[str, tuple[str, float] | None] = {}
+    fewest: dict[str, tuple[str, float] | None] = {}
     for how in table.ways:
         own = [point for point in table.points if point.how == how and point.format.startswith("int")]
         near = [point for point in own if point.loss <= table.unrounded * (1 + SMALL)]
         if own:
             best = min(near, key=lambda point: point.bits, default=None)
-            found[how] = None if best is None else (best.format, best.loss)
-    return found
+            fewest[how] = None if best is None else (best.format, best.loss)
+    return fewest
 
 
 def same_type(table: LossTable, data_type: str) -> dict[str, float]:

@@ -99,8 +99,8 @@ def race(seed: int) -> Iterator[SpeedPoint | None]:
     for name, stored, product in products(weight):
         for tokens, x in inputs.items():
             yield None
-            exact, found = linear(x, weight), product(x)  # the first run is not counted
-            error = float((found - exact).norm() / exact.norm())
+            exact, rounded = linear(x, weight), product(x)  # the first run is not counted
+            error = float((rounded - exact).norm() / exact.norm())
             seconds: list[float] = []
             while len(seconds) < REPEATS and sum(seconds) < SPENT:
                 began = time.perf_counter()
