@@ -101,9 +101,9 @@ def guesses(
     model: str, pasted: str, limit: int, position: int, bos: bool | None = None
 ) -> tuple[list[int], list[str], list[float]]:
     """The most probable tokens after a position: ids, pieces, probabilities."""
-    found = every_guess(model, pasted, limit, bos)[position]
-    ids = found.ids.tolist()
-    return ids, cache.model(model)[1].tokens(ids), found.probabilities.tolist()
+    ranked = every_guess(model, pasted, limit, bos)[position]
+    ids = ranked.ids.tolist()
+    return ids, cache.model(model)[1].tokens(ids), ranked.probabilities.tolist()
 
 
 @cache.data(max_entries=256)

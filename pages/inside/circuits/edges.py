@@ -132,16 +132,16 @@ def picture(p: Panel, reading: ReadText, cuts: Cuts, count: int) -> None:
     network, read = cache.model(reading.model)[0], reading.whole
     estimate, baseline = heads.estimated_of(read, cuts), heads.baseline_of(read, cuts)
 
-    def draw(found: Sequence[Any]) -> None:
+    def draw(so_far: Sequence[Any]) -> None:
         left, right = st.columns([3, 2], gap="large")
         with left:
-            graph = views.edge_graph(read, cuts, count, so_far=found)
+            graph = views.edge_graph(read, cuts, count, so_far=so_far)
             p.show(graph, lambda event: open_head(reading, event), "Click a head to see its attention.")
         with right:
-            if heads.circuit_of(found) is None:
+            if heads.circuit_of(so_far) is None:
                 st.info("Edges are being cut one by one; what they keep alone is measured after the last of them.")
             else:
-                p.show(views.edges_left(read, cuts, count, so_far=found))
+                p.show(views.edges_left(read, cuts, count, so_far=so_far))
 
     fill(
         ("edges", read, cuts),

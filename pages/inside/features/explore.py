@@ -82,16 +82,16 @@ def strongest_texts(dictionary: int, feature: int) -> None:
         return
     st.markdown("**Where it is strongest** in held-out stories: the stronger the colour, the larger its activation.")
     tokenizer, record = views.tokenizer_of(MODEL), float(load_feature_scan(MODEL).record(dictionary)[feature])
-    for rank, found in enumerate(rows):
-        first = max(0, found.peak - BEFORE)
-        cut = slice(first, found.peak + AFTER)
+    for rank, row in enumerate(rows):
+        first = max(0, row.peak - BEFORE)
+        cut = slice(first, row.peak + AFTER)
         text.chips(
-            tokenizer.tokens(found.ids)[cut],
+            tokenizer.tokens(row.ids)[cut],
             key=f"text {rank}",
-            selected=found.peak - first,
-            shade=(found.values[cut] / record).tolist(),
-            titles=neuron_scan.activation_words(found.values[cut]),
-            label=f"Text {rank + 1}: {found.largest} at the marked token",
+            selected=row.peak - first,
+            shade=(row.values[cut] / record).tolist(),
+            titles=neuron_scan.activation_words(row.values[cut]),
+            label=f"Text {rank + 1}: {row.largest} at the marked token",
         )
 
 
@@ -101,12 +101,12 @@ def off_or_on(p: Panel, reading: Reading, dictionary: int, feature: int) -> None
     factor = controls.slider(
         "Held at (0: off; 1: its largest activation in held-out texts)", "factor", *FACTORS, format="%.2f"
     )
-    found = views.held_of(reading, dictionary, feature, factor)
+    held = views.held_of(reading, dictionary, feature, factor)
     left, right = st.columns(2, gap="large")
     with left:
         p.show(views.next_token(reading, dictionary, feature, factor))
     with right:
-        continuations(MODEL, {"As it is": list(found.before), found.what.capitalize(): list(found.after)})
+        continuations(MODEL, {"As it is": list(held.before), held.what.capitalize(): list(held.after)})
 
 
 def explore() -> None:

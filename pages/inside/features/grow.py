@@ -37,10 +37,10 @@ def grow_one() -> None:
         live.watch_training(
             config,
             lambda: grow_dictionary(config),
-            lambda found: found.moment.step,
+            lambda grown: grown.moment.step,
             {"grow_seed": controls.next_seed(config.seed)},
             (beside, p.picture),
-            lambda found: show(p, found, config),
+            lambda grown: show(p, grown, config),
         )
         models.only(MODEL, "transcoders are trained for its layers alone.")
         like = config.shipped.config
@@ -77,14 +77,14 @@ def choose() -> GrowDictionaryConfig:
     )
 
 
-def show(p: Panel, found: list[Grown], config: GrowDictionaryConfig) -> None:
+def show(p: Panel, grown: list[Grown], config: GrowDictionaryConfig) -> None:
     """Both figures so far, and at the end the features."""
-    moments = [one.moment for one in found]
+    moments = [one.moment for one in grown]
     p.show(views.quality(config, so_far=moments))
     p.show(views.cosines(config, so_far=moments))
-    if found[-1].features is not None:
+    if grown[-1].features is not None:
         st.markdown(
             f"**The features it found**, most like a shipped one first; named by the {growth.NAMED} tokens that each "
             "is active on most often. A click on a column's name sorts by it."
         )
-        st.dataframe(views.feature_table(found[-1], config.dictionary), hide_index=True, height=ROWS)
+        st.dataframe(views.feature_table(grown[-1], config.dictionary), hide_index=True, height=ROWS)

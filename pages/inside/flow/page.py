@@ -121,10 +121,10 @@ def compare(drawn: DrawnFlow, explained: Quantity | None, effects: HeadEffects) 
     and where the whole text is explained."""
     if explained is None or explained.kind == "text" or drawn.heads:
         return None
-    found = views.compared(drawn.reading, drawn.flow, explained, effects)
-    if found is None:
+    comparison = views.compared(drawn.reading, drawn.flow, explained, effects)
+    if comparison is None:
         return None
-    said, table = found
+    said, table = comparison
     if effects.values.any():
         st.markdown(f"**Three measures.** {text.escape(said)}")
     return table

@@ -56,10 +56,10 @@ def prompt_and_curve(p: Panel) -> None:
             st.info(f"No answer: {text.escape(str(problem), text.MESSAGE)}.")
             return
         p.show(shown)
-        found = shown.result
-        st.metric(f"Probability of {text.escape(text.visible(found.token))}", f"{found.probability:.1%}")
-    st.caption(f"The prompt, {found.length} tokens:")
-    st.code(found.text, language=None, height=260)
+        answer = shown.result
+        st.metric(f"Probability of {text.escape(text.visible(answer.token))}", f"{answer.probability:.1%}")
+    st.caption(f"The prompt, {answer.length} tokens:")
+    st.code(answer.text, language=None, height=260)
 
 
 def curve(p: Panel, chosen: ChosenPrompt) -> None:

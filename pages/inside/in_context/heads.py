@@ -61,9 +61,9 @@ def every_head(p: Panel, chosen: ChosenPrompt) -> None:
         st.info(f"No effects: {text.escape(str(problem), text.MESSAGE)}.")
         return
 
-    def shown(found: Sequence[Start | Exact]) -> None:
-        if found:
-            p.show(views.heads(*chosen, so_far=found))
+    def shown(so_far: Sequence[Start | Exact]) -> None:
+        if so_far:
+            p.show(views.heads(*chosen, so_far=so_far))
         else:
             st.info("All heads are being estimated: one pass forward and one back.")
 

@@ -33,13 +33,13 @@ def circuit() -> None:
         p.examples((TRY_REAL if REAL in models.fitting("decoder", why_not=models.silent) else {}) | TRY)
         with p.controls:
             name = models.choose("decoder", default="stories", why_not=models.silent)
-            config, found = opened(name)[0].config, kinds_of(name)
+            config, kinds = opened(name)[0].config, kinds_of(name)
             seed = controls.slider("Draw of random tokens", "circuit_draw", 0, 99, 0)
             layer = controls.slider(
-                "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, first_layer(config, found)
+                "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, first_layer(config, kinds)
             )
-            st.markdown(f"**Induction heads:** {listed(found.induction)}")
-            st.markdown(f"**Previous-token heads below:** {listed(found.previous)}")
+            st.markdown(f"**Induction heads:** {listed(kinds.induction)}")
+            st.markdown(f"**Previous-token heads below:** {listed(kinds.previous)}")
         said = []
         with p.picture:
             if config.n_layers < 2:
@@ -49,11 +49,11 @@ def circuit() -> None:
             else:
                 strips = views.composition(name, layer)
                 p.show(strips)
-                said.append(str(circuit_composition(strips.result, layer, found.previous, found.induction)))
+                said.append(str(circuit_composition(strips.result, layer, kinds.previous, kinds.induction)))
         ways, tests = st.columns(2, gap="large")
         with ways:
             st.subheader("Path patching: one input at a time", anchor=False)
-            if found.induction and found.previous:
+            if kinds.induction and kinds.previous:
                 patched = views.path_patching(name, seed)
                 p.show(patched)
                 said.append(str(decisive_input(patched.result)))
@@ -79,8 +79,8 @@ def circuit() -> None:
         )
 
 
-def first_layer(config: ModelConfig, found: HeadsByScore) -> int:
+def first_layer(config: ModelConfig, kinds: HeadsByScore) -> int:
     """The layer of the strongest induction head, which reads what those below it wrote."""
     if reading.begins_with_strongest(config):
-        return max(1, found.best[0])
+        return max(1, kinds.best[0])
     return min(3, config.n_layers - 1)

@@ -67,11 +67,11 @@ def choose(name: str, kind: Kind, more: Any) -> CopyTask:
     return CopyTask(kind, min(len(ids), most) if kind == "twice" else 0, pasted)
 
 
-def choose_off(name: str, found: HeadsByScore) -> tuple[Place, ...]:
+def choose_off(name: str, kinds: HeadsByScore) -> tuple[Place, ...]:
     """Which heads are ablated."""
     knock = controls.segmented("Zero-ablate", "knock", list(KNOCK), "induction", KNOCK)
     if knock != "own":
-        of_kind = {"none": [], "induction": found.induction, "previous": found.previous, "others": found.others}
+        of_kind = {"none": [], "induction": kinds.induction, "previous": kinds.previous, "others": kinds.others}
         return tuple(of_kind[knock])
     config = opened(name)[0].config
     words = controls.text_area("Heads, as layer.head", "off", "3.0", 400, height=68)
@@ -93,12 +93,12 @@ def find() -> None:
         with reads:
             kind = controls.segmented("Input", "text_is", list(INPUTS), "random", INPUTS)
         left, right = st.columns([2, 3], gap="large")
-        found, config = kinds_of(name), opened(name)[0].config
+        kinds, config = kinds_of(name), opened(name)[0].config
         with left:
             box, more, beside = st.container(), page.more_settings(), st.container()
         with box:
             task = choose(name, kind, more)
-            first = found.best if reading.begins_with_strongest(config) else (3, 0)
+            first = kinds.best if reading.begins_with_strongest(config) else (3, 0)
             with more:
                 place = (
                     controls.place("Layer", "layer", config.n_layers, first[0]),
@@ -107,7 +107,7 @@ def find() -> None:
         with right:
             above = st.container()
         st.subheader("Zero ablation: set heads to zero, and measure the loss", anchor=False)
-        off = choose_off(name, found)
+        off = choose_off(name, kinds)
         with above:
             show_stripe(p, name, task, off, place)
         with beside:
@@ -123,16 +123,16 @@ def find() -> None:
             else:
                 numbers.metric(f"Loss, {label}", "none", help="There are no such tokens in this text")
         below, found_stripe = "", say.find_stripe(cut or whole, copies=kind != "once")
-        if found.induction and found_stripe.best is not None:
+        if kinds.induction and found_stripe.best is not None:
             below = "No layer below them has a previous-token head."
-            if found.previous:
+            if kinds.previous:
                 below = (
-                    f"Previous-token heads in the layers below: {listed(found.previous)}. Ablate those and see whether "
+                    f"Previous-token heads in the layers below: {listed(kinds.previous)}. Ablate those and see whether "
                     "the stripe stays."
                 )
         cost = say.ablation_cost(whole, cut, off) if cut else ""
         note = training_note(name, is_random=kind == "random")
-        p.what_to_see(f"{found_stripe} {say.induction_heads(found)} {cost} {below} {note}")
+        p.what_to_see(f"{found_stripe} {say.induction_heads(kinds)} {cost} {below} {note}")
         p.question(
             "Ablate one induction head of stories alone (3.0), with 24 random tokens, repeated: the loss on the second "
             "copy hardly moves. Is the head useless?",

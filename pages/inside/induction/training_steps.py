@@ -63,13 +63,13 @@ def film() -> None:
 
 def whole_film(steps: Sequence[int]) -> list[Moment]:
     """Every frame, with progress where they are not measured yet."""
-    place, found = st.empty(), []
+    place, moments = st.empty(), []
     for i, step in enumerate(steps):
-        found.append(moment_of(i))
+        moments.append(moment_of(i))
         if i % 4 == 3:
             place.progress(i / len(steps), f"Measuring frame {i + 1} of {len(steps)}, step {step}")
     place.empty()
-    return found
+    return moments
 
 
 def numbers(moments: Sequence[Moment], at: int, vocab: int) -> None:

@@ -59,8 +59,8 @@ def inputs(reading: ReadText, more: Any) -> None:
             if isinstance(event["x"], int | float) and 0 <= event["x"] < n:
                 live.set_values(out=int(event["x"]))
 
-        def draw(found: Sequence[InputAttribution]) -> None:
-            latest = found[-1] if found else begin
+        def draw(so_far: Sequence[InputAttribution]) -> None:
+            latest = so_far[-1] if so_far else begin
             p.show(views.coloured_text(*what, occlusion, position, so_far=latest), choose, "Click a token.")
             p.show(views.compared_methods(*what, occlusion, position, so_far=latest), choose)
 

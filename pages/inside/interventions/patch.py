@@ -112,8 +112,8 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
         position = controls.place("Position", "position", n, n - 1)
     click = partial(choose_cell, len(names), n)
 
-    def draw(found: Sequence[PatchedColumns]) -> None:
-        shown = views.patched(read, source, kind, row, position, answers, so_far=found)
+    def draw(so_far: Sequence[PatchedColumns]) -> None:
+        shown = views.patched(read, source, kind, row, position, answers, so_far=so_far)
         p.show(shown, click, "Click a cell to see its prediction.")
 
     with above:

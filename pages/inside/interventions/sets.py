@@ -27,7 +27,7 @@ from tfcore.views.inside.interventions.measure.prompt_tables import (
     read_prompts,
     written_prompts,
 )
-from tfcore.views.inside.interventions.sets import Found, measured, measuring, pairable, paired
+from tfcore.views.inside.interventions.sets import PromptResults, measured, measuring, pairable, paired
 
 TABLE = Columns(
     {name: ANSWER_CHARACTERS if name in ("answer", "wrong") else MOST_CHARACTERS for name in COLUMNS},
@@ -107,16 +107,16 @@ def pictures(p: Panel, model: str, table: str, bos: bool | None, prompts: Paired
     own, n = cache.model(model), len(prompts.prompts)  # opened here: a job's thread knows no session
     network = own[0]
 
-    def draw(found: Found) -> None:
-        first = [one for one in found if isinstance(one, PromptEffects)]
+    def draw(so_far: PromptResults) -> None:
+        first = [one for one in so_far if isinstance(one, PromptEffects)]
         if len(first) < LEAST_PROMPTS:
             st.info("The first two prompts are being run; an interval needs both.")
             return
         left, right = st.columns(2, gap="large")
         with left:
-            p.show(views.prompt_effects(model, table, patched, bos, so_far=found))
+            p.show(views.prompt_effects(model, table, patched, bos, so_far=so_far))
         with right:
-            p.show(views.prompt_board(model, table, patched, bos, so_far=found))
+            p.show(views.prompt_board(model, table, patched, bos, so_far=so_far))
         metrics(say.set_metric(first).values)
         with st.expander("Every prompt"):
             st.dataframe(prompt_table(prompts, first), hide_index=True)
@@ -142,15 +142,15 @@ def pictures(p: Panel, model: str, table: str, bos: bool | None, prompts: Paired
     )
 
 
-def metrics(found: Mapping[str, Any]) -> None:
+def metrics(values: Mapping[str, Any]) -> None:
     """The metric line."""
     with st.container(horizontal=True, gap="large"):
-        interval = f"95% interval {found['low']:+.2f} to {found['high']:+.2f}"
-        other = f"95% interval {found['corrupted_low']:+.2f} to {found['corrupted_high']:+.2f}"
+        interval = f"95% interval {values['low']:+.2f} to {values['high']:+.2f}"
+        other = f"95% interval {values['corrupted_low']:+.2f} to {values['corrupted_high']:+.2f}"
         for name, value, note in (
-            ("Answer less wrong answer, clean", f"{found['mean']:+.2f}", interval),
-            ("On the corrupted texts", f"{found['corrupted']:+.2f}", other),
-            ("The answer leads", f"{found['right']} of {found['prompts']}", "on the clean texts"),
+            ("Answer less wrong answer, clean", f"{values['mean']:+.2f}", interval),
+            ("On the corrupted texts", f"{values['corrupted']:+.2f}", other),
+            ("The answer leads", f"{values['right']} of {values['prompts']}", "on the clean texts"),
         ):
             st.metric(name, value, note, delta_color="off", delta_arrow="off", width="content")
 

@@ -119,13 +119,13 @@ def every_effect(p: Panel, reading: ReadText, changes: Changes, quantity: Quanti
     read, network = reading.whole, cache.model(reading.model)[0]
     every = parts_of(network.config)
 
-    def draw(found: Sequence[LayerEffects]) -> None:
-        shown = views.switched(read, quantity, alone, changes.parts, so_far=found)
+    def draw(so_far: Sequence[LayerEffects]) -> None:
+        shown = views.switched(read, quantity, alone, changes.parts, so_far=so_far)
         toggle = partial(toggle_part, every, read_parts(changes.parts, network.config))
         p.show(shown, toggle, "Click to edit a part; framed: edited now.")
-        if len(found) == len(every):
+        if len(so_far) == len(every):
             with st.expander("The estimate against the exact effects"):
-                p.show(views.agreement(read, quantity, alone, so_far=found))
+                p.show(views.agreement(read, quantity, alone, so_far=so_far))
 
     fill(
         ("effects", read, quantity, alone),

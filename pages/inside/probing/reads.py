@@ -46,10 +46,10 @@ def reads() -> None:
             with page.more_settings():
                 passage = controls.slider("Passage shown word by word", "passage", 1, tagged_words()[-1].passage + 1, 1)
 
-        def grown(found: Sequence[ProbedLayer]) -> None:
-            if found:
-                until_now = views.probed_until_now(model, target, found)
-                draw(p, model, until_now, layers, min(layer + 1, len(found) - 1), passage - 1)
+        def grown(so_far: Sequence[ProbedLayer]) -> None:
+            if so_far:
+                until_now = views.probed_until_now(model, target, so_far)
+                draw(p, model, until_now, layers, min(layer + 1, len(so_far) - 1), passage - 1)
 
         with p.picture:
             if shipped.shipped_layers(model, target) is not None:
@@ -80,29 +80,29 @@ def reads() -> None:
         )
 
 
-def draw(p: Panel, model: str, found: Probed, layers: int, layer: int, passage: int) -> None:
+def draw(p: Panel, model: str, probed: Probed, layers: int, layer: int, passage: int) -> None:
     """Accuracy by layer, the classes at one layer, and the words of a passage as they are read there."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         click = partial(click_on_layer, places=layers)
-        shown = views.by_layer(model, found.target, layer, so_far=found)
+        shown = views.by_layer(model, probed.target, layer, so_far=probed)
         p.show(shown, click, "Click a point to choose its layer.")
     with right:
-        p.show(views.by_class(model, found.target, layer, so_far=found))
-    predicted = found.layers[layer].predicted
-    own = [i for i, word in enumerate(found.words) if word.passage == passage]
-    names = [found.classes[predicted[i]] for i in own]
+        p.show(views.by_class(model, probed.target, layer, so_far=probed))
+    predicted = probed.layers[layer].predicted
+    own = [i for i, word in enumerate(probed.words) if word.passage == passage]
+    names = [probed.classes[predicted[i]] for i in own]
     st.markdown(
         f"**Passage {passage + 1} as it is read at {layer_name(layer)}**, by probes fitted without the sentence. "
         "Orange: read wrongly."
     )
     text.chips(
-        [found.words[i].text for i in own],
+        [probed.words[i].text for i in own],
         key="words",
-        hues=[RIGHT if predicted[i] == found.labels[i] else WRONG for i in own],
+        hues=[RIGHT if predicted[i] == probed.labels[i] else WRONG for i in own],
         notes=names,
         titles=[
-            f"read as: {name}; it is: {found.classes[found.labels[i]]}" for name, i in zip(names, own, strict=True)
+            f"read as: {name}; it is: {probed.classes[probed.labels[i]]}" for name, i in zip(names, own, strict=True)
         ],
         label=f"Passage {passage + 1}, word by word",
     )

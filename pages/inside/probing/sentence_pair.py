@@ -66,13 +66,13 @@ def sentences() -> None:
         )
 
 
-def shares(found: SentencePair) -> None:
+def shares(pair: SentencePair) -> None:
     """The cosine, and the tokens of both sentences with what each adds to it."""
-    st.metric("Cosine similarity", f"{found.cosine:.3f}")
-    for which, (name, tokens) in enumerate((("First", found.one), ("Second", found.two))):
-        sums = found.parts.sum(1 - which)
+    st.metric("Cosine similarity", f"{pair.cosine:.3f}")
+    for which, (name, tokens) in enumerate((("First", pair.one), ("Second", pair.two))):
+        sums = pair.parts.sum(1 - which)
         largest = max(float(sums.max()), 1e-12)
-        said = str(token_share(found, which))
+        said = str(token_share(pair, which))
         st.markdown(f"**{name} sentence**: what each token adds, all its pairs together.")
         text.chips(
             tokens,

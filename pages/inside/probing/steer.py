@@ -77,7 +77,7 @@ def steer() -> None:
                 steering.operations(network.config, len(ids)),
                 lambda: steering.steer(network, ids, views.direction_of(model, along)),
                 lambda: [views.steered_of(reading, along)],
-                lambda found: draw(p, reading, along, factor, found),
+                lambda steered: draw(p, reading, along, factor, steered),
                 steering.NEW_TOKENS + 1,
                 "token",
             )
@@ -101,12 +101,12 @@ def choose_feature() -> int:
     return controls.select("Feature of the stream after layer 2", "feature", list(names), DOG, names)
 
 
-def draw(p: Panel, reading: Reading, along: OfClasses | OfFeature, factor: float, found: Sequence[Steered]) -> None:
+def draw(p: Panel, reading: Reading, along: OfClasses | OfFeature, factor: float, so_far: Sequence[Steered]) -> None:
     """The next token, the texts, and once they are written where they collapse."""
-    if not found:
+    if not so_far:
         st.info("The sentences of the classes are being read.")
         return
-    latest = found[-1]
+    latest = so_far[-1]
     left, right = st.columns(2, gap="large")
     with left:
         shown = views.next_by_factor(reading, along, factor, so_far=latest)

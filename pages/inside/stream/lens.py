@@ -85,8 +85,8 @@ def about_lens(reading: ReadText, tuned: str | None) -> str:
             "no longer that token itself."
         )
     config = opened(reading.model)[0].config
-    found, _ = lens_of(reading.whole, stages(config)[:1], None)
-    said = str(embedding_predicts_input(found, reading.ids, config.tie_embeddings))
+    read, _ = lens_of(reading.whole, stages(config)[:1], None)
+    said = str(embedding_predicts_input(read, reading.ids, config.tie_embeddings))
     if reading.model in with_tuned_lens():
         return said
     return f"{said} A tuned lens has to be trained for each model: {' and '.join(with_tuned_lens())} have one here."

@@ -53,12 +53,12 @@ def who_wrote(reading: ReadText, more: Any) -> None:
 def adding_up(p: Panel, choice: ExplainedPrediction, more: Any) -> None:
     """The sum, part after part."""
     what = choice.reading.whole, choice.position, choice.token, choice.against
-    found = contributions_of(*what)
-    many = len(instalments(found)) > LARGEST + 1
+    attributed = contributions_of(*what)
+    many = len(instalments(attributed)) > LARGEST + 1
     with more:
         whole = many and controls.toggle("Every part", "whole", False)
     p.show(views.summed(*what, every=whole))
-    total = logit_sum(found, choice.piece)
+    total = logit_sum(attributed, choice.piece)
     st.markdown(
         f"Logit of **{_reading.shown(choice.piece)}** after {_reading.shown(choice.reading.tokens[choice.position])}, "
         f"{choice.versus}: **{total.logit_text}**. Sum of the {total.count} parts: **{total.total_text}** "
@@ -70,13 +70,13 @@ def adding_up(p: Panel, choice: ExplainedPrediction, more: Any) -> None:
 def one_part(p: Panel, choice: ExplainedPrediction) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
     what = choice.reading.whole, choice.position, choice.token, choice.against
-    found = contributions_of(*what)
-    shares, parts = shares_by_part(found)
+    attributed = contributions_of(*what)
+    shares, parts = shares_by_part(attributed)
     picture = st.container()
     with page.more_settings():
         first = (3, parts[0])
         if _reading.begins_with_strongest(opened(choice.reading.model)[0].config):
-            first = largest_place(found)
+            first = largest_place(attributed)
         layer = controls.place("Layer", "layer", len(shares), first[0])
         part = controls.select("Part", "part", parts, first[1])
     with picture:

@@ -61,11 +61,11 @@ def every_token(p: Panel, choice: ExplainedPrediction, titles: list[str], chosen
     st.subheader("Loss increase of every token, with each part skipped", anchor=False)
     named = [titles[row] for row in rows_shown(titles, chosen)]
 
-    def draw(found: Sequence[SkipsOfLayer]) -> None:
-        if not found:
+    def draw(so_far: Sequence[SkipsOfLayer]) -> None:
+        if not so_far:
             st.info("Nothing is measured yet: it begins as soon as there is room.")
             return
-        shown = views.loss_increase(reading.whole, choice.position, chosen, so_far=found)
+        shown = views.loss_increase(reading.whole, choice.position, chosen, so_far=so_far)
         p.show(shown, partial(choose_cell, named, tokens - 1), "Click a cell to look closer.")
 
     fill(

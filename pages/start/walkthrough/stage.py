@@ -113,9 +113,9 @@ def last_stage(p: Panel, here: Here) -> None:
     note(likeliest_token(here.walked))
 
 
-def note(found: Finding) -> None:
+def note(finding: Finding) -> None:
     """A sentence on what happened, with its numbers."""
-    st.markdown(f"**{text.escape(found)}**")
+    st.markdown(f"**{text.escape(finding)}**")
 
 
 def number_stage(p: Panel, here: Here) -> None:
@@ -131,22 +131,22 @@ def number_stage(p: Panel, here: Here) -> None:
 def head_stage(p: Panel, here: Here) -> None:
     """A stage of attention: one head at work on all tokens. A click on a cell leads to why the head looks there."""
     view = views.head(here.model, here.text, here.name, here.layer, here.head, here.hidden)
-    found: HeadSteps = view.result
+    steps: HeadSteps = view.result
     there = head_links.of_ids(here.model, here.walked.walk.ids, here.layer, here.head, here.text)
     n = len(here.walked.tokens)
 
     def heard(told: Told) -> None:
         match told:
-            case ("to", int(step)) if 0 <= step < len(found.steps):
-                controls.set_values(stage=found.steps[step])
+            case ("to", int(step)) if 0 <= step < len(steps.steps):
+                controls.set_values(stage=steps.steps[step])
             case ("cell", {"query": int(query), "key": int(key)}) if 0 <= query < n and 0 <= key < n:
-                if found.weights[query, key] > 0:
+                if steps.weights[query, key] > 0:
                     there.open(query, key)
 
     folded = here.numbers("after")
     p.views[folded.key] = folded  # first: the drawer is that of other stages, and stays open from stage to stage
     p.show(view, hint=CLICK, on_told=heard)
-    there.link_strongest(found.weights, here.walked.tokens, here.walked.tokens)
+    there.link_strongest(steps.weights, here.walked.tokens, here.walked.tokens)
     note(here.happened())
     as_numbers(p, here)
 

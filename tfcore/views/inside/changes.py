@@ -88,15 +88,15 @@ class PredictionChange(Finding):
 
 
 def prediction_change(
-    found: Effect, read: str, position: int, edited: str, token: int, tokenizer: Tokenizer
+    effect: Effect, read: str, position: int, edited: str, token: int, tokenizer: Tokenizer
 ) -> PredictionChange:
     """The change of one token's probability; `read` is the token at `position`."""
-    names = tokenizer.tokens([token, int(found.before.argmax()), int(found.after.argmax())])
-    before, after = (float(probability[token]) for probability in (found.before, found.after))
-    losses = (found.losses_before, found.losses_after)
+    names = tokenizer.tokens([token, int(effect.before.argmax()), int(effect.after.argmax())])
+    before, after = (float(probability[token]) for probability in (effect.before, effect.after))
+    losses = (effect.losses_before, effect.losses_after)
     loss_before, loss_after = (float(loss.mean()) if len(loss) else None for loss in losses)
     return PredictionChange(
-        read, position, edited, names[0], before, after, names[1], names[2], found.bits, loss_before, loss_after
+        read, position, edited, names[0], before, after, names[1], names[2], effect.bits, loss_before, loss_after
     )
 
 
@@ -127,9 +127,9 @@ class DifferenceChange(Finding):
         )
 
 
-def difference_change(found: Effect, token: int, against: int, tokenizer: Tokenizer) -> DifferenceChange:
+def difference_change(effect: Effect, token: int, against: int, tokenizer: Tokenizer) -> DifferenceChange:
     """From the probabilities: log p(token) - log p(against) is the difference of the logits."""
-    logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (found.before, found.after)]
+    logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (effect.before, effect.after)]
     before, after = (float(log[0] - log[1]) for log in logs)
     name, other = tokenizer.tokens([token, against])
     return DifferenceChange(name, other, before, after)

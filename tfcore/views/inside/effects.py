@@ -14,7 +14,7 @@ SHOWN = 6  # tokens most probable before, and as many after
 
 
 def next_token(
-    found: Effect,
+    effect: Effect,
     tokenizer: Tokenizer,
     read: str,
     position: int,
@@ -30,16 +30,16 @@ def next_token(
         token: the one the numbers are about.
         against: one whose logit is compared with that of `token`.
     """
-    change = prediction_change(found, read, position, names[1], token, tokenizer)
-    lead = () if against is None else (difference_change(found, token, against, tokenizer),)
-    ids = compared_tokens(found, token, SHOWN)
+    change = prediction_change(effect, read, position, names[1], token, tokenizer)
+    lead = () if against is None else (difference_change(effect, token, against, tokenizer),)
+    ids = compared_tokens(effect, token, SHOWN)
     ids += [against] if against is not None and against not in ids else []
-    pieces, before, after = tokenizer.tokens(ids), found.before[ids], found.after[ids]
+    pieces, before, after = tokenizer.tokens(ids), effect.before[ids], effect.after[ids]
     height = 96 + 34 * len(ids)
     return View(
         key="prediction",
         title="The next token",
-        result=found,
+        result=effect,
         chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names, height),
         findings=(change, *lead),
         table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),

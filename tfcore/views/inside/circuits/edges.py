@@ -68,9 +68,9 @@ all_cut = kept(_all_cut, entries=24)
 first_rival = kept(head_circuits.first_rival, entries=64)
 
 
-def circuit_of(found: Sequence[CutEdges | HeadCircuit]) -> HeadCircuit | None:
+def circuit_of(so_far: Sequence[CutEdges | HeadCircuit]) -> HeadCircuit | None:
     """The circuit, which comes last; None while edges are still being cut."""
-    return found[-1] if found and isinstance(found[-1], HeadCircuit) else None
+    return so_far[-1] if so_far and isinstance(so_far[-1], HeadCircuit) else None
 
 
 @view

@@ -49,8 +49,8 @@ def _traced(reading: Reading, output: Output) -> Traced:
 
 
 def _drawn(reading: Reading, output: Output, detail: Detail) -> DrawnGraph:
-    found, (model, tokenizer) = traced(reading, output), opened(reading.model)
-    return draw_traced(model, tokenizer, str(reading.model), found, detail.nodes, detail.links, grouped=detail.grouped)
+    trace, (model, tokenizer) = traced(reading, output), opened(reading.model)
+    return draw_traced(model, tokenizer, str(reading.model), trace, detail.nodes, detail.links, grouped=detail.grouped)
 
 
 def _taken_off(reading: Reading, output: Output) -> TakenOff:
@@ -78,8 +78,8 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         detail: how much is drawn.
         node: of those drawn, whose links stand out; of an output all links are alike.
     """
-    found, left = traced(reading, output), drawn(reading, output, detail)
-    diagram, labels = left.diagram, tick_labels(opened(reading.model)[1].tokens(found.graph.ids), 10)
+    trace, left = traced(reading, output), drawn(reading, output, detail)
+    diagram, labels = left.diagram, tick_labels(opened(reading.model)[1].tokens(trace.graph.ids), 10)
     selected = None if diagram.kind[node] == graphs.OUTPUT else node
     return View(
         key="graph",
@@ -89,8 +89,8 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         min_width=graph_width(diagram, labels),
         at=node_place(diagram, labels, node),
         findings=(
-            say.largest_node(diagram, found.influence),
-            say.graph_scores(found.graph, found.influence, left.pruned),
+            say.largest_node(diagram, trace.influence),
+            say.graph_scores(trace.graph, trace.influence, left.pruned),
         ),
         note="Numbers at features: their effect on the output, in logits, as the graph predicts it; a number in a "
         "node: a group of that many.",
@@ -133,9 +133,9 @@ def link_table(diagram: Diagram) -> pd.DataFrame:
 @view
 def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
     """What one node of a graph reads and what reads it, over the whole graph; arguments as of `graph`."""
-    found, members = traced(reading, output), drawn(reading, output, detail).diagram.members[node]
+    trace, members = traced(reading, output), drawn(reading, output, detail).diagram.members[node]
     model, tokenizer = opened(reading.model)
-    naming = Naming(model, load_transcoders(str(reading.model)).of_mlps, tokenizer, *found)
+    naming = Naming(model, load_transcoders(str(reading.model)).of_mlps, tokenizer, *trace)
     incoming, outgoing = diagrams.links_of(naming, members)
     chart = links_figure(incoming, outgoing, height=320)
     return View(
@@ -155,15 +155,15 @@ def forecast(reading: Reading, output: Output) -> View:
 
     Arguments as of `graph`.
     """
-    found, tested = traced(reading, output), taken_off(reading, output)
+    trace, tested = traced(reading, output), taken_off(reading, output)
     tokenizer = opened(reading.model)[1]
-    names = [effects.feature_name(found.graph, place, tokenizer) for place in tested.nodes.tolist()]
+    names = [effects.feature_name(trace.graph, place, tokenizer) for place in tested.nodes.tolist()]
     return View(
         key="forecast",
         title="The test",
         result=tested,
         chart=forecast_figure(tested, names, height=400),
-        findings=(say.predicted_against_measured(found.graph, tested, tokenizer),),
+        findings=(say.predicted_against_measured(trace.graph, tested, tokenizer),),
         note="Hollow: attention and the norms' scales stay as they are. Dotted: measured as predicted.",
         table=lambda: pd.DataFrame(
             {
@@ -178,6 +178,6 @@ def forecast(reading: Reading, output: Output) -> View:
 
 def graph_json(reading: Reading, output: Output, detail: Detail) -> str:
     """What is drawn of a graph, in the format of circuit-tracer and Neuronpedia; arguments as of `graph`."""
-    found, left = traced(reading, output), drawn(reading, output, detail)
-    tokens = opened(reading.model)[1].tokens(found.graph.ids)
-    return export.to_json(found.graph, found.influence, left.pruned, left.diagram, tokens, str(reading.model))
+    trace, left = traced(reading, output), drawn(reading, output, detail)
+    tokens = opened(reading.model)[1].tokens(trace.graph.ids)
+    return export.to_json(trace.graph, trace.influence, left.pruned, left.diagram, tokens, str(reading.model))

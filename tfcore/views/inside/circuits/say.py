@@ -25,7 +25,7 @@ BASELINES = {"text": "what the head writes on the other text", "mean": "its mean
 # ---- the graph of features ----
 
 
-def largest_node(diagram: Diagram, found: Influence) -> Statement:
+def largest_node(diagram: Diagram, influences: Influence) -> Statement:
     """The feature or group with the most influence of those drawn."""
     features = np.flatnonzero(diagram.kind == FEATURE)
     if not len(features):
@@ -38,24 +38,24 @@ def largest_node(diagram: Diagram, found: Influence) -> Statement:
         "The most influence of all features, {share:.1%}, has {what}; with all that follows from it, it {moves} what "
         "is explained by {size:.2f} logits.",
         what=name if count == 1 else f"a group of {count} with {name}",
-        share=float(diagram.influence[node] / found.total),
+        share=float(diagram.influence[node] / influences.total),
         moves="raises" if effect > 0 else "lowers",
         size=abs(effect),
     )
 
 
-def graph_scores(graph: Graph, found: Influence, pruned: Pruned) -> Statement:
+def graph_scores(graph: Graph, influences: Influence, pruned: Pruned) -> Statement:
     """How much of a prediction a graph explains, and how much of the graph is in the picture."""
     return state(
         "scores",
         "Replacement score {replacement:.2f}, completeness {completeness:.2f}: what is missing to 1 comes from errors "
         "of the transcoders. In the picture are {kept} of {features:,} active features; all its nodes together have "
         "{covered:.0%} of the influence.",
-        replacement=found.replacement,
-        completeness=found.completeness,
+        replacement=influences.replacement,
+        completeness=influences.completeness,
         kept=int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()),
         features=len(graph.of_kind(FEATURE)),
-        covered=float(found.nodes[pruned.nodes].sum() / found.total),
+        covered=float(influences.nodes[pruned.nodes].sum() / influences.total),
     )
 
 
@@ -88,14 +88,14 @@ def measure_name(output: Output, tokenizer: Tokenizer) -> str:
     return f"logit of '{token}' less that of '{visible(piece_of(tokenizer, output.against))}'"
 
 
-def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> Statement:
+def predicted_against_measured(graph: Graph, tested: TakenOff, tokenizer: Tokenizer) -> Statement:
     """How far a graph's forecasts hold in the real model, over all features that were taken off.
 
     Correlations are Pearson's; `least` is the tenth part of the largest measured effect; `slope` is that of the line
     through 0 that predicts the measured effect best: below 1 the model makes up for part.
     """
-    measured, predicted = without_rounding(found.measured), found.predicted
-    measure, together = measure_name(found.output, tokenizer), correlation(predicted, measured)
+    measured, predicted = without_rounding(tested.measured), tested.predicted
+    measure, together = measure_name(tested.output, tokenizer), correlation(predicted, measured)
     if together is None:
         return state(
             "no effects",
@@ -103,7 +103,7 @@ def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokeniz
             count=len(measured),
             measure=measure,
         )
-    direct, frozen = correlation(found.direct, measured), correlation(predicted, found.frozen)
+    direct, frozen = correlation(tested.direct, measured), correlation(predicted, tested.frozen)
     least = float(np.abs(measured).max()) / 10
     large = np.abs(measured) >= max(least, ROUNDING)
     worst = int(np.abs(measured - predicted).argmax())
@@ -126,7 +126,7 @@ def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokeniz
         same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
         counted=int(large.sum()),
         least=least,
-        name=feature_name(graph, int(found.nodes[worst]), tokenizer),
+        name=feature_name(graph, int(tested.nodes[worst]), tokenizer),
         predicted=float(predicted[worst]),
         measured=float(measured[worst]),
     )
@@ -135,27 +135,27 @@ def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokeniz
 # ---- edges between heads ----
 
 
-def largest_edges(found: HeadCircuit, of: str, unit: str) -> Statement:
+def largest_edges(circuit: HeadCircuit, of: str, unit: str) -> Statement:
     """The edges whose cut makes a quantity fall most, and the one whose cut makes it rise most.
 
     Args:
         of, unit: what falls, and the unit.
     """
-    if not found.edges:
+    if not circuit.edges:
         return state("no edges", "No edge between heads changes the {of}.", of=of)
-    last = int(np.argmin(found.effects))
-    against = " Working against it most: {against}, {rise:+.2f}." if found.effects[last] < 0 else ""
+    last = int(np.argmin(circuit.effects))
+    against = " Working against it most: {against}, {rise:+.2f}." if circuit.effects[last] < 0 else ""
     return state(
         "largest edges",
         "Fall of the {of} when one edge is cut, in {unit}, exact for the {measured} edges with the largest estimates "
         "of {possible:,}: {edges}." + against,
         of=of,
         unit=unit,
-        edges=_with_effects(found.edges, found.effects),
-        against=str(found.edges[last]),
-        rise=found.effects[last],
-        measured=len(found.edges),
-        possible=found.possible,
+        edges=_with_effects(circuit.edges, circuit.effects),
+        against=str(circuit.edges[last]),
+        rise=circuit.effects[last],
+        measured=len(circuit.edges),
+        possible=circuit.possible,
     )
 
 
@@ -178,20 +178,20 @@ def _with_effects(edges: Sequence[object], effects: Sequence[float]) -> str:
     return ", ".join(f"{edge} {effect:+.2f}" for edge, effect in list(zip(edges, effects, strict=True))[:NAMED])
 
 
-def edge_estimates(found: HeadCircuit) -> Statement:
+def edge_estimates(circuit: HeadCircuit) -> Statement:
     """How near the estimates of the edges come: Pearson's correlation over those that were cut."""
-    together = correlation(np.array(found.effects), np.array(found.estimates))
+    together = correlation(np.array(circuit.effects), np.array(circuit.estimates))
     if together is None:
         return state("no estimates", "Estimates and exact effects cannot be compared here.")
     return state(
         "estimates",
         "Correlation of estimate and exact effect over these {edges} edges: {correlation:.2f}.",
-        edges=len(found.edges),
+        edges=len(circuit.edges),
         correlation=together,
     )
 
 
-def faithfulness(found: HeadCircuit, count: int, baseline: str, unit: str) -> Statement:
+def faithfulness(circuit: HeadCircuit, count: int, baseline: str, unit: str) -> Statement:
     """How much of a quantity the circuit of the first edges keeps.
 
     Args:
@@ -199,25 +199,25 @@ def faithfulness(found: HeadCircuit, count: int, baseline: str, unit: str) -> St
         baseline: what stands in the place of what is cut, a key of BASELINES.
         unit: of the quantity.
     """
-    value, none = found.value(count), found.value(0)
-    plain = ", of the plain values {plain:.0%}" if unit == "logits" and found.whole > 0 else ""
+    value, none = circuit.value(count), circuit.value(0)
+    plain = ", of the plain values {plain:.0%}" if unit == "logits" and circuit.whole > 0 else ""
     return state(
         "faithfulness",
         "With {count:counted edge} between heads left and the other {cut:,} cut (in their place: {baseline}): "
         "{value:.2f} {unit}; with all cut {none:.2f}, the whole model {whole:.2f}. Faithfulness {share}" + plain + ".",
         count=count,
-        cut=found.possible - count,
+        cut=circuit.possible - count,
         baseline=BASELINES[baseline],
         value=value,
         none=none,
-        whole=found.whole,
+        whole=circuit.whole,
         unit=unit,
-        share=share_text(found, count),
-        plain=value / found.whole if found.whole else None,
+        share=share_text(circuit, count),
+        plain=value / circuit.whole if circuit.whole else None,
     )
 
 
-def share_text(found: HeadCircuit, count: int) -> str:
+def share_text(circuit: HeadCircuit, count: int) -> str:
     """The share of a quantity that the circuit of the first edges keeps; a dash where cutting all changes nothing."""
-    share = found.share(count)
+    share = circuit.share(count)
     return "–" if share is None else f"{share:.0%}"

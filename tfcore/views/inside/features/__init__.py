@@ -179,14 +179,14 @@ def fires(model: str, dictionary: int, feature: int) -> View:
 @view
 def promoted(model: str, dictionary: int, feature: int) -> View:
     """The tokens whose logits a feature raises and lowers most; arguments as of `fires`."""
-    found = promotion_of(model, model, dictionary, feature)
+    promotes = promotion_of(model, model, dictionary, feature)
     return View(
         key="promoted",
         title="What it promotes",
-        result=found,
-        chart=promoted_figure(tick_labels(found.tokens), found.lifts, None, height=330),
-        findings=(say.promotes(found),),
-        table=lambda: pd.DataFrame({"token": found.tokens, "logits": found.lifts}),
+        result=promotes,
+        chart=promoted_figure(tick_labels(promotes.tokens), promotes.lifts, None, height=330),
+        findings=(say.promotes(promotes),),
+        table=lambda: pd.DataFrame({"token": promotes.tokens, "logits": promotes.lifts}),
     )
 
 
@@ -197,15 +197,15 @@ def neighbours(model: str, dictionary: int, feature: int) -> View:
     Arguments as of `fires`.
     """
     of = chosen_dictionary(model, dictionary)
-    found = one_feature.feature_neighbours(of, feature)
-    names = names_of(found.features, words_of(model, dictionary))
+    nearest = one_feature.feature_neighbours(of, feature)
+    names = names_of(nearest.features, words_of(model, dictionary))
     return View(
         key="neighbours",
         title="Its neighbours",
-        result=found,
-        chart=neighbours_figure(found.features, names, found.cosines, height=280),
-        findings=(say.nearest(of, feature, found),),
-        table=lambda: pd.DataFrame({"feature": found.features, "cosine": found.cosines}),
+        result=nearest,
+        chart=neighbours_figure(nearest.features, names, nearest.cosines, height=280),
+        findings=(say.nearest(of, feature, nearest),),
+        table=lambda: pd.DataFrame({"feature": nearest.features, "cosine": nearest.cosines}),
     )
 
 
@@ -247,17 +247,17 @@ def next_token(reading: Reading, dictionary: int, feature: int, factor: float) -
         feature: its number.
         factor: times its largest activation in held-out texts; 0 is off.
     """
-    found, read, tokenizer = held_of(reading, dictionary, feature, factor), read_of(reading), opened(reading.model)[1]
-    effect = found.effect
+    held, read, tokenizer = held_of(reading, dictionary, feature, factor), read_of(reading), opened(reading.model)[1]
+    effect = held.effect
     token = int(abs(effect.after - effect.before).argmax())
     ids = compared_tokens(effect, token, 6)
     before, after = (probability[ids].tolist() for probability in (effect.before, effect.after))
     labels, names = tick_labels(tokenizer.tokens(ids)), ("as it is", "with the feature held")
-    change = prediction_change(effect, read.tokens[-1], len(read.tokens) - 1, found.what, token, tokenizer)
+    change = prediction_change(effect, read.tokens[-1], len(read.tokens) - 1, held.what, token, tokenizer)
     return View(
         key="next",
         title="Off or forced on",
-        result=found,
+        result=held,
         chart=before_after(labels, before, after, names, height=96 + 36 * len(ids)),
         findings=(change,),
         table=lambda: pd.DataFrame({"as it is": effect.before, "held": effect.after}),
@@ -268,7 +268,7 @@ def next_token(reading: Reading, dictionary: int, feature: int, factor: float) -
 
 
 def _trained(config: GrowDictionaryConfig) -> tuple[DictionaryMoment, ...]:
-    return tuple(found.moment for found in grow_dictionary(config) if found is not None)
+    return tuple(grown.moment for grown in grow_dictionary(config) if grown is not None)
 
 
 moments_of = kept(_trained, entries=2)

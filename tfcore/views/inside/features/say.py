@@ -99,32 +99,32 @@ def feature_fires(
     )
 
 
-def promotes(found: FeaturePromotion) -> Statement:
+def promotes(promoted: FeaturePromotion) -> Statement:
     """The tokens whose logits a feature raises and lowers most, where it is strongest."""
-    if not found.activation:
+    if not promoted.activation:
         never = "In held-out texts {title} is never active, so it raises and lowers nothing."
-        return state("never active", never, title=found.title)
-    pairs = list(zip(found.tokens, found.lifts, strict=True))
-    lowered = pairs[found.raised :][::-1][:NAMED]
+        return state("never active", never, title=promoted.title)
+    pairs = list(zip(promoted.tokens, promoted.lifts, strict=True))
+    lowered = pairs[promoted.raised :][::-1][:NAMED]
     return state(
         "promotes",
         "Where its activation is {activation:.2f}, {title} directly raises the logits of {raised}, and lowers those of "
         "{lowered}.",
-        activation=found.activation,
-        title=found.title,
-        raised=", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs[: found.raised][:NAMED]),
+        activation=promoted.activation,
+        title=promoted.title,
+        raised=", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs[: promoted.raised][:NAMED]),
         lowered=", ".join(f"'{visible(token)}' by {-lift:.2f}" for token, lift in lowered),
     )
 
 
-def nearest(of: Transcoder, feature: int, found: NearestFeatures) -> Statement:
+def nearest(of: Transcoder, feature: int, near: NearestFeatures) -> Statement:
     """The feature that writes most nearly the same as another."""
     return state(
         "nearest",
         "Of all features of its dictionary, {nearest} writes most nearly the same as {title}: cosine {cosine:.2f}.",
-        nearest=found.features[0],
+        nearest=near.features[0],
         title=feature_title(of, feature),
-        cosine=found.cosines[0],
+        cosine=near.cosines[0],
     )
 
 

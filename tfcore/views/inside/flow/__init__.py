@@ -91,11 +91,11 @@ def _guesses(reading: Reading, choice: int | None, heads: str) -> LayerGuesses:
 
 
 def _flow(reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...]) -> Flow:
-    model, passage, found = network(reading), passage_of(reading, choice), shares_of(reading, choice, heads)
+    model, passage, by_layer = network(reading), passage_of(reading, choice), shares_of(reading, choice, heads)
     if toward:
         run = recorded_of(reading, choice, heads)
-        found = shares.logit_shares(model, passage, found, toward, factors_of(model, heads), run)
-    return measure_routes.follow(model.config, passage, found, threshold, toward)
+        by_layer = shares.logit_shares(model, passage, by_layer, toward, factors_of(model, heads), run)
+    return measure_routes.follow(model.config, passage, by_layer, threshold, toward)
 
 
 def _effects(reading: Reading, choice: int | None, explained: Quantity | None) -> HeadEffects:
@@ -284,11 +284,11 @@ def compared(
     tokens = [explained.token, *([] if against is None else [against])]
     words = [visible(piece) for piece in opened(reading.model)[1].tokens(tokens)]
     is_exact = bool(effects.exact.all())
-    found = say.compare(
+    finding = say.compare(
         words[0], flow.carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
     )
     effect = f"effect when off ({explained.unit})"
     columns = {"share of the state": flow.carried, "share of the logit": direct, effect: effects.values}
     names = [flow.head(layer, head) for layer, head in np.ndindex(direct.shape)]
     table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
-    return found, table.sort_values(effect, ascending=False)
+    return finding, table.sort_values(effect, ascending=False)

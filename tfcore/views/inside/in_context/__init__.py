@@ -33,14 +33,14 @@ def next_token(model: Source, task: str, labels: Labels, examples: int, seed: in
     Raises:
         ValueError: the model cannot read the prompt, see tasks.prompt.
     """
-    found = answer_of(model, task, labels, examples, seed)
+    answer = answer_of(model, task, labels, examples, seed)
     return View(
         key="next",
         title="The answer",
-        result=found,
-        chart=guesses_figure(np.array(found.probabilities), tick_labels(found.tokens), height=250),
-        findings=(found,),
-        table=lambda: pd.DataFrame({"token": found.tokens, "probability": found.probabilities}),
+        result=answer,
+        chart=guesses_figure(np.array(answer.probabilities), tick_labels(answer.tokens), height=250),
+        findings=(answer,),
+        table=lambda: pd.DataFrame({"token": answer.tokens, "probability": answer.probabilities}),
         formula=(
             r"\begin{gathered} x_1\,y_1 \ldots x_k\,y_k\,x_{k+1} \to y_{k+1}, \qquad "
             r"\hat y = \arg\max_{y \in \text{answers}} p(y \mid \text{prompt}) \\ "
@@ -67,15 +67,15 @@ def by_examples(measured_on: str, task: str, labels: Labels, examples: int) -> V
     Args:
         measured_on: name of a model that was measured on this task.
     """
-    found = kept()[measured_on, task]
+    measured = kept()[measured_on, task]
     return View(
         key="accuracy",
         title="The curve",
-        result=found,
-        chart=draw.accuracy_figure(found, labels, examples, height=330),
+        result=measured,
+        chart=draw.accuracy_figure(measured, labels, examples, height=330),
         min_width=340,
-        findings=(say.accuracy(found, labels, examples), say.labels_matter(found)),
-        table=lambda: pd.DataFrame({one.labels: one.right for one in found.curves}).assign(prompts=PROMPTS),
+        findings=(say.accuracy(measured, labels, examples), say.labels_matter(measured)),
+        table=lambda: pd.DataFrame({one.labels: one.right for one in measured.curves}).assign(prompts=PROMPTS),
     )
 
 
@@ -91,23 +91,23 @@ def heads(
         so_far: what is known until now, at least the estimates of all heads; None measures the largest exactly.
     """
     results = every_of(model, task, labels, examples, seed) if so_far is None else so_far
-    found = together(results, scores_of(model))
-    layer, head = np.indices(found.effect.shape)
+    effects = together(results, scores_of(model))
+    layer, head = np.indices(effects.effect.shape)
     return View(
         key="heads",
         title="Every head",
-        result=found,
-        chart=draw.heads_figure(found, height=380),
+        result=effects,
+        chart=draw.heads_figure(effects, height=380),
         min_width=340,
-        findings=(say.heads_agree(found),),
+        findings=(say.heads_agree(effects),),
         note="Filled: exact; rings: estimates by attribution patching.",
         table=lambda: pd.DataFrame(
             {
                 "layer": layer.ravel(),
                 "head": head.ravel(),
-                "fall of log-probability": found.effect.ravel(),
-                "exact": found.exact.ravel(),
-                "induction score": found.score.ravel(),
+                "fall of log-probability": effects.effect.ravel(),
+                "exact": effects.exact.ravel(),
+                "induction score": effects.score.ravel(),
             }
         ),
         formula=(
@@ -127,15 +127,15 @@ def heads(
 @view
 def by_steps(way: Way) -> View:
     """Right answers at once and after written steps, as they were measured and kept."""
-    found = kept_steps()
-    helped = say.steps_help(found)
-    rows = found.direct if way == "direct" else found.steps
+    answers = kept_steps()
+    helped = say.steps_help(answers)
+    rows = answers.direct if way == "direct" else answers.steps
     return View(
         key="steps",
         title="At once and after steps",
-        result=found,
+        result=answers,
         chart=draw.steps_figure((helped.direct, helped.steps), way, height=300),
-        findings=(helped, say.step_errors(found)),
+        findings=(helped, say.step_errors(answers)),
         table=lambda: pd.DataFrame(
             {
                 "problem": [steps.problem(one.seed).question for one in rows],

@@ -16,19 +16,19 @@ BAND = 0.18  # opacity of an interval
 LABELLED = 6  # heads with their names in the figure
 
 
-def accuracy_figure(found: TaskAccuracy, chosen: Labels, examples: int, height: int) -> go.Figure:
+def accuracy_figure(accuracy: TaskAccuracy, chosen: Labels, examples: int, height: int) -> go.Figure:
     """A line for each kind of labels; the chosen one thick, with its interval and a ring at `examples`."""
-    traces = [*_band(found.curve(chosen)), *(_line(curve, curve.labels == chosen) for curve in found.curves)]
-    count = len(found.curve(chosen).right) - 1
-    spans = found.curve(chosen).intervals
+    traces = [*_band(accuracy.curve(chosen)), *(_line(curve, curve.labels == chosen) for curve in accuracy.curves)]
+    count = len(accuracy.curve(chosen).right) - 1
+    spans = accuracy.curve(chosen).intervals
     guess: dict[str, Any] = kit.line(
         [0, count],
-        [found.guess, found.guess],
+        [accuracy.guess, accuracy.guess],
         "@muted",
         name="guess",
         width=1.5,
         dash="dot",
-        hover=f"a guess: {found.guess:.1%}",
+        hover=f"a guess: {accuracy.guess:.1%}",
     )
     ring: dict[str, Any] = kit.dots(
         [examples],
@@ -85,10 +85,10 @@ def _line(curve: AccuracyCurve, chosen: bool) -> dict[str, Any]:
     )
 
 
-def heads_figure(found: ScoredHeadEffects, height: int) -> go.Figure:
+def heads_figure(effects: ScoredHeadEffects, height: int) -> go.Figure:
     """A dot for each head: its induction score, and the fall of the log-probability without it; the largest by name."""
-    effect, score = found.effect.ravel(), found.score.ravel()
-    heads = found.effect.shape[1]
+    effect, score = effects.effect.ravel(), effects.score.ravel()
+    heads = effects.effect.shape[1]
     largest = set(np.argsort(-np.abs(effect), kind="stable")[:LABELLED].tolist())
     right = set(sorted(largest, key=lambda place: score[place])[LABELLED // 2 :])  # so that names of neighbours part
     names = ["{}.{}".format(*divmod(place, heads)) for place in range(len(effect))]
@@ -113,8 +113,8 @@ def heads_figure(found: ScoredHeadEffects, height: int) -> go.Figure:
             "hovertemplate": "head %{customdata}: %{y:+.2f} nats, induction score %{x:.2f}<extra></extra>",
         }
         for name, symbol, kept in (
-            ("estimate", "circle-open", np.flatnonzero(~found.exact.ravel()).tolist()),
-            ("exact", "circle", np.flatnonzero(found.exact.ravel()).tolist()),
+            ("estimate", "circle-open", np.flatnonzero(~effects.exact.ravel()).tolist()),
+            ("exact", "circle", np.flatnonzero(effects.exact.ravel()).tolist()),
         )
         if kept
     ]

@@ -48,12 +48,14 @@ class Accuracy(Finding):
         return f"{start}right in {here} of the prompts after {count}, in {before} without any; {end}"
 
 
-def accuracy(found: TaskAccuracy, labels: Labels, examples: int) -> Accuracy:
+def accuracy(measured: TaskAccuracy, labels: Labels, examples: int) -> Accuracy:
     """State the accuracy of a curve at one number of examples."""
-    curve = found.curve(labels)
+    curve = measured.curve(labels)
     spans = curve.intervals
-    name = TASKS[found.task].name
-    return Accuracy(found.model, name, LABELS[labels], examples, spans[examples], spans[0], curve.prompts, found.guess)
+    name = TASKS[measured.task].name
+    return Accuracy(
+        measured.model, name, LABELS[labels], examples, spans[examples], spans[0], curve.prompts, measured.guess
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,10 @@ class LabelsMatter(Finding):
         )
 
 
-def labels_matter(found: TaskAccuracy) -> LabelsMatter:
+def labels_matter(measured: TaskAccuracy) -> LabelsMatter:
     """From the counts after all examples."""
-    right, chance = (found.curve(labels) for labels in ("right", "random"))
-    return LabelsMatter(MOST_EXAMPLES, right.prompts, right.intervals[-1], chance.intervals[-1], found.changed)
+    right, chance = (measured.curve(labels) for labels in ("right", "random"))
+    return LabelsMatter(MOST_EXAMPLES, right.prompts, right.intervals[-1], chance.intervals[-1], measured.changed)
 
 
 TOP = 10  # heads of each kind that are compared
@@ -128,18 +130,18 @@ class HeadsAgree(Finding):
         )
 
 
-def heads_agree(found: ScoredHeadEffects) -> HeadsAgree:
+def heads_agree(effects: ScoredHeadEffects) -> HeadsAgree:
     """From effects and scores of all heads; the top is TOP heads, or a quarter of a small model's."""
-    effect, score = found.effect.ravel(), found.score.ravel()
+    effect, score = effects.effect.ravel(), effects.score.ravel()
     top = max(1, min(TOP, len(effect) // 4))
     order = np.argsort(-effect, kind="stable")
     highest = set(np.argsort(-score, kind="stable")[:top].tolist())
-    heads = found.effect.shape[1]
+    heads = effects.effect.shape[1]
     best = {divmod(place, heads): float(effect[place]) for place in order[:NAMED].tolist()}
     return HeadsAgree(
         heads=len(effect),
         best=best,
-        exact=int(found.exact.sum()),
+        exact=int(effects.exact.sum()),
         correlation=rank_correlation(effect, score),
         top=top,
         shared=len(highest & set(order[:top].tolist())),
@@ -179,20 +181,20 @@ class StepsHelp(Finding):
         )
 
 
-def steps_help(found: ModelAnswers) -> StepsHelp:
+def steps_help(answered: ModelAnswers) -> StepsHelp:
     """From what was written."""
-    both = found.direct, found.steps
+    both = answered.direct, answered.steps
     direct, steps = (interval(sum(one.right for one in way), len(way)) for way in both)
     tokens = [sum(one.tokens for one in way) / len(way) for way in both]
     costs = [sum(one.operations for one in way) / len(way) for way in both]
-    return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
+    return StepsHelp(answered.model, len(answered.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
 
 
-def step_errors(found: ModelAnswers) -> Statement:
+def step_errors(answered: ModelAnswers) -> Statement:
     """Where steps go wrong: additions and subtractions that were written, and the answers that are given at once."""
-    answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
+    answers = Counter(number for one in answered.direct if (number := said_answer(one.text)) is not None)
     ((commonest, times),) = answers.most_common(1)
-    written = sums(found.steps)
+    written = sums(answered.steps)
     return state(
         "step errors",
         "Of the {additions} additions that it writes down {additions_right} are right, of the {subtractions} "
@@ -203,7 +205,7 @@ def step_errors(found: ModelAnswers) -> Statement:
         subtractions=written.subtractions,
         subtractions_right=written.subtractions_right,
         answers=len(answers),
-        problems=len(found.direct),
+        problems=len(answered.direct),
         times=times,
         commonest=commonest,
     )

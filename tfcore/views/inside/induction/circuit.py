@@ -68,15 +68,15 @@ def path_patching(model: Source, seed: int) -> View:
     """
     kinds, vocab_size = kinds_of(model), opened(model)[0].config.vocab_size
     runs = paths_of(model, seed, tuple(kinds.previous), tuple(kinds.induction))
-    found = patched_losses(runs, kinds.previous, kinds.induction)
+    losses = patched_losses(runs, kinds.previous, kinds.induction)
     return View(
         key="doors",
         title="Path patching",
         result=runs,
         chart=path_patching_figure(runs, math.log(vocab_size), height=320),
         min_width=340,
-        described=state("path patching", "Path patching. {losses}", losses=found),
-        findings=(found,),
+        described=state("path patching", "Path patching. {losses}", losses=losses),
+        findings=(losses,),
         table=lambda: pd.DataFrame(
             [(run.patched, run.induction, run.first_loss, run.second_loss) for run in runs],
             columns=["patched", "induction weight", "first loss", "second loss"],

@@ -73,7 +73,7 @@ def stripe(model: Source, task: CopyTask, off: tuple[Place, ...], layer: int, he
     now, place = copying_of(model, task, off), (layer, head)
     pattern, n = now.patterns[place], len(now.ids)
     labels = tick_labels(opened(model)[1].tokens(now.ids.tolist()))
-    found = induction_stripe(now, place, off)
+    striped = induction_stripe(now, place, off)
     return View(
         key="stripe",
         title="The attention pattern of one head",
@@ -81,8 +81,8 @@ def stripe(model: Source, task: CopyTask, off: tuple[Place, ...], layer: int, he
         chart=token_heatmap(pattern, labels, height=520, bar=False),
         min_width=420,
         cursor=True,
-        described=state("pattern", "Attention pattern. {stripe}", stripe=found),
-        findings=(found,),
+        described=state("pattern", "Attention pattern. {stripe}", stripe=striped),
+        findings=(striped,),
         note=f"Shape (query, key) = ({n}, {n}).",
         table=lambda: map_table(pattern, labels, labels),
     )

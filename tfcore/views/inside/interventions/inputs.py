@@ -71,20 +71,20 @@ def coloured_text(
         position: of the token that is marked.
         so_far: what is known until now; None computes all methods.
     """
-    found = attributed(reading, quantity, other, constant) if so_far is None else so_far
+    attribution = attributed(reading, quantity, other, constant) if so_far is None else so_far
     read, unit = _read(reading, reading.text), quantity.unit
-    methods, labels = found.methods(occlusion), tick_labels(read.tokens, 10)
+    methods, labels = attribution.methods(occlusion), tick_labels(read.tokens, 10)
     values = np.stack(list(methods.values()))
     end = scale_end(values, [[f"{label} by {name}" for label in labels] for name in methods], least=0.1)
-    said: tuple[Finding, ...] = (say.known_so_far(found),)
-    if found.complete:
+    said: tuple[Finding, ...] = (say.known_so_far(attribution),)
+    if attribution.complete:
         against = CONSTANTS[constant] if other is None else "the other text"
-        said = say.removed(found, position, read.tokens, unit), say.completeness(found, against, unit)
+        said = say.removed(attribution, position, read.tokens, unit), say.completeness(attribution, against, unit)
         said += (end,) if end.beyond else ()
     return View(
         key="inputs",
         title="The coloured text",
-        result=found,
+        result=attribution,
         chart=part_by_token(
             values,
             list(methods),
@@ -98,7 +98,7 @@ def coloured_text(
         min_width=_wide(read),
         findings=(say.colours(quantity_name(quantity, opened(reading.model)[1])), *said),
         described=said[0],
-        table=lambda: _table(found, read),
+        table=lambda: _table(attribution, read),
         formula=(
             r"\begin{gathered}\mathrm{IG}_i = (x_i - b_i) \cdot \int_0^1 \frac{\partial Q}{\partial x_i}"
             r"\big(b + t\,(x - b)\big)\, dt, \qquad \sum_i \mathrm{IG}_i = Q(x) - Q(b) \\ "
@@ -133,17 +133,17 @@ def compared_methods(
 ) -> View:
     """Occlusion, integrated gradients (arXiv:1703.01365) and gradient times input beside each other. See
     coloured_text."""
-    found = attributed(reading, quantity, other, constant) if so_far is None else so_far
-    read, methods = _read(reading, reading.text), found.methods(occlusion)
-    said = say.method_agreement(methods, read.tokens) if found.complete else say.known_so_far(found)
+    attribution = attributed(reading, quantity, other, constant) if so_far is None else so_far
+    read, methods = _read(reading, reading.text), attribution.methods(occlusion)
+    said = say.method_agreement(methods, read.tokens) if attribution.complete else say.known_so_far(attribution)
     return View(
         key="methods",
         title="Three methods",
-        result=found,
+        result=attribution,
         chart=attribution_bars(methods, tick_labels(read.tokens, 10), quantity.unit, position, height=320),
         min_width=_wide(read),
         findings=(said,),
-        table=lambda: _table(found, read),
+        table=lambda: _table(attribution, read),
     )
 
 
@@ -151,6 +151,6 @@ def _wide(read: FirstTokens) -> int:
     return max(420, COLUMN * len(read.ids) + 190)
 
 
-def _table(found: InputAttribution, read: FirstTokens) -> pd.DataFrame:
-    columns = {**found.methods("left out"), **found.methods("replaced")}
+def _table(attribution: InputAttribution, read: FirstTokens) -> pd.DataFrame:
+    columns = {**attribution.methods("left out"), **attribution.methods("replaced")}
     return pd.DataFrame({"token": read.tokens, **columns})

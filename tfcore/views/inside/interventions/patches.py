@@ -95,17 +95,17 @@ def patched(
     """
     model, tokenizer = opened(reading.model)
     both = compared(reading, source, answers)
-    found = exact_patches(reading, source, answers, kind) if so_far is None else list(so_far)
+    columns = exact_patches(reading, source, answers, kind) if so_far is None else list(so_far)
     estimate = estimated_patches(reading, source, answers, kind)
-    shares, names = patching.known_shares(found, estimate), patching.patched_names(model.config, kind)
+    shares, names = patching.known_shares(columns, estimate), patching.patched_names(model.config, kind)
     titles = [patching.patched_title(name, kind) for name in names]
     tokens, others = tokenizer.tokens(both.target), tokenizer.tokens(both.source)
     pairs = zip(tick_labels(others, 10), tick_labels(tokens, 10), strict=True)
     labels = [f"{theirs}→{own}" if i in both.differing else own for i, (theirs, own) in enumerate(pairs)]
     said = say.patched_shares(both, shares, titles, tokenizer)
-    also: tuple[Finding, ...] = (say.estimates_until(found[-1].start if found else None),)
-    if len(found) == patching.groups(model.config, both):
-        exact = patching.all_shares(found, len(both.target))
+    also: tuple[Finding, ...] = (say.estimates_until(columns[-1].start if columns else None),)
+    if len(columns) == patching.groups(model.config, both):
+        exact = patching.all_shares(columns, len(both.target))
         agree = say.estimated_shares(both, estimate, exact, titles, tokens)
         also = say.where_it_is(shares, kind, titles, tokens), agree
     wide = max(640, 12 * len(tokens) + SIDES)  # 12 pixels a token

@@ -192,13 +192,13 @@ def estimated_shares(
     """
     first, *_ = both.differing
     row, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
-    found = correlation(estimate[:, first:], exact[:, first:])
-    start = "" if found is None else "Correlation with the estimates: {correlation:.2f}. "
+    r = correlation(estimate[:, first:], exact[:, first:])
+    start = "" if r is None else "Correlation with the estimates: {correlation:.2f}. "
     return state(
         "estimated shares",
         f"{start}The estimate is farthest off for {{row}} at '{{token}}' ({{position}}): {{estimate:.2f}}, exactly "
         "{exact:.2f}.",
-        correlation=found,
+        correlation=r,
         row=rows[row],
         token=visible(tokens[column]),
         position=column,
@@ -215,7 +215,7 @@ def colours(of: str) -> Statement:
     return state("colours", "What each token adds to the {of}: red adds, blue takes away.", of=of)
 
 
-def completeness(found: InputAttribution, against: str, unit: str) -> Statement:
+def completeness(attribution: InputAttribution, against: str, unit: str) -> Statement:
     """The sum of integrated gradients beside the difference that they explain.
 
     Args:
@@ -226,7 +226,7 @@ def completeness(found: InputAttribution, against: str, unit: str) -> Statement:
         "Integrated gradients from {against}, {steps} points: they sum to {total:+.2f} {unit}; the difference that "
         "they explain is {difference:+.2f}; gap {gap:+.2f}."
     )
-    if found.withheld:
+    if attribution.withheld:
         words = (
             "Integrated gradients from {against} are withheld: over {steps} points they sum to {total:+.2f} {unit}, "
             "not {difference:+.2f}; another text with one word replaced would work as baseline."
@@ -235,41 +235,41 @@ def completeness(found: InputAttribution, against: str, unit: str) -> Statement:
         "completeness",
         words,
         against=against,
-        steps=found.steps,
-        total=float(found.integrated.sum()),
+        steps=attribution.steps,
+        total=float(attribution.integrated.sum()),
         unit=unit,
-        difference=found.difference,
-        gap=round(found.gap, 2) + 0.0,
+        difference=attribution.difference,
+        gap=round(attribution.gap, 2) + 0.0,
     )
 
 
-def removed(found: InputAttribution, position: int, tokens: Sequence[str], unit: str) -> Statement:
+def removed(attribution: InputAttribution, position: int, tokens: Sequence[str], unit: str) -> Statement:
     """The exact effect of leaving one token out of the text, and what integrated gradients say of it."""
-    given = "" if found.withheld else "; integrated gradients give the token {integrated:+.2f}"
-    after = found.value - float(found.left_out[position])
+    given = "" if attribution.withheld else "; integrated gradients give the token {integrated:+.2f}"
+    after = attribution.value - float(attribution.left_out[position])
     return state(
         "removed",
         "Exactly: without '{token}' ({position}) in the text it goes from {before:.2f} to {after:.2f} {unit}, by "
         f"{{change:+.2f}}{given}.",
         token=visible(tokens[position]),
         position=position,
-        before=found.value,
+        before=attribution.value,
         after=after,
-        change=after - found.value,
+        change=after - attribution.value,
         unit=unit,
-        integrated=float(found.integrated[position]),
+        integrated=float(attribution.integrated[position]),
     )
 
 
-def known_so_far(found: InputAttribution) -> Statement:
+def known_so_far(attribution: InputAttribution) -> Statement:
     """Which methods are there, while they are computed."""
     words = (
         "All three methods are there for {tokens} tokens."
-        if found.complete
+        if attribution.complete
         else "Gradient × input is there, occlusion for {occluded} of {tokens} tokens; integrated gradients come last."
     )
-    occluded = int((~np.isnan(found.left_out)).sum())
-    return state("known so far", words, occluded=occluded, tokens=len(found.left_out))
+    occluded = int((~np.isnan(attribution.left_out)).sum())
+    return state("known so far", words, occluded=occluded, tokens=len(attribution.left_out))
 
 
 def method_agreement(methods: Mapping[str, Float[ndarray, " token"]], tokens: Sequence[str]) -> Statement:
@@ -277,12 +277,12 @@ def method_agreement(methods: Mapping[str, Float[ndarray, " token"]], tokens: Se
     tokens; of a method that gives all tokens the same there is none."""
     rounded = {name: input_attribution.without_rounding(values) for name, values in methods.items()}
     names = list(methods)
-    found = {
+    correlations = {
         f"{one} and {other}": rank_correlation(rounded[one], rounded[other])
         for i, one in enumerate(names)
         for other in names[i + 1 :]
     }
-    pairs = (f"{pair} {'undefined' if value is None else f'{value:.2f}'}" for pair, value in found.items())
+    pairs = (f"{pair} {'undefined' if value is None else f'{value:.2f}'}" for pair, value in correlations.items())
     first = {name: int(np.abs(values).argmax()) for name, values in methods.items()}
     named = {name: f"'{visible(tokens[at])}' ({at})" for name, at in first.items()}
     if len(set(first.values())) == 1:
@@ -295,7 +295,7 @@ def method_agreement(methods: Mapping[str, Float[ndarray, " token"]], tokens: Se
         token=next(iter(named.values())),
         first=", ".join(f"{name}: {token}" for name, token in named.items()),
         pairs=", ".join(pairs),
-        correlations=found,
+        correlations=correlations,
     )
 
 
@@ -312,17 +312,17 @@ def left_out(reasons: Sequence[str]) -> Statement:
     )
 
 
-def set_metric(found: Sequence[PromptEffects]) -> Statement:
+def set_metric(effects: Sequence[PromptEffects]) -> Statement:
     """The metric over a set of prompts: its mean on the clean and on the corrupted texts, with intervals, and on how
     many the answer leads."""
-    clean = np.array([one.clean for one in found])
-    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in found]))
+    clean = np.array([one.clean for one in effects])
+    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in effects]))
     return state(
         "metric",
         "Logit of the answer less that of the wrong one, over {prompts} prompts: {mean:+.2f} ({level:.0%} interval "
         "{low:+.2f} to {high:+.2f}, standard deviation {spread:.2f}); the answer leads on {right}. On the corrupted "
         "texts: {corrupted:+.2f} ({corrupted_low:+.2f} to {corrupted_high:+.2f}).",
-        prompts=len(found),
+        prompts=len(effects),
         level=LEVEL,
         right=int((clean > 0).sum()),
         mean=float(means.mean),

@@ -18,7 +18,7 @@ from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import View, view
 
-Found = Sequence[PromptEffects | ExactEffects]
+PromptResults = Sequence[PromptEffects | ExactEffects]
 
 
 def _paired(source: Source, table: str, bos: bool | None) -> Paired:
@@ -48,7 +48,7 @@ measured = kept(_measured, entries=16)
 
 @view
 def prompt_effects(
-    model: Source, table: str, patched: bool, bos: bool | None = None, *, so_far: Found | None = None
+    model: Source, table: str, patched: bool, bos: bool | None = None, *, so_far: PromptResults | None = None
 ) -> View:
     """The largest parts over a set of prompts: mean effects of zero ablation with their intervals, exact ones as soon
     as two prompts have theirs.
@@ -61,8 +61,8 @@ def prompt_effects(
         so_far: what is measured until now, of two prompts at least; None measures all.
     """
     network, prompts = opened(model)[0], paired(model, table, bos).prompts
-    found = measured(model, table, patched, bos) if so_far is None else so_far
-    largest = prompt_means.part_values(network, found)
+    effects = measured(model, table, patched, bos) if so_far is None else so_far
+    largest = prompt_means.part_values(network, effects)
     parts, values, exact = largest
     how = f"Zero ablation, {'exact' if exact else 'estimated'}"
     how += "" if len(values) == len(prompts) else f", {len(values)} of {len(prompts)} prompts"
@@ -83,7 +83,7 @@ def prompt_effects(
         min_width=340,
         findings=(
             say.largest_means(means, names, how),
-            say.set_metric([one for one in found if isinstance(one, PromptEffects)]),
+            say.set_metric([one for one in effects if isinstance(one, PromptEffects)]),
         ),
         note="Open dots: the interval includes 0.",
         table=lambda: pd.DataFrame(
@@ -107,15 +107,15 @@ def prompt_effects(
 
 @view
 def prompt_board(
-    model: Source, table: str, patched: bool, bos: bool | None = None, *, so_far: Found | None = None
+    model: Source, table: str, patched: bool, bos: bool | None = None, *, so_far: PromptResults | None = None
 ) -> View:
     """Mean effects over a set of prompts, of every part: zero ablation, estimated, or the output of each layer's
     attention and feed-forward layer replaced by that of the corrupted text, exact as soon as that is known. See
     prompt_effects."""
     network = opened(model)[0]
-    found = measured(model, table, patched, bos) if so_far is None else so_far
+    effects = measured(model, table, patched, bos) if so_far is None else so_far
     columns, axis = ["FF" if part.head is None else str(part.head) for part in parts_of(network.config)[0]], ""
-    both, rows = prompt_means.board_means(found, patched), prompt_means.board_names(network, patched)
+    both, rows = prompt_means.board_means(effects, patched), prompt_means.board_names(network, patched)
     means, exact = both
     how = f"Zero ablation of each part, {both.how}"
     if patched:

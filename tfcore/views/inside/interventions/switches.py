@@ -127,9 +127,9 @@ def switched(
     """
     model, tokenizer = opened(reading.model)
     every, chosen = parts_of(model.config), read_parts(parts, model.config)
-    found = exact_of(reading, quantity, action) if so_far is None else so_far
+    by_layer = exact_of(reading, quantity, action) if so_far is None else so_far
     estimate = estimated_of(reading, quantity, action)
-    exact = knock_outs.all_effects(found, len(every)) if found else np.full_like(estimate, np.nan)
+    exact = knock_outs.all_effects(by_layer, len(every)) if by_layer else np.full_like(estimate, np.nan)
     values, missing = knock_outs.merged(estimate, exact)
     end = scale_end(values, [[part_title(part) for part in layer] for layer in every], least=0.5)
     start = f"{ABLATIONS[action].capitalize()} of each part alone"
@@ -173,8 +173,8 @@ def agreement(
     model = opened(reading.model)[0]
     every = parts_of(model.config)
     estimate = estimated_of(reading, quantity, action)
-    found = exact_of(reading, quantity, action) if so_far is None else so_far
-    exact = knock_outs.all_effects(found, len(every))
+    by_layer = exact_of(reading, quantity, action) if so_far is None else so_far
+    exact = knock_outs.all_effects(by_layer, len(every))
     names = [[part_title(part) for part in layer] for layer in every]
     end = scale_end(np.concatenate([estimate, exact]), [*names, *names], least=1e-3).end
     flat = [part for layer in every for part in layer]
@@ -221,13 +221,13 @@ def edited(reading: Reading, changes: Changes, token: int | None = None, against
     """
     model, tokenizer = opened(reading.model)
     ids = _ids(reading)
-    found = effect_between(model, run_of(reading, None), run_of(reading, changes), -1)
+    effect = effect_between(model, run_of(reading, None), run_of(reading, changes), -1)
     return effects.next_token(
-        found,
+        effect,
         tokenizer,
         tokenizer.tokens(ids[-1:])[0],
         len(ids) - 1,
         ("whole model", changes.words(model)),
-        int(found.before.argmax()) if token is None else token,
+        int(effect.before.argmax()) if token is None else token,
         against,
     )

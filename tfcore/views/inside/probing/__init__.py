@@ -40,10 +40,10 @@ def _probed(source: Source, target: str) -> Probed:
 probed_of = kept(_probed, entries=64)
 
 
-def probed_until_now(model: Source, target: str, found: Sequence[ProbedLayer]) -> Probed:
+def probed_until_now(model: Source, target: str, so_far: Sequence[ProbedLayer]) -> Probed:
     """A property read after the layers that have been probed."""
     network, tokenizer = opened(model)
-    return layers.probed(network, tokenizer, target, found)
+    return layers.probed(network, tokenizer, target, so_far)
 
 
 @view
@@ -56,24 +56,24 @@ def by_layer(model: Source, target: str, layer: int, *, so_far: Probed | None = 
         layer: that is marked: an index of the stream's states, 0 for the embedding.
         so_far: what has been probed until now; None probes every layer.
     """
-    found = probed_of(model, target) if so_far is None else so_far
-    total = len(found.words)
-    intervals = [wilson(found.right(i), total) for i in range(len(found.layers))]
+    probed = probed_of(model, target) if so_far is None else so_far
+    total = len(probed.words)
+    intervals = [wilson(probed.right(i), total) for i in range(len(probed.layers))]
     return View(
         key="accuracy",
         title="Accuracy by layer",
-        result=found,
+        result=probed,
         chart=draw.accuracy_figure(
-            found.accuracy(),
+            probed.accuracy(),
             intervals,
-            found.control(),
-            (found.majority / total, "most frequent class"),
+            probed.control(),
+            (probed.majority / total, "most frequent class"),
             opened(model)[0].config.n_layers + 1,
             layer,
             height=340,
         ),
-        findings=(say.readable(found),),
-        table=lambda: pd.DataFrame({"accuracy": found.accuracy(), "control task": found.control()}),
+        findings=(say.readable(probed),),
+        table=lambda: pd.DataFrame({"accuracy": probed.accuracy(), "control task": probed.control()}),
         formula=(
             r"\begin{gathered} p(y \mid x) = \mathrm{softmax}(W^T \hat x + b)_y, \qquad \hat x = \frac{x}"
             r"{\mathrm{rms}(x)} \text{, standardised} \\ W, b = \arg\min\; -\frac{1}{n} \sum_i \log p(y_i \mid x_i) + "
@@ -103,16 +103,16 @@ def by_layer(model: Source, target: str, layer: int, *, so_far: Probed | None = 
 @view
 def by_class(model: Source, target: str, layer: int, *, so_far: Probed | None = None) -> View:
     """How many words of each class are read correctly after one layer. See by_layer."""
-    found = layers.class_counts(probed_of(model, target) if so_far is None else so_far, layer)
-    pairs = list(zip(found.right, found.counts, strict=True))
-    labels = [plotly_escape(f"{name} ({count})") for name, count in zip(found.classes, found.counts, strict=True)]
+    counts = layers.class_counts(probed_of(model, target) if so_far is None else so_far, layer)
+    pairs = list(zip(counts.right, counts.counts, strict=True))
+    labels = [plotly_escape(f"{name} ({count})") for name, count in zip(counts.classes, counts.counts, strict=True)]
     return View(
         key="classes",
         title="Accuracy by class",
-        result=found,
+        result=counts,
         chart=draw.classes_figure(labels, [a / b for a, b in pairs], [wilson(a, b) for a, b in pairs], height=340),
-        findings=(say.class_read(found),),
-        table=lambda: pd.DataFrame({"class": found.classes, "words": found.counts, "correct": found.right}),
+        findings=(say.class_read(counts),),
+        table=lambda: pd.DataFrame({"class": counts.classes, "words": counts.counts, "correct": counts.right}),
     )
 
 
@@ -194,14 +194,14 @@ def classes_by_layer(model: Source, along: OfClasses) -> View:
 @view
 def pointed_at(model: Source, along: OfClasses) -> View:
     """The tokens that the direction from the second class to the first points at. See classes_by_layer."""
-    found = points_of(model, along)
+    pointed = points_of(model, along)
     return View(
         key="pointed",
         title="What it points at",
-        result=found,
+        result=pointed,
         chart=promoted_figure(
-            tick_labels(found.tokens),
-            found.cosines,
+            tick_labels(pointed.tokens),
+            pointed.cosines,
             None,
             height=320,
             up="@residual",
@@ -209,8 +209,8 @@ def pointed_at(model: Source, along: OfClasses) -> View:
             unit="cosine",
             room=1.4,
         ),
-        findings=(say.points_at(found),),
-        table=lambda: pd.DataFrame({"token": found.tokens, "cosine": found.cosines}),
+        findings=(say.points_at(pointed),),
+        table=lambda: pd.DataFrame({"token": pointed.tokens, "cosine": pointed.cosines}),
     )
 
 
@@ -269,15 +269,15 @@ def next_by_factor(
         factor: that is marked, one of steering.FACTORS.
         so_far: what is written until now; None continues the text.
     """
-    found, tokenizer = steered_of(reading, along) if so_far is None else so_far, opened(reading.model)[1]
-    ids = steering.followed_tokens(found)
-    names, shown = tokenizer.tokens(ids), found.probabilities[:, ids]
+    steered, tokenizer = steered_of(reading, along) if so_far is None else so_far, opened(reading.model)[1]
+    ids = steering.followed_tokens(steered)
+    names, shown = tokenizer.tokens(ids), steered.probabilities[:, ids]
     return View(
         key="next",
         title="The next token by factor",
-        result=found,
+        result=steered,
         chart=draw.next_figure(shown.T, tick_labels(names), FACTORS, factor, height=330),
-        findings=(say.steered_next(found, factor, tokenizer),),
+        findings=(say.steered_next(steered, factor, tokenizer),),
         table=lambda: pd.DataFrame(shown, FACTORS, names),
         formula=(
             r"\begin{gathered} x_t \leftarrow x_t + c\, v \quad \text{at every token } t \text{, after one layer} \\ "
@@ -300,14 +300,14 @@ def where_it_collapses(
 ) -> View:
     """How improbable the steered text is for the model as it is, and how much of it is repeated, by the factor. See
     next_by_factor; so_far must be the last result."""
-    found = steered_of(reading, along) if so_far is None else so_far
-    collapsed, nats, repeated = steering.collapsed(found), np.asarray(found.nats), found.repeated()
+    steered = steered_of(reading, along) if so_far is None else so_far
+    collapsed, nats, repeated = steering.collapsed(steered), np.asarray(steered.nats), steered.repeated()
     return View(
         key="collapse",
         title="Where it collapses",
-        result=found,
+        result=steered,
         chart=draw.collapse_figure(nats, repeated, FACTORS, collapsed, (MOST_NATS, MOST_REPEATED), factor, height=330),
-        findings=(say.collapse(found),),
+        findings=(say.collapse(steered),),
         table=lambda: pd.DataFrame({"factor": FACTORS, "nats": nats, "repeated": repeated}),
     )
 
@@ -325,16 +325,16 @@ def pair_parts(model: Source, one: str, two: str) -> View:
         model: an encoder.
         one, two: the sentences, each of at least one token.
     """
-    found = compared(model, one, two)
-    left, right = (tick_labels(tokens, 12) for tokens in (found.one, found.two))
+    pair = compared(model, one, two)
+    left, right = (tick_labels(tokens, 12) for tokens in (pair.one, pair.two))
     return View(
         key="pairs",
         title="What each pair of tokens adds",
-        result=found,
-        chart=draw.pairs_figure(found.parts, left, right),
-        min_width=draw.COLUMN * len(found.two) + 90,
-        findings=(say.similarity(found),),
-        table=lambda: pd.DataFrame(found.parts, found.one, found.two),
+        result=pair,
+        chart=draw.pairs_figure(pair.parts, left, right),
+        min_width=draw.COLUMN * len(pair.two) + 90,
+        findings=(say.similarity(pair),),
+        table=lambda: pd.DataFrame(pair.parts, pair.one, pair.two),
         formula=(
             r"\cos(u, v) = \frac{u \cdot v}{\lVert u \rVert \lVert v \rVert} = \sum_{i, j} \frac{h_i \cdot g_j}"
             r"{n\, m\, \lVert u \rVert \lVert v \rVert}, \qquad u = \frac{1}{n} \sum_i h_i, \quad "

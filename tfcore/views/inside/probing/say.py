@@ -21,40 +21,40 @@ NAMED = 4  # tokens on either side of a direction
 # ---- what a probe reads ----
 
 
-def readable(found: Probed) -> Statement:
+def readable(probed: Probed) -> Statement:
     """How well a property is read at the layer where it is read best, the first of them where several are."""
-    accuracy, total = found.accuracy(), len(found.words)
+    accuracy, total = probed.accuracy(), len(probed.words)
     best = int(accuracy.argmax())
-    low, high = wilson(found.right(best), total)
-    control = float(found.control()[best])
+    low, high = wilson(probed.right(best), total)
+    control = float(probed.control()[best])
     return state(
         "readable",
         "{target} ({classes} classes) of {words} held-out words: read best at {best}, {accuracy:.1%} correct (95 % "
         "interval {low:.1%} to {high:.1%}), against {embedding:.1%} at the embedding and {majority:.1%} by the most "
         "frequent class. The control task reaches {control:.1%} there: selectivity {selectivity:+.1f} percentage "
         "points.",
-        target=found.target.capitalize(),
-        classes=len(found.classes),
+        target=probed.target.capitalize(),
+        classes=len(probed.classes),
         words=total,
         best=layer_name(best),
         accuracy=float(accuracy[best]),
         low=low,
         high=high,
         embedding=float(accuracy[0]),
-        majority=found.majority / total,
+        majority=probed.majority / total,
         control=control,
         selectivity=100 * (float(accuracy[best]) - control),
     )
 
 
-def class_read(found: ClassCounts) -> Statement:
+def class_read(counts: ClassCounts) -> Statement:
     """How many words are read correctly at one layer, and the most frequent mistake."""
-    name = layer_name(found.layer)
-    values = {"layer": f"{name[0].upper()}{name[1:]}", "right": sum(found.right), "words": sum(found.counts)}
+    name = layer_name(counts.layer)
+    values = {"layer": f"{name[0].upper()}{name[1:]}", "right": sum(counts.right), "words": sum(counts.counts)}
     words = "{layer}: {right} of {words} words are read correctly"
-    if found.confused is None:
+    if counts.confused is None:
         return state("classes", f"{words}.", **values)
-    true, taken, times = found.confused
+    true, taken, times = counts.confused
     return state(
         "classes",
         f"{words}; the most frequent mistake: '{{true}}' read as '{{taken}}', {{times}} of {{count}} times.",
@@ -62,7 +62,7 @@ def class_read(found: ClassCounts) -> Statement:
         true=true,
         taken=taken,
         times=times,
-        count=found.counts[found.classes.index(true)],
+        count=counts.counts[counts.classes.index(true)],
     )
 
 
@@ -89,17 +89,17 @@ def told_apart(right: Bool[ndarray, "layer sentence"], layer: int, method: Metho
     )
 
 
-def points_at(found: PointsAt) -> Statement:
+def points_at(pointed: PointsAt) -> Statement:
     """The tokens whose unembedding vectors a direction is most nearly parallel to, and most nearly opposite."""
     return state(
         "points at",
         "Read by the unembedding, the {title} points at {towards} (cosine up to {most:.2f}) and away from {away} "
         "({least:.2f}).",
-        title=found.title,
-        towards=_quoted(found.tokens[: found.along][:NAMED]),
-        most=found.cosines[0],
-        away=_quoted(found.tokens[found.along :][::-1][:NAMED]),
-        least=found.cosines[-1],
+        title=pointed.title,
+        towards=_quoted(pointed.tokens[: pointed.along][:NAMED]),
+        most=pointed.cosines[0],
+        away=_quoted(pointed.tokens[pointed.along :][::-1][:NAMED]),
+        least=pointed.cosines[-1],
     )
 
 
@@ -125,9 +125,9 @@ def projected(scores: Float[ndarray, " seq"], tokens: Sequence[str], title: str)
 # ---- steering ----
 
 
-def steered_next(found: Steered, factor: float, tokenizer: Tokenizer) -> Statement:
+def steered_next(steered: Steered, factor: float, tokenizer: Tokenizer) -> Statement:
     """The most probable next token at one of FACTORS, beside the one without steering."""
-    before, after = (found.probabilities[FACTORS.index(one)] for one in (0.0, factor))
+    before, after = (steered.probabilities[FACTORS.index(one)] for one in (0.0, factor))
     usual, token = int(before.argmax()), int(after.argmax())
     names = [visible(name) for name in tokenizer.tokens([token, usual])]
     values = {"token": names[0], "probability": float(after[token]), "before": float(before[token])}
@@ -147,7 +147,7 @@ def steered_next(found: Steered, factor: float, tokenizer: Tokenizer) -> Stateme
         "steered next",
         words,
         **values,
-        title=f"{found.title[0].upper()}{found.title[1:]}",
+        title=f"{steered.title[0].upper()}{steered.title[1:]}",
         factor=factor,
         usual=names[1],
         usual_before=float(before[usual]),
@@ -155,9 +155,9 @@ def steered_next(found: Steered, factor: float, tokenizer: Tokenizer) -> Stateme
     )
 
 
-def collapse(found: Steered) -> Statement:
+def collapse(steered: Steered) -> Statement:
     """The factors nearest to 0 at which a finished text has collapsed, on either side."""
-    bad = [factor for factor, one in zip(FACTORS, collapsed(found), strict=True) if one]
+    bad = [factor for factor, one in zip(FACTORS, collapsed(steered), strict=True) if one]
     sides = [max((one for one in bad if one < 0), default=None), min((one for one in bad if one > 0), default=None)]
     at = " and ".join(f"{one:+g}" for one in sides if one is not None)
     where = "first collapses at factor {at}" if at else "collapses at none of the factors from {first:g} to {last:g}"
@@ -173,39 +173,39 @@ def collapse(found: Steered) -> Statement:
         most_repeated=MOST_REPEATED,
         run=RUN,
         most_nats=MOST_NATS,
-        repeated=float(found.repeated()[middle]),
-        nats=0.0 if found.nats is None else float(found.nats[middle]),
+        repeated=float(steered.repeated()[middle]),
+        nats=0.0 if steered.nats is None else float(steered.nats[middle]),
     )
 
 
 # ---- two sentences ----
 
 
-def similarity(found: SentencePair) -> Statement:
+def similarity(pair: SentencePair) -> Statement:
     """How similar two sentences are, and the pair of ordinary tokens that adds most (any pair where there are none)."""
-    one, two = (np.array(own) for own in found.special)
+    one, two = (np.array(own) for own in pair.special)
     ordinary = ~one[:, None] & ~two[None]
-    parts = np.where(ordinary, found.parts, -np.inf) if ordinary.any() else found.parts
+    parts = np.where(ordinary, pair.parts, -np.inf) if ordinary.any() else pair.parts
     i, j = np.unravel_index(first_largest(parts), parts.shape)
     special = "" if ordinary.all() else " Pairs with a special token add {special:+.3f}."
     return state(
         "similarity",
         "Cosine similarity {cosine:.3f}, the sum of {n} x {m} pairs of tokens. '{one}' with '{two}' adds most: "
         f"{{part:+.4f}}; a pair adds {{mean:+.4f}} on average.{special}",
-        cosine=found.cosine,
-        n=len(found.one),
-        m=len(found.two),
-        one=visible(found.one[int(i)]),
-        two=visible(found.two[int(j)]),
-        part=float(found.parts[i, j]),
-        mean=found.cosine / found.parts.size,
-        special=float(found.parts[~ordinary].sum()),
+        cosine=pair.cosine,
+        n=len(pair.one),
+        m=len(pair.two),
+        one=visible(pair.one[int(i)]),
+        two=visible(pair.two[int(j)]),
+        part=float(pair.parts[i, j]),
+        mean=pair.cosine / pair.parts.size,
+        special=float(pair.parts[~ordinary].sum()),
     )
 
 
-def token_share(found: SentencePair, which: int) -> Statement:
+def token_share(pair: SentencePair, which: int) -> Statement:
     """The tokens of the first sentence (0), or of the second (1), that add most and least, all their pairs together."""
-    sums, tokens = found.parts.sum(1 - which), (found.one, found.two)[which]
+    sums, tokens = pair.parts.sum(1 - which), (pair.one, pair.two)[which]
     most, least = int(sums.argmax()), int(sums.argmin())
     return state(
         "token share",

@@ -32,36 +32,36 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
         position: that is marked.
         first: position that is shown first.
     """
-    found, pieces = lens_of(reading, stages, tuned)
+    read, pieces = lens_of(reading, stages, tuned)
     printed, tokens = cells_of(reading, stages, tuned), read_of(reading).tokens
     labels, shown = tick_labels(tokens, 10), slice(first, first + ROWS)
     return View(
         key="lens",
         title="The lens at every position",
-        result=found,
+        result=read,
         chart=lens_grid(
             printed.words[shown],
-            found.probability[:, shown, 0].T,
-            found.correct_cells()[:, shown].T,
+            read.probability[:, shown, 0].T,
+            read.correct_cells()[:, shown].T,
             printed.hovers[shown],
             labels[shown],
             [*labels[1:], ""][shown],
-            stage_names(found.stages),
+            stage_names(read.stages),
             position,
             first,
         ),
         min_width=CELL * len(stages) + 130,
         cursor=True,
-        described=correct_by_stage(found),
+        described=correct_by_stage(read),
         findings=(
             state(
                 "lens",
                 "Left the token read, in the cells the top prediction (stronger colour: more probable), right the "
                 "token that follows; framed where they agree. {ends}",
-                ends=correct_at_ends(found),
+                ends=correct_at_ends(read),
             ),
         ),
-        table=lambda: _table(found, pieces, tokens),
+        table=lambda: _table(read, pieces, tokens),
         formula=(
             r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
             r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell)"
@@ -76,17 +76,17 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
     )
 
 
-def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
+def _table(read: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
     rows = [
         {
             "position": i,
             "token": token,
             "stage": stage,
             "prediction": pieces[s][i][0],
-            "probability": found.probability[s, i, 0],
+            "probability": read.probability[s, i, 0],
         }
         for i, token in enumerate(tokens)
-        for s, stage in enumerate(found.stages)
+        for s, stage in enumerate(read.stages)
     ]
     return pd.DataFrame(rows)
 
@@ -99,20 +99,20 @@ def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tun
         tokens: ids, the first of which is spoken of.
     """
     path, names = path_of(reading, position, tokens, tuned), opened(reading.model)[1].tokens(tokens)
-    found = probability_by_stage(path, names[0])
+    path_finding = probability_by_stage(path, names[0])
     return View(
         key="climb",
         title="One position",
         result=path,
         chart=token_path_figure(path, tick_labels(names, 12), stage_names(path.stages), height=320),
         min_width=420,
-        described=found,
+        described=path_finding,
         findings=(
             state(
                 "climb",
                 "'{token}' and the other top predictions at the end. {course}",
                 token=label(names[0], 12),
-                course=found,
+                course=path_finding,
             ),
         ),
         table=lambda: pd.DataFrame(path.probability, columns=names).assign(stage=path.stages),
@@ -122,16 +122,16 @@ def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tun
 @view
 def both_lenses(reading: Reading, tuned: str, position: int) -> View:
     """How far each lens is from the model's own predictions, stage by stage. See lens."""
-    found = compared_of(reading, tuned)
-    (token,) = opened(reading.model)[1].tokens(found.logit_best[-1, position : position + 1].tolist())
+    compared = compared_of(reading, tuned)
+    (token,) = opened(reading.model)[1].tokens(compared.logit_best[-1, position : position + 1].tolist())
     return View(
         key="both",
         title="Both lenses",
-        result=found,
-        chart=divergence_figure(found, height=280),
+        result=compared,
+        chart=divergence_figure(compared, height=280),
         min_width=420,
-        findings=(lens_divergence(found), leads_from(found, position, token)),
+        findings=(lens_divergence(compared), leads_from(compared, position, token)),
         table=lambda: pd.DataFrame(
-            {"stage": found.stages, "logit lens": found.logit.mean(1), "tuned lens": found.tuned.mean(1)}
+            {"stage": compared.stages, "logit lens": compared.logit.mean(1), "tuned lens": compared.tuned.mean(1)}
         ),
     )

@@ -41,26 +41,26 @@ def summed(reading: Reading, position: int, token: int, against: Against = "mean
         against: whose logit is taken off: a token's, the mean of all, or nothing.
         every: all parts of a model that has many, not the largest alone.
     """
-    found = contributions_of(reading, position, token, against)
-    many = len(instalments(found)) > LARGEST + 1
-    rows = instalments(found) if every else largest_instalments(found, LARGEST)
+    attributed = contributions_of(reading, position, token, against)
+    many = len(instalments(attributed)) > LARGEST + 1
+    rows = instalments(attributed) if every else largest_instalments(attributed, LARGEST)
     names, shares = zip(*rows, strict=True)
     height = 130 + max(13, min(31, 780 // len(names))) * len(names)
     return View(
         key="sum",
         title="The sum of all parts",
-        result=found,
+        result=attributed,
         chart=running_sum(names, shares, [part_role(name) for name in names], height),
-        described=logit_sum(found, piece_of(opened(reading.model)[1], token)),
+        described=logit_sum(attributed, piece_of(opened(reading.model)[1], token)),
         findings=(
             state(
                 "shares",
                 "Shares in the order of computation, all heads of a layer in one bar{rest}. {largest}",
                 rest="; the largest, and all others in one" if many and not every else "",
-                largest=largest_instalment(found),
+                largest=largest_instalment(attributed),
             ),
         ),
-        table=lambda: _table(found),
+        table=lambda: _table(attributed),
         formula=(
             r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big), \qquad "
             r"\mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
@@ -84,14 +84,14 @@ def parts(reading: Reading, position: int, token: int, against: Against, layer: 
     Args:
         layer, part: that is framed, as in "head 0" or "feed-forward".
     """
-    found = contributions_of(reading, position, token, against)
-    shares, names = shares_by_part(found)
+    attributed = contributions_of(reading, position, token, against)
+    shares, names = shares_by_part(attributed)
     titles = [[f"{name} of layer {layer}" for name in names] for layer in range(len(shares))]
     end = scale_end(shares, titles, least=1e-3)
     return View(
         key="board",
         title="All parts",
-        result=found,
+        result=attributed,
         chart=board(
             shares,
             ["FF" if name == "feed-forward" else name.removeprefix("head ") for name in names],
@@ -101,28 +101,28 @@ def parts(reading: Reading, position: int, token: int, against: Against, layer: 
             height=board_height(len(shares), row=44),
         ),
         min_width=350,
-        described=largest_part(found),
+        described=largest_part(attributed),
         findings=(
             state(
                 "fields",
                 "One field per head{forward}: (layer, part) = {shape}. {largest}",
                 forward=" or feed-forward layer (FF)" if "feed-forward" in names else "",
                 shape=shares.shape,
-                largest=largest_part(found),
+                largest=largest_part(attributed),
             ),
             *([end] if end.beyond else []),
         ),
-        table=lambda: _table(found),
+        table=lambda: _table(attributed),
     )
 
 
-def _table(found: Contributions) -> pd.DataFrame:
+def _table(attributed: Contributions) -> pd.DataFrame:
     """Every part with its share."""
-    rows = [("embedding", found.embedding), ("positions", found.position), ("biases", found.biases)]
-    for layer, heads in enumerate(found.heads):
+    rows = [("embedding", attributed.embedding), ("positions", attributed.position), ("biases", attributed.biases)]
+    for layer, heads in enumerate(attributed.heads):
         rows += [(f"head {layer}.{head}", share) for head, share in enumerate(heads.tolist())]
-        rows.append((f"feed-forward {layer}", float(found.feedforward[layer])))
-    return pd.DataFrame([*rows, ("logit of the model", found.logit)], columns=["part", "share"])
+        rows.append((f"feed-forward {layer}", float(attributed.feedforward[layer])))
+    return pd.DataFrame([*rows, ("logit of the model", attributed.logit)], columns=["part", "share"])
 
 
 @view
@@ -132,30 +132,30 @@ def promoted(reading: Reading, position: int, layer: int, head: int | None) -> V
     Args:
         head: None for the feed-forward layer.
     """
-    ids, found = read_of(reading).ids, promoted_of(reading, position, layer, head)
+    ids, pieces = read_of(reading).ids, promoted_of(reading, position, layer, head)
     following = ids[position + 1] if position + 1 < len(ids) else None
-    marked = found.ids.index(following) if following in found.ids else None
+    marked = pieces.ids.index(following) if following in pieces.ids else None
     return View(
         key="writes",
         title="What one part writes",
-        result=found,
+        result=pieces,
         chart=promoted_figure(
-            tick_labels(found.tokens),
-            found.shares,
-            None if marked is None else label(found.tokens[marked], 12),
+            tick_labels(pieces.tokens),
+            pieces.shares,
+            None if marked is None else label(pieces.tokens[marked], 12),
             height=300,
             axis="share in each token's logit",
-            up=part_role(found.part),
+            up=part_role(pieces.part),
         ),
-        described=promotes(found),
+        described=promotes(pieces),
         findings=(
             state(
                 "written",
                 "What {part} writes here, projected on the vocabulary: the logits it raises most relative to the mean, "
                 "and those it lowers most.{marked}",
-                part=found.part,
+                part=pieces.part,
                 marked="" if marked is None else " ◂ follows in the text.",
             ),
         ),
-        table=lambda: pd.DataFrame({"token": found.tokens, "share": found.shares}),
+        table=lambda: pd.DataFrame({"token": pieces.tokens, "share": pieces.shares}),
     )

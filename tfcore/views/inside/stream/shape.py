@@ -22,21 +22,21 @@ def shape(reading: Reading, position: int, measure: Measure) -> View:
     Args:
         position: of the text, whose line is strong.
     """
-    found, tokens = shape_of(reading), read_of(reading).tokens
-    values = found.norm if measure == "norm" else found.cosine
+    stream, tokens = shape_of(reading), read_of(reading).tokens
+    values = stream.norm if measure == "norm" else stream.cosine
     limits = None if measure == "norm" else (min(-0.05, float(values.min())), 1.05)
-    stages, labels = stage_names(found.stages), tick_labels(tokens, 10)
-    course = stream_curve(found, measure, tokens[position], position)
+    stages, labels = stage_names(stream.stages), tick_labels(tokens, 10)
+    course = stream_curve(stream, measure, tokens[position], position)
     return View(
         key=measure,
         title=AXES[measure].capitalize(),
-        result=found,
+        result=stream,
         chart=curves(values, stages, labels, position, AXES[measure], height=400, limits=limits),
         described=course,
         findings=(
             state("stages", "At each stage, (stage, position) = {shape}. {course}", shape=values.shape, course=course),
         ),
-        table=lambda: pd.DataFrame(values.T, columns=list(found.stages)).assign(token=tokens),
+        table=lambda: pd.DataFrame(values.T, columns=list(stream.stages)).assign(token=tokens),
         formula=r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}",
         papers=(
             "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
@@ -50,14 +50,14 @@ def shape(reading: Reading, position: int, measure: Measure) -> View:
 @view
 def added(reading: Reading, position: int) -> View:
     """What each part adds to the stream at one position: its norm, and its cosine to the stream. See shape."""
-    found = shape_of(reading)
-    norms, along = found.added[:, position], found.along[:, position]
-    names = [part_name(name, short=True) for name in found.parts]
-    largest, extremes = written_norms(found, position)
+    stream = shape_of(reading)
+    norms, along = stream.added[:, position], stream.along[:, position]
+    names = [part_name(name, short=True) for name in stream.parts]
+    largest, extremes = written_norms(stream, position)
     return View(
         key="writes",
         title="What each part adds",
-        result=found,
+        result=stream,
         chart=writes_figure(norms, along, names, [part_role(name) for name in names], height=300),
         min_width=350,
         described=largest,
@@ -66,9 +66,9 @@ def added(reading: Reading, position: int) -> View:
                 "added",
                 "Bars: norm of what is added to the stream; {where} its cosine to the stream it is added to. "
                 "{extremes}",
-                where="above them" if label_every(len(found.parts)) == 1 else "under the pointer",
+                where="above them" if label_every(len(stream.parts)) == 1 else "under the pointer",
                 extremes=extremes,
             ),
         ),
-        table=lambda: pd.DataFrame({"part": found.parts, "length": norms, "cosine to the stream": along}),
+        table=lambda: pd.DataFrame({"part": stream.parts, "length": norms, "cosine to the stream": along}),
     )

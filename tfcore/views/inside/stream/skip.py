@@ -39,8 +39,8 @@ def without(reading: Reading, position: int, skipped: str, token: int, against: 
     """
     model, tokenizer = opened(reading.model)
     names = skips(model.config)[skip_titles(model.config).index(skipped)]
-    read, found = read_of(reading).tokens[position], effect_of(reading, position, names)
-    return next_token(found, tokenizer, read, position, ("whole model", f"without {skipped}"), token, against)
+    read, effect = read_of(reading).tokens[position], effect_of(reading, position, names)
+    return next_token(effect, tokenizer, read, position, ("whole model", f"without {skipped}"), token, against)
 
 
 def rows_shown(titles: Sequence[str], skipped: str) -> list[int]:
@@ -62,15 +62,15 @@ def loss_increase(
         so_far: the layers that are measured; None measures all of them.
     """
     config, tokens = opened(reading.model)[0].config, read_of(reading).tokens
-    found = all_skips(config, each_of(reading) if so_far is None else so_far)
+    losses = all_skips(config, each_of(reading) if so_far is None else so_far)
     titles = skip_titles(config)
     row, rows = titles.index(skipped), rows_shown(titles, skipped)
-    named, values = [titles[i] for i in rows], found.loss_increase[rows]
-    increases = loss_increases(found, row)
+    named, values = [titles[i] for i in rows], losses.loss_increase[rows]
+    increases = loss_increases(losses, row)
     return View(
         key="increase",
         title="Loss increase of every token",
-        result=found,
+        result=losses,
         chart=part_by_token(
             values,
             named,

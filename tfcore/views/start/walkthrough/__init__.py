@@ -95,13 +95,13 @@ def _stop(at: WalkStage, after: WalkStage | None, explained: StageWords) -> draw
 
 def _areas(path: Sequence[WalkStage], layer: int) -> list[draw.Area]:
     """The parts of the map, each with its words."""
-    found = []
+    areas = []
     for part, title in PARTS.items():
         places = [i for i, one in enumerate(path) if one.part == part]
         if places:
             name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
-            found.append(draw.Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
-    return found
+            areas.append(draw.Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
+    return areas
 
 
 @view
@@ -124,23 +124,23 @@ def stage(
         hidden: position of a masked token, whose prediction is looked at; None looks at the token after the last.
     """
     walked = walked_of(model, text, TOKENS, layer, hidden)
-    found = tensors.stage_tensors(walked.walk, name, head)
-    pieces = found.after if when == "after" else found.before
+    shown = tensors.stage_tensors(walked.walk, name, head)
+    pieces = shown.after if when == "after" else shown.before
     # One range of colours for both pictures where the change of size matters.
-    limit = max(map(draw.limit_of, (found.before, found.after))) if found.compared else draw.limit_of(pieces)
+    limit = max(map(draw.limit_of, (shown.before, shown.after))) if shown.compared else draw.limit_of(pieces)
     picture = stages.stage_picture(when, name, pieces, limit)
-    done = stages.stage_finding(walked.walk, found, name, walked.tokens)
+    done = stages.stage_finding(walked.walk, shown, name, walked.tokens)
     explained = words(walked.walk.config, name, layer)
     return View(
         key=when,
         title=f"{explained.title}: {when}",
-        result=found,
+        result=shown,
         chart=draw.pieces_figure(
             pieces,
             tick_labels(walked.tokens),
             limit=limit,
             height=draw.stage_height(len(walked.tokens)),
-            sign=found.sign,
+            sign=shown.sign,
             candidates=tick_labels(walked.candidates),
         ),
         min_width=300,
@@ -175,19 +175,19 @@ def head(model: Source, text: str, name: str, layer: int, head: int, hidden: int
     """
     walked = walked_of(model, text, TOKENS, layer, hidden)
     config, tokens = walked.walk.config, list(map(visible, walked.tokens))
-    found = heads.head_steps(walked.walk, head)
-    at = found.steps.index(name)
-    labels = [words(config, step, layer).label for step in found.steps]
-    stories = stages.strongest_keys(walked.tokens, found)
+    steps = heads.head_steps(walked.walk, head)
+    at = steps.steps.index(name)
+    labels = [words(config, step, layer).label for step in steps.steps]
+    stories = stages.strongest_keys(walked.tokens, steps)
     shown = state("head", "Attention of head {head} in layer {layer}, {step}", head=head, layer=layer, step=labels[at])
     explained = words(config, name, layer)
     return View(
         key="head",
         title=f"One head: {explained.title}",
-        result=found,
-        chart=draw.head_stage(found, at, tokens, labels, list(map(str, stories)), str(shown)),
+        result=steps,
+        chart=draw.head_stage(steps, at, tokens, labels, list(map(str, stories)), str(shown)),
         described=state("head and token", "{shown}. {strongest}", shown=shown, strongest=stories[-1]),
-        table=lambda: _pairs(found, walked.tokens),
+        table=lambda: _pairs(steps, walked.tokens),
         formula=explained.equation,
         papers=PAPERS,
         terms=TERMS,
@@ -195,17 +195,17 @@ def head(model: Source, text: str, name: str, layer: int, head: int, hidden: int
     )
 
 
-def _pairs(found: heads.HeadSteps, tokens: Sequence[str]) -> pd.DataFrame:
+def _pairs(steps: heads.HeadSteps, tokens: Sequence[str]) -> pd.DataFrame:
     """The score and the weight of each query for each key that the mask allows."""
-    query, key = (at.tolist() for at in found.allowed.nonzero())
+    query, key = (at.tolist() for at in steps.allowed.nonzero())
     return pd.DataFrame(
         {
             "query": query,
             "query token": [tokens[at] for at in query],
             "key": key,
             "key token": [tokens[at] for at in key],
-            "score": found.scores[-1][query, key],
-            "weight": found.weights[query, key],
+            "score": steps.scores[-1][query, key],
+            "weight": steps.weights[query, key],
         }
     )
 

@@ -49,8 +49,8 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
         "logits": (Transformer.to_logits,),
         **dict.fromkeys(("probabilities", "top-5"), (walk,)),
     }
-    found = (attention | others)[stage]
-    return found if minimal.differences(config) else (*IN_ONE_FILE.get(stage, ()), *found)
+    shown = (attention | others)[stage]
+    return shown if minimal.differences(config) else (*IN_ONE_FILE.get(stage, ()), *shown)
 
 
 def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:

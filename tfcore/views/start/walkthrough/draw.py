@@ -76,7 +76,7 @@ def stage_map(stops: Sequence[MapStop], areas: Sequence[Area], at: int) -> Scene
 
 
 def head_stage(
-    found: HeadSteps, at: int, tokens: Sequence[str], labels: Sequence[str], stories: Sequence[str], label: str
+    steps: HeadSteps, at: int, tokens: Sequence[str], labels: Sequence[str], stories: Sequence[str], label: str
 ) -> Scene:
     """One head on one stage: queries, keys and values, scores, mask, weights, output, each in its place.
 
@@ -87,21 +87,21 @@ def head_stage(
         stories: what is said of each token.
         label: what is shown, for screen readers.
     """
-    vectors, values = _full_colour(*found.queries, *found.keys), _full_colour(found.values, found.output)
+    vectors, values = _full_colour(*steps.queries, *steps.keys), _full_colour(steps.values, steps.output)
     height = AROUND + min(CELL * len(tokens), HIGHEST)
     data = {
-        "steps": list(found.steps),
+        "steps": list(steps.steps),
         "labels": list(labels),
         "at": at,
         "tokens": list(tokens),
-        "width": found.values.shape[1],
-        "queries": [_whole(one, vectors) for one in found.queries],
-        "keys": [_whole(one, vectors) for one in found.keys],
-        "values": _whole(found.values, values),
-        "output": _whole(found.output, values),
-        "scores": [one.round(2).ravel().tolist() for one in found.scores],
-        "allowed": found.allowed.astype(int).ravel().tolist(),
-        "weights": found.weights.round(3).ravel().tolist(),
+        "width": steps.values.shape[1],
+        "queries": [_whole(one, vectors) for one in steps.queries],
+        "keys": [_whole(one, vectors) for one in steps.keys],
+        "values": _whole(steps.values, values),
+        "output": _whole(steps.output, values),
+        "scores": [one.round(2).ravel().tolist() for one in steps.scores],
+        "allowed": steps.allowed.astype(int).ravel().tolist(),
+        "weights": steps.weights.round(3).ravel().tolist(),
         "stories": list(stories),
         "label": label,
         "height": height,
@@ -116,8 +116,8 @@ def _full_colour(*vectors: ndarray) -> float:
 
 def _whole(vectors: ndarray, limit: float) -> list[int]:
     """Whole numbers from -FULL to FULL: colours need no more."""
-    found: list[int] = (vectors / limit * FULL).round().clip(-FULL, FULL).astype(int).ravel().tolist()
-    return found
+    colours: list[int] = (vectors / limit * FULL).round().clip(-FULL, FULL).astype(int).ravel().tolist()
+    return colours
 
 
 def stage_height(n: int) -> int:

@@ -123,16 +123,16 @@ def _places(edges: Sequence[Edge]) -> dict[Place, tuple[float, float]]:
     return {place: (x[place], float(layers.index(place[0]))) for place in heads}
 
 
-def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) -> go.Figure:
+def faithfulness_figure(circuit: HeadCircuit, count: int, unit: str, height: int) -> go.Figure:
     """The quantity with so many edges left; lines for the whole model and for none.
 
     Args:
         count: the point that is marked.
         height: in pixels.
     """
-    at = np.arange(len(found.counts))
-    chosen = found.counts.index(count)
-    values = np.array(found.values, dtype=np.float32)
+    at = np.arange(len(circuit.counts))
+    chosen = circuit.counts.index(count)
+    values = np.array(circuit.values, dtype=np.float32)
     curve = kit.line(
         at,
         values,
@@ -140,10 +140,10 @@ def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) 
         width=2,
         hover=f"%{{customdata}} edges: %{{y:.2f}} {unit}",
         marks={"size": [14 if i == chosen else 6 for i in at.tolist()], "color": "@attention"},
-        customdata=list(found.counts),
+        customdata=list(circuit.counts),
         showlegend=False,
     )
-    lines = [(found.whole, "whole model"), (found.values[0], "all edges cut")]
+    lines = [(circuit.whole, "whole model"), (circuit.values[0], "all edges cut")]
     layout = theme.base_layout(
         height,
         xaxis=kit.axis(
@@ -151,7 +151,7 @@ def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) 
             fixed=True,
             grid=False,
             tickvals=at.tolist(),
-            ticktext=[str(one) if i % 2 == 0 or i == chosen else "" for i, one in enumerate(found.counts)],
+            ticktext=[str(one) if i % 2 == 0 or i == chosen else "" for i, one in enumerate(circuit.counts)],
             tickangle=0,
         ),
         yaxis=kit.axis(unit, fixed=True),

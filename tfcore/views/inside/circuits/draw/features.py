@@ -129,7 +129,7 @@ def _links(diagram: Diagram, places: Places, selected: int | None) -> list[dict[
     width = np.searchsorted(LEAST, share, side="right") - 1
     positive = diagram.edges[targets, sources] > 0
     own = np.ones(len(targets), bool) if selected is None else (targets == selected) | (sources == selected)
-    found = []
+    traces = []
     for mine in (False, True):
         for size, pixels in enumerate(WIDTHS):
             for raises in (False, True):
@@ -138,10 +138,10 @@ def _links(diagram: Diagram, places: Places, selected: int | None) -> list[dict[
                     x, y = _curves(places, sources[some], targets[some])
                     opacity = FAINT if not mine else OPACITY[size] + (0.25 if selected is not None else 0)
                     line = {"width": pixels, "color": RAISES if raises else LOWERS, "shape": "linear"}
-                    found.append(kit.line(x, y, hover=False, line=line, opacity=opacity, showlegend=False))
+                    traces.append(kit.line(x, y, hover=False, line=line, opacity=opacity, showlegend=False))
     for name, role in (("raises", RAISES), ("lowers", LOWERS)):
-        found.append(kit.line([None], [None], role, name=name, width=3))
-    return found
+        traces.append(kit.line([None], [None], role, name=name, width=3))
+    return traces
 
 
 def _curves(places: Places, sources: ndarray, targets: ndarray) -> tuple[ndarray, ndarray]:
@@ -166,14 +166,14 @@ def _nodes(diagram: Diagram, places: Places, selected: int | None) -> list[dict[
         ("output", diagram.kind == OUTPUT, "@accent", "square"),
     ]
     size = _sizes(diagram)
-    found = []
+    traces = []
     for name, which, colour, symbol in kinds:
         some = np.flatnonzero(which)
         if not len(some):
             continue
         chosen = [int(node) == selected for node in some]
         frame = colour if symbol.endswith("open") else "@paper"
-        found.append(
+        traces.append(
             {
                 "type": "scatter",
                 "mode": "markers+text",
@@ -197,7 +197,7 @@ def _nodes(diagram: Diagram, places: Places, selected: int | None) -> list[dict[
                 },
             }
         )
-    return found
+    return traces
 
 
 def _sizes(diagram: Diagram) -> Float[ndarray, " node"]:
@@ -205,8 +205,8 @@ def _sizes(diagram: Diagram) -> Float[ndarray, " node"]:
     root = np.sqrt(diagram.influence / max(float(diagram.influence[diagram.kind != OUTPUT].max(initial=0)), 1e-10))
     size = SMALLEST + (LARGEST - SMALLEST) * np.minimum(root, 1)
     grouped = np.array([len(members) > 1 for members in diagram.members])
-    found: Float[ndarray, " node"] = np.where(grouped, np.maximum(size, 17), size)
-    return found
+    sizes: Float[ndarray, " node"] = np.where(grouped, np.maximum(size, 17), size)
+    return sizes
 
 
 def _count(diagram: Diagram, node: int) -> str:
@@ -217,7 +217,7 @@ def _count(diagram: Diagram, node: int) -> str:
 
 def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
     """Above the outputs what they are; above features their effect on the first output, where it is large."""
-    found = []
+    notes = []
     features = diagram.kind == FEATURE
     least = max(LARGE * float(np.abs(diagram.effects[features]).max(initial=0)), 1e-6)
     named: set[tuple[int, int]] = set()  # one effect a cell, the largest
@@ -230,8 +230,8 @@ def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
         font = {"family": theme.MONO, "size": 13 if is_output else 11, "color": "@ink"}
         words = plotly_escape(shorten(diagram.labels[node], 16)) if is_output else f"{diagram.effects[node]:+.2f}"
         place = {"x": float(places.x[node]), "y": float(places.y[node])}
-        found.append({**place, "text": words, "showarrow": False, "yshift": 20, "font": font})
-    return found
+        notes.append({**place, "text": words, "showarrow": False, "yshift": 20, "font": font})
+    return notes
 
 
 def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
@@ -287,7 +287,7 @@ def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
     return theme.build(data, theme.base_layout(height, margin={"t": 8, "l": 20}, bargap=0.25, **layout))
 
 
-def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Figure:
+def forecast_figure(tested: TakenOff, names: Sequence[str], height: int) -> go.Figure:
     """Every feature that was taken off as two dots, the effect predicted across, the effects measured up: in the model
     as it is, and, hollow, with attention and the norms' scales as they were.
 
@@ -295,7 +295,7 @@ def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Fi
         names: of the features.
         height: in pixels.
     """
-    every = np.concatenate([found.predicted, found.measured, found.frozen, [0.0]])
+    every = np.concatenate([tested.predicted, tested.measured, tested.frozen, [0.0]])
     ends = [float(every.min()), float(every.max())]
     room = 0.08 * max(ends[1] - ends[0], 0.1)
     limits = [ends[0] - room, ends[1] + room]
@@ -304,15 +304,15 @@ def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Fi
             "type": "scatter",
             "mode": "markers",
             "name": name,
-            "x": found.predicted.astype(np.float32),
+            "x": tested.predicted.astype(np.float32),
             "y": measured.astype(np.float32),
             "text": [plotly_escape(name) for name in names],
             "marker": marker,
             "hovertemplate": "%{text}: predicted %{x:+.3f}, measured %{y:+.3f} logits",
         }
         for name, measured, marker in (
-            ("attention and norms held", found.frozen, {"size": 9, "color": "@muted", "symbol": "circle-open"}),
-            ("model as it is", found.measured, {"size": 10, "color": "@feedforward", "opacity": 0.8}),
+            ("attention and norms held", tested.frozen, {"size": 9, "color": "@muted", "symbol": "circle-open"}),
+            ("model as it is", tested.measured, {"size": 10, "color": "@feedforward", "opacity": 0.8}),
         )
     ]
     line = kit.stroke(limits[0], limits[1], limits[0], limits[1], "@muted", width=1, dash="dot", below=True)

@@ -81,7 +81,7 @@ def groups(
         cells: (layer, position) of the features.
     """
     unit = profiles / np.maximum(np.linalg.norm(profiles, axis=1, keepdims=True), 1e-12)
-    found: list[list[int]] = []
+    joined: list[list[int]] = []
     for cell in dict.fromkeys(cells):
         members = [i for i, other in enumerate(cells) if other == cell]
         own, rows = [[i] for i in members], unit[members]
@@ -95,14 +95,16 @@ def groups(
             least[a, a] = -np.inf
             least = np.delete(np.delete(least, b, 0), b, 1)
             own[a] += own.pop(b)
-        found += own
-    return found
+        joined += own
+    return joined
 
 
-def profiles(graph: Graph, found: Influence, places: Int[ndarray, " some"]) -> Float[ndarray, "some node"]:
+def profiles(graph: Graph, influences: Influence, places: Int[ndarray, " some"]) -> Float[ndarray, "some node"]:
     """Profiles of some nodes: the part each has in the input of every node of the graph, with its sign, times the
     influence of that node."""
-    profile: Float[ndarray, "some node"] = (graph.edges[:, places] * (found.through / found.inputs)[:, None]).T
+    profile: Float[ndarray, "some node"] = (
+        graph.edges[:, places] * (influences.through / influences.inputs)[:, None]
+    ).T
     return profile
 
 
@@ -127,7 +129,7 @@ def draw(
     transcoders: Sequence[Transcoder],
     tokenizer: Tokenizer,
     graph: Graph,
-    found: Influence,
+    influences: Influence,
     pruned: Pruned,
     alike: float | None = ALIKE,
 ) -> Diagram:
@@ -142,18 +144,20 @@ def draw(
     cells = list(zip(nodes.layer[features].tolist(), nodes.position[features].tolist(), strict=True))
     joined = [[i] for i in range(len(features))]
     if alike is not None and len(features):
-        joined = groups(profiles(graph, found, features), cells, alike)
-    members = [sorted(features[group].tolist(), key=lambda node: -found.nodes[node]) for group in joined]
+        joined = groups(profiles(graph, influences, features), cells, alike)
+    members = [sorted(features[group].tolist(), key=lambda node: -influences.nodes[node]) for group in joined]
     members += [[int(node)] for node in kept if nodes.kind[node] != FEATURE]
-    members.sort(key=lambda group: (nodes.layer[group[0]], nodes.position[group[0]], -float(found.nodes[group].sum())))
-    through = shares(pruned.edges) * found.through[kept][:, None]
+    members.sort(
+        key=lambda group: (nodes.layer[group[0]], nodes.position[group[0]], -float(influences.nodes[group].sum()))
+    )
+    through = shares(pruned.edges) * influences.through[kept][:, None]
     picks = np.zeros((len(members), len(kept)))
     for row, group in enumerate(members):
         picks[row, [place[node] for node in group]] = 1
     first = [group[0] for group in members]
-    naming = Naming(model, transcoders, tokenizer, graph, found)
+    naming = Naming(model, transcoders, tokenizer, graph, influences)
     naming.learn([group for group, node in zip(members, first, strict=True) if nodes.kind[node] == FEATURE])
-    influence = picks @ found.nodes[kept]
+    influence = picks @ influences.nodes[kept]
     influence[nodes.kind[first] == OUTPUT] = graph.weights[[node for node in first if nodes.kind[node] == OUTPUT]]
     return Diagram(
         members=tuple(map(tuple, members)),
@@ -179,9 +183,9 @@ class Naming:
         transcoders: Sequence[Transcoder],
         tokenizer: Tokenizer,
         graph: Graph,
-        found: Influence,
+        influences: Influence,
     ) -> None:
-        self.model, self.transcoders, self.graph, self.found = model, transcoders, graph, found
+        self.model, self.transcoders, self.graph, self.influences = model, transcoders, graph, influences
         self.tokenizer = tokenizer
         self.effects = total_effects(graph)
         self.known: dict[tuple[int, ...], list[str]] = {}
@@ -237,7 +241,7 @@ class Naming:
     def hover(self, group: Sequence[int]) -> str:
         """Words on a node under the pointer."""
         nodes, node = self.graph.nodes, group[0]
-        share = float(self.found.nodes[list(group)].sum() / self.found.total)
+        share = float(self.influences.nodes[list(group)].sum() / self.influences.total)
         effect = f"effect on the output, as predicted: {self.effects[list(group)].sum():+.2f} logits"
         influence = f"{share:.1%} of all influence"
         if nodes.kind[node] == FEATURE:

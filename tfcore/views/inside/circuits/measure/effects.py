@@ -60,10 +60,10 @@ def total_effects(graph: Graph) -> Float[ndarray, " node"]:
     return effects
 
 
-def strongest(graph: Graph, found: Influence, count: int = TESTED) -> Int[ndarray, " feature"]:
+def strongest(graph: Graph, influences: Influence, count: int = TESTED) -> Int[ndarray, " feature"]:
     """The features with the most influence, in the order of the graph."""
     features = graph.of_kind(FEATURE)
-    return np.sort(features[np.argsort(-found.nodes[features], kind="stable")[:count]])
+    return np.sort(features[np.argsort(-influences.nodes[features], kind="stable")[:count]])
 
 
 @torch.no_grad()
@@ -94,9 +94,9 @@ def take_off(
             lost = Edit.add(f"blocks.{layer}.mlp_out", change)
             above = names[layer * len(FROZEN) :]
             held = [Edit.replace(name, as_is[name].expand(len(at), *as_is[name].shape[1:])) for name in above]
-            for found, edits in ((measured, [lost]), (frozen, [lost, *held])):
+            for fallen, edits in ((measured, [lost]), (frozen, [lost, *held])):
                 hidden = model.resume(stream, layer, edits=edits)
-                found[some] = value - (hidden[:, -1] @ read).cpu().numpy()
+                fallen[some] = value - (hidden[:, -1] @ read).cpu().numpy()
     first = len(nodes) - len(graph.outputs)
     predicted = total_effects(graph)[places]
     return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, frozen, output, value)

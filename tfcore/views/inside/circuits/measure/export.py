@@ -20,7 +20,9 @@ def node_id(graph: Graph, node: int) -> str:
     return f"0_{layer}_{position}" if nodes.kind[node] == ERROR else f"{layer}_{feature}_{position}"
 
 
-def to_json(graph: Graph, found: Influence, pruned: Pruned, diagram: Diagram, tokens: Sequence[str], model: str) -> str:
+def to_json(
+    graph: Graph, influences: Influence, pruned: Pruned, diagram: Diagram, tokens: Sequence[str], model: str
+) -> str:
     """Write a pruned graph as text.
 
     `metadata` has the model, the text's tokens and both scores; `nodes` have node_id, feature, layer, ctx_idx (the
@@ -46,11 +48,11 @@ def to_json(graph: Graph, found: Influence, pruned: Pruned, diagram: Diagram, to
             "scan": model,
             "prompt_tokens": list(tokens),
             "prompt": "".join(tokens),
-            "replacement_score": found.replacement,
-            "completeness_score": found.completeness,
+            "replacement_score": influences.replacement,
+            "completeness_score": influences.completeness,
         },
         "qParams": {"linkType": "both", "pinnedIds": ids, "clickedId": "", "supernodes": groups, "sg_pos": ""},
-        "nodes": [_node(graph, found, node, names[node]) for node in pruned.nodes.tolist()],
+        "nodes": [_node(graph, influences, node, names[node]) for node in pruned.nodes.tolist()],
         "links": [
             {"source": ids[source], "target": ids[target], "weight": float(pruned.edges[target, source])}
             for target, source in zip(targets.tolist(), sources.tolist(), strict=True)
@@ -59,7 +61,7 @@ def to_json(graph: Graph, found: Influence, pruned: Pruned, diagram: Diagram, to
     return json.dumps(data, indent=1, ensure_ascii=False)
 
 
-def _node(graph: Graph, found: Influence, node: int, name: str) -> dict[str, Any]:
+def _node(graph: Graph, influences: Influence, node: int, name: str) -> dict[str, Any]:
     nodes = graph.nodes
     kind, layer = int(nodes.kind[node]), int(nodes.layer[node])
     said: dict[str, Any] = {
@@ -69,7 +71,7 @@ def _node(graph: Graph, found: Influence, node: int, name: str) -> dict[str, Any
         "ctx_idx": int(nodes.position[node]),
         "feature_type": TYPES.get(kind, "logit"),
         "clerp": name,
-        "influence": float(found.nodes[node]),
+        "influence": float(influences.nodes[node]),
         "is_target_logit": kind not in TYPES,
     }
     if kind == FEATURE:

@@ -94,14 +94,14 @@ class Graph:
     @property
     def weights(self) -> Float[ndarray, " node"]:
         """How much each node counts by itself: outputs by their weights, all others 0."""
-        found = np.zeros(len(self.nodes))
-        found[len(found) - len(self.outputs) :] = [output.weight for output in self.outputs]
-        return found
+        weights = np.zeros(len(self.nodes))
+        weights[len(weights) - len(self.outputs) :] = [output.weight for output in self.outputs]
+        return weights
 
     def of_kind(self, kind: int) -> Int[ndarray, " some"]:
         """The places of the nodes of a kind."""
-        found: Int[ndarray, " some"] = np.flatnonzero(self.nodes.kind == kind)
-        return found
+        places: Int[ndarray, " some"] = np.flatnonzero(self.nodes.kind == kind)
+        return places
 
 
 def check_graph_model(config: ModelConfig) -> None:
@@ -184,10 +184,10 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
     names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
     wanted = ["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)]
     output = model(one_text(model, ids), capture=wanted, logits_to_keep=NO_LOGITS)
-    found = {name: value.squeeze(0) for name, value in output.activations.items()}
+    captured = {name: value.squeeze(0) for name, value in output.activations.items()}
 
     def layers(name: str) -> Tensor:
-        return torch.stack([found[f"blocks.{i}.{name}"] for i in range(len(transcoders))])
+        return torch.stack([captured[f"blocks.{i}.{name}"] for i in range(len(transcoders))])
 
     read, written = layers("ln2.normalized"), layers("mlp_out")
     active = [transcoder.top_features(x) for transcoder, x in zip(transcoders, read, strict=True)]
@@ -201,9 +201,9 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
         layers("attn.pattern"),
         layers("ln1.scale"),
         layers("ln2.scale"),
-        float(found["ln_final.scale"][-1]),
+        float(captured["ln_final.scale"][-1]),
         output.hidden.squeeze(0)[-1],
-        found["embed"],
+        captured["embed"],
         features,
         activations,
         written - torch.stack(predicted),
@@ -318,10 +318,10 @@ class _Tracer:
         transcoder, run, seq = self.transcoders[layer], self.run, len(gradient)
         active = self.active[layer]
         rows = transcoder.W_dec[run.features[layer, :seq]] * run.activations[layer, :seq, :, None]
-        found = gradient @ rows.mT  # (seq, target, choice)
+        written = gradient @ rows.mT  # (seq, target, choice)
         first = self.starts[layer]
         last = first + int(active[:seq].sum())
-        self.edges[place, first:last] = found.permute(1, 0, 2)[:, active[:seq]]
+        self.edges[place, first:last] = written.permute(1, 0, 2)[:, active[:seq]]
         errors = self.starts[layer + 1] - self.seq
         self.edges[place, errors : errors + seq] = torch.einsum("std,sd->ts", gradient, run.errors[layer, :seq])
         self.biases[place] += (gradient @ transcoder.b_dec).sum(0)
@@ -333,8 +333,8 @@ class _Tracer:
         rows: list[tuple[Tensor, Tensor, Tensor]] = [(places, torch.tensor(ids), torch.ones(seq))]
         kinds = [(EMBEDDING, -1)]
         for layer, active in enumerate(self.active):
-            found = active.nonzero()[:, 0], run.features[layer][active], run.activations[layer][active]
-            rows.append((found[0].cpu(), found[1].cpu(), found[2].cpu()))
+            columns = active.nonzero()[:, 0], run.features[layer][active], run.activations[layer][active]
+            rows.append((columns[0].cpu(), columns[1].cpu(), columns[2].cpu()))
             rows.append((places, torch.full((seq,), -1), torch.ones(seq)))
             kinds += [(FEATURE, layer), (ERROR, layer)]
         tokens = torch.tensor([output.token for output in self.outputs])

@@ -84,8 +84,8 @@ def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> He
     layers = range(model.config.decoder_layers)
     names = [f"blocks.{layer}.{what}" for what in ("resid_pre", "attn.z") for layer in layers]
     with torch.no_grad():
-        found = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
-        streams, z = (tuple(found.activations[name] for name in some) for some in np.split(np.array(names), 2))
+        output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
+        streams, z = (tuple(output.activations[name] for name in some) for some in np.split(np.array(names), 2))
         if isinstance(baseline, str):
             base = tuple(ablated(one, baseline) for one in z)
         elif len(baseline) != len(ids):
@@ -96,7 +96,7 @@ def read_heads(model: Transformer, ids: Sequence[int], baseline: Baseline) -> He
             other = model.activations(one_text(model, baseline), names[len(layers) :])
             base = tuple(other[name] for name in names[len(layers) :])
     masks = tuple(model.decoder.attention_context(len(ids), layer) for layer in layers)
-    return HeadsRun(PlainRun(tuple(ids), streams, found.hidden), z, base, masks)
+    return HeadsRun(PlainRun(tuple(ids), streams, output.hidden), z, base, masks)
 
 
 def projected(
@@ -171,8 +171,8 @@ def estimate_edges(
         if layer:
             each = [_at_inputs(block, streams[layer], z[layer], run.mask[layer]) for streams, z in passes]
             slopes = torch.stack(each).mean(0).flatten(2)
-            found = torch.einsum("ihe,jge->ihjg", slopes, torch.stack(wrote))
-            effects[:, layer, :, :layer] = found.float().cpu()
+            estimate = torch.einsum("ihe,jge->ihjg", slopes, torch.stack(wrote))
+            effects[:, layer, :, :layer] = estimate.float().cpu()
         with torch.no_grad():
             results = block.attn.results((run.z[layer] - run.base[layer]).detach()).squeeze(0)  # (seq, head, d_model)
         wrote.append(results.transpose(0, 1).flatten(1))
@@ -195,11 +195,11 @@ def _slopes(
     names = [f"blocks.{layer}.attn.z" for layer in range(len(run.z))]
     streams = [f"blocks.{layer}.resid_pre" for layer in range(len(run.z))]
     leaf = Edit("embed", lambda x: (x if embedding is None else embedding.clone()).requires_grad_())  # a graph begins
-    found = model(one_text(model, ids), capture=[*names, *streams], edits=[leaf], logits_to_keep=NO_LOGITS)
+    output = model(one_text(model, ids), capture=[*names, *streams], edits=[leaf], logits_to_keep=NO_LOGITS)
     slopes = torch.autograd.grad(
-        measured(model, found.hidden, ids, quantity).sum(), [found.activations[name] for name in names]
+        measured(model, output.hidden, ids, quantity).sum(), [output.activations[name] for name in names]
     )
-    return [found.activations[name].detach() for name in streams], list(slopes)
+    return [output.activations[name].detach() for name in streams], list(slopes)
 
 
 @torch.enable_grad()

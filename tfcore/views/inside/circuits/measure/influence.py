@@ -39,8 +39,8 @@ class Influence:
 def shares(edges: Float[ndarray, "target source"]) -> Float[ndarray, "target source"]:
     """Absolute contributions, each as a share of those of its target: every row adds up to 1, or to 0."""
     size = np.abs(edges)
-    found: Float[ndarray, "target source"] = size / np.maximum(size.sum(1, keepdims=True), 1e-10)
-    return found
+    shared: Float[ndarray, "target source"] = size / np.maximum(size.sum(1, keepdims=True), 1e-10)
+    return shared
 
 
 def measure_influence(graph: Graph) -> Influence:
@@ -67,13 +67,13 @@ def influence(
     Args:
         layer: of the nodes, which are sorted by it.
     """
-    found = np.zeros(len(weights))
+    total = np.zeros(len(weights))
     for one in np.unique(layer)[:0:-1]:
         start, stop = np.searchsorted(layer, [one, one + 1])
-        through = found[start:stop] + weights[start:stop]
+        through = total[start:stop] + weights[start:stop]
         if through.any():
-            found[:start] += through @ shared[start:stop, :start]
-    return found
+            total[:start] += through @ shared[start:stop, :start]
+    return total
 
 
 def threshold(values: Float[ndarray, " value"], kept: float) -> float:
@@ -99,7 +99,7 @@ class Pruned:
     edges: Float[ndarray, "kept kept"]
 
 
-def prune(graph: Graph, found: Influence, nodes: float = NODES, edges: float = EDGES) -> Pruned:
+def prune(graph: Graph, influences: Influence, nodes: float = NODES, edges: float = EDGES) -> Pruned:
     """The nodes that have most of the influence, and the edges that have most of it among those.
 
     As circuit-tracer prunes: nodes from the most influential down until they have a share `nodes` of all influence,
@@ -108,7 +108,7 @@ def prune(graph: Graph, found: Influence, nodes: float = NODES, edges: float = E
     none is left.
 
     Args:
-        found: of the graph.
+        influences: of the graph.
         nodes, edges: shares of the influence.
 
     Raises:
@@ -119,7 +119,7 @@ def prune(graph: Graph, found: Influence, nodes: float = NODES, edges: float = E
             raise ValueError(f"{name}={value} must be between 0 and 1, a share of the influence")
     kind = graph.nodes.kind
     always = (kind == EMBEDDING) | (kind == OUTPUT)
-    kept = np.flatnonzero((found.nodes >= threshold(found.nodes, nodes)) | always)
+    kept = np.flatnonzero((influences.nodes >= threshold(influences.nodes, nodes)) | always)
     among = graph.edges[np.ix_(kept, kept)]
     shared = shares(among)
     weights = graph.weights[kept]

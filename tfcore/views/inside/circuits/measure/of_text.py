@@ -36,15 +36,15 @@ def trace_text(
 
 
 def draw_traced(
-    model: Transformer, tokenizer: Tokenizer, name: str, found: Traced, nodes: float, edges: float, grouped: bool
+    model: Transformer, tokenizer: Tokenizer, name: str, traced: Traced, nodes: float, edges: float, grouped: bool
 ) -> DrawnGraph:
     """The nodes and links with most of the influence; features that do the same in one node, or each in its own."""
-    graph, influence = found
+    graph, influence = traced
     pruned = prune(graph, influence, nodes, edges)
     dictionaries, alike = load_transcoders(name).of_mlps, ALIKE if grouped else None
     return DrawnGraph(draw(model, dictionaries, tokenizer, graph, influence, pruned, alike), pruned)
 
 
-def take_strongest_off(model: Transformer, name: str, found: Traced) -> TakenOff:
+def take_strongest_off(model: Transformer, name: str, traced: Traced) -> TakenOff:
     """The features with the most influence, taken off in the real model, one at a time."""
-    return take_off(model, load_transcoders(name).of_mlps, found.graph, strongest(*found))
+    return take_off(model, load_transcoders(name).of_mlps, traced.graph, strongest(*traced))

@@ -44,11 +44,11 @@ def columns(flow: Flow, opened: Sequence[int], least: float = 0.01, most: int = 
         least: routes of a smaller share are pooled, by the two tokens, into one ribbon without a head.
         most: ribbons of heads in a column, and as many pooled ones.
     """
-    found: list[Column] = []
+    listed: list[Column] = []
     layer, n_layers = 0, len(flow.straight)
     while layer < n_layers:
         if layer in opened:
-            found.append(Column(layer, layer, True, _ribbons(flow, layer, least, most)))
+            listed.append(Column(layer, layer, True, _ribbons(flow, layer, least, most)))
             layer += 1
             continue
         last = layer
@@ -57,9 +57,9 @@ def columns(flow: Flow, opened: Sequence[int], least: float = 0.01, most: int = 
         moved = flow.moved[last]
         for below in reversed(range(layer, last)):
             moved = moved @ flow.moved[below]
-        found.append(Column(layer, last, False, _pooled(moved * flow.stream[last + 1][:, None], most)))
+        listed.append(Column(layer, last, False, _pooled(moved * flow.stream[last + 1][:, None], most)))
         layer = last + 1
-    return found
+    return listed
 
 
 def _ribbons(flow: Flow, layer: int, least: float, most: int) -> tuple[Ribbon, ...]:

@@ -55,10 +55,10 @@ def head_kinds(model: Source) -> list[list[str]]:
     config = opened(model)[0].config
 
     def of(part: Part | None, layers: int) -> list[list[str]]:
-        found = kinds_of(model, part)
-        if found is None:
+        kinds = kinds_of(model, part)
+        if kinds is None:
             return [["broad"] * config.n_heads] * layers
-        return [[str(kind) for kind in layer] for layer in found.kind]
+        return [[str(kind) for kind in layer] for layer in kinds.kind]
 
     if config.architecture != "encoder-decoder":
         return of(None, config.n_layers)
@@ -77,15 +77,15 @@ def measure_heads(
     """
     nothing, n_heads = unmeasured(model), model.config.n_heads
     values, exact = nothing.values, nothing.exact
-    found: Iterator[LayerEffects]
+    effects: Iterator[LayerEffects]
     if quantity is not None and model.config.architecture == "decoder":
         if estimate:
             values = estimate_effects(model, passage.ids, quantity, "zero")[:, :n_heads].astype(np.float32)
             yield HeadEffects(values.copy(), exact.copy())
-        found = knock_out_each(model, passage.ids, quantity, "zero")
+        effects = knock_out_each(model, passage.ids, quantity, "zero")
     else:
-        found = knock_out_heads(model, passage, quantity)
-    for one in found:
+        effects = knock_out_heads(model, passage, quantity)
+    for one in effects:
         values[one.layer], exact[one.layer] = one.effects[:n_heads], True
         yield HeadEffects(values.copy(), exact.copy())
 

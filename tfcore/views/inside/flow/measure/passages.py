@@ -125,8 +125,8 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     """
     match model.config.architecture:
         case "decoder":
-            found = first_tokens(model, tokenizer, text, limit)
-            return Passage(tuple(found.ids), (), tuple(found.tokens), max(len(found.ids) - 1, 0), found.total)
+            read = first_tokens(model, tokenizer, text, limit)
+            return Passage(tuple(read.ids), (), tuple(read.tokens), max(len(read.ids) - 1, 0), read.total)
         case "encoder":
             return _encoder_passage(model, tokenizer, text, limit, choice)
     return _translated_passage(model, tokenizer, text, limit, choice)
@@ -155,10 +155,10 @@ def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit:
 def _translated_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None) -> Passage:
     every = source_ids(tokenizer, text)
     ids = every if len(every) <= limit // 2 else [*every[: limit // 2 - 1], end_id(tokenizer)]
-    found = written(model, cast("BPETokenizer", tokenizer), ids)[: limit - len(ids)]
-    choices = tuple(piece_of(tokenizer, one) for one in found)
-    step = choice if choice is not None and 0 <= choice < len(found) else len(found) // 2
-    before = found[:step]
+    target = written(model, cast("BPETokenizer", tokenizer), ids)[: limit - len(ids)]
+    choices = tuple(piece_of(tokenizer, one) for one in target)
+    step = choice if choice is not None and 0 <= choice < len(target) else len(target) // 2
+    before = target[:step]
     tokens = (*(piece_of(tokenizer, one) for one in ids), START, *choices[:step])
     start = model.config.start_id
     return Passage(tuple(ids), (start, *before), tokens, len(tokens) - 1, len(every), choices, step)

@@ -94,16 +94,16 @@ def trace(
 ) -> Flow:
     """Trace the state at a token, or a logit, back through the model; see layer_shares, logit_shares and follow."""
     run = record(model, passage, factors)
-    found = layer_shares(model, passage, factors, run)
+    by_layer = layer_shares(model, passage, factors, run)
     if toward:
-        found = logit_shares(model, passage, found, toward, factors, run)
-    return follow(model.config, passage, found, threshold, toward)
+        by_layer = logit_shares(model, passage, by_layer, toward, factors, run)
+    return follow(model.config, passage, by_layer, threshold, toward)
 
 
 def follow(
     config: ModelConfig,
     passage: Passage,
-    found: Sequence[LayerShares],
+    by_layer: Sequence[LayerShares],
     threshold: float = 0.0,
     toward: tuple[int, ...] = (),
 ) -> Flow:
@@ -115,7 +115,7 @@ def follow(
 
     Args:
         passage: the text, and the token whose last state is explained.
-        found: from layer_shares, or from logit_shares.
+        by_layer: from layer_shares, or from logit_shares.
         threshold: at each token, heads' contributions below this share are not followed.
         toward: the tokens of logit_shares.
     """
@@ -126,7 +126,7 @@ def follow(
     carried, moved = np.zeros((n_layers, config.n_heads)), np.zeros((n_layers, n, n))
     routes: list[Route] = []
     stream[-1, passage.target] = 1.0
-    for k, one in reversed(list(enumerate(found))):
+    for k, one in reversed(list(enumerate(by_layer))):
         arrived = stream[k + 1]
         reached = [i for i in one.rows if arrived[i] >= LEAST]
         local = [i - one.rows.start for i in reached]
@@ -175,8 +175,8 @@ class LayerGuesses:
 
     def ranked(self, most: int) -> list[int]:
         """The most probable tokens, the first first."""
-        found: list[int] = self.final.argsort()[::-1][:most].tolist()
-        return found
+        best: list[int] = self.final.argsort()[::-1][:most].tolist()
+        return best
 
 
 @torch.no_grad()
@@ -197,12 +197,12 @@ def layer_guesses(
     layers = attention_layers(model.config)
     if model.config.head == "none":
         return LayerGuesses((None,) * len(layers), (0.0,) * len(layers), np.zeros(0, np.float32))
-    found = run or record(model, passage, factors)
+    recorded = run or record(model, passage, factors)
     first = first_changed(factors or {}) if plain else 0
     last = {k: layer for k, layer in enumerate(layers) if layer.is_last and not layer.is_encoder and k >= first}
-    states = [found.here[f"{layer.prefix}resid_post"][passage.row] for layer in last.values()]
+    states = [recorded.here[f"{layer.prefix}resid_post"][passage.row] for layer in last.values()]
     states = [model.stack.ln_final(torch.stack(states))] if states else []
-    logits = cast("Tensor", model.to_logits(torch.cat([*states, found.hidden[passage.row, None]]))).float()
+    logits = cast("Tensor", model.to_logits(torch.cat([*states, recorded.hidden[passage.row, None]]))).float()
     if passage.blank is not None:
         logits[:, passage.blank] = -torch.inf
     chances = logits.softmax(1)  # (layer, vocab), then those of the model itself
@@ -240,7 +240,7 @@ def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
 
 def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int, int], float], bool]:
     """Heads and what they are multiplied by, of a text such as "2.5*0 1.3*-1.5", and whether all of it made sense."""
-    found: dict[tuple[int, int], float] = {}
+    factors: dict[tuple[int, int], float] = {}
     exact = True
     for word in text.split():
         head, _, by = word.partition("*")
@@ -251,10 +251,10 @@ def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int
             exact = False
             continue
         if 0 <= place[0] < n_layers and 0 <= place[1] < n_heads and abs(factor) <= LARGEST:
-            found[place] = factor
+            factors[place] = factor
         else:
             exact = False
-    return {place: by for place, by in sorted(found.items()) if by != 1}, exact
+    return {place: by for place, by in sorted(factors.items()) if by != 1}, exact
 
 
 def written_factors(factors: Factors) -> str:

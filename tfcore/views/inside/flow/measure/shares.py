@@ -125,7 +125,7 @@ def layer_shares(
 def logit_shares(
     model: Transformer,
     passage: Passage,
-    found: Sequence[LayerShares],
+    by_layer: Sequence[LayerShares],
     toward: Sequence[int],
     factors: Factors | None = None,
     run: Recorded | None = None,
@@ -139,7 +139,7 @@ def logit_shares(
     sign of a part and takes an upper layer's mixture of tokens for that of all its heads.
 
     Args:
-        found: from layer_shares.
+        by_layer: from layer_shares.
         toward: the next token, and the other one if there is one.
         factors, run: as of layer_shares.
 
@@ -150,7 +150,7 @@ def logit_shares(
     factors, direction = factors or {}, stream_direction(model, *toward)
     here = (run or record(model, passage, factors)).here
     changed, at = [], [passage.row]
-    for k, one in enumerate(found):
+    for k, one in enumerate(by_layer):
         row = one_layer(model, passage, k, here, at, factors, direction)
         heads, kept = one.heads.copy(), one.kept.copy()
         heads[at], kept[at] = row.heads, row.kept
@@ -219,7 +219,7 @@ def attended(
     terms = [here[named[1]], *([here["mlp_out"]] if block.parallel else [])]
     summed = torch.stack(terms).sum(0) + here[f"{named[0]}_out"]
     scale = here.get(f"{named[2]}.scale")
-    found, kept = [], []
+    brought, kept = [], []
     for some in torch.tensor(rows, dtype=torch.int64).split(max(1, AT_ONCE // values.numel())):
         at = some.tolist()
         written = pattern[:, at, :, None].transpose(0, 1) * values  # (row, head, key, d_model)
@@ -227,9 +227,9 @@ def attended(
             written = frozen_norm(norm, written, scale[at][:, None, None]).to(values)
         parts = torch.cat([written.flatten(1, 2), torch.stack(terms, 1)[at]], dim=1)  # (row, part, d_model)
         share = shares(parts.transpose(0, 1), summed[at], toward).T  # (row, part)
-        found.append(share[:, : n_heads * n].reshape(len(at), n_heads, n))
+        brought.append(share[:, : n_heads * n].reshape(len(at), n_heads, n))
         kept.append(share[:, n_heads * n :])
-    return np.concatenate(found), np.concatenate(kept)
+    return np.concatenate(brought), np.concatenate(kept)
 
 
 def shares(

@@ -107,11 +107,11 @@ def answers(model: Transformer, asked: FewShotPrompt) -> list[int]:
 
 def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prompts: int = PROMPTS) -> TaskAccuracy:
     """Accuracy by number of examples, for the three kinds of labels; the prompts are those of seeds 0, 1, ..."""
-    found: dict[Labels, list[list[int]]] = {labels: [] for labels in LABELS}
+    right: dict[Labels, list[list[int]]] = {labels: [] for labels in LABELS}
     changed, distinct = 0, 1
     for seed in range(prompts):
         last: list[int] = []
-        for labels, rows in found.items():
+        for labels, rows in right.items():
             asked = prompt(tokenizer, draw(task, labels, seed), MOST_EXAMPLES, model.config.max_seq_len)
             said = answers(model, asked)
             rows.append([int(one == true) for one, true in zip(said, asked.right, strict=True)])
@@ -119,7 +119,7 @@ def measure(model: Transformer, tokenizer: Tokenizer, name: str, task: str, prom
             distinct = len(set(asked.answers.values()))
         changed += last[0] != last[1]
     curves = tuple(
-        AccuracyCurve(labels, tuple(map(sum, zip(*rows, strict=True))), prompts) for labels, rows in found.items()
+        AccuracyCurve(labels, tuple(map(sum, zip(*rows, strict=True))), prompts) for labels, rows in right.items()
     )
     return TaskAccuracy(name, task, curves, 1 / distinct, changed)
 
@@ -143,11 +143,13 @@ def save(every: Sequence[TaskAccuracy], path: Path = KEPT) -> None:
 @lru_cache(maxsize=1)
 def kept() -> dict[tuple[str, str], TaskAccuracy]:
     """The curves that were measured, by model and task."""
-    found = {}
+    measured = {}
     for row in json.loads(KEPT.read_text("utf-8")):
         curves = tuple(AccuracyCurve(labels, tuple(row[labels]), row["prompts"]) for labels in LABELS)
-        found[row["model"], row["task"]] = TaskAccuracy(row["model"], row["task"], curves, row["guess"], row["changed"])
-    return found
+        measured[row["model"], row["task"]] = TaskAccuracy(
+            row["model"], row["task"], curves, row["guess"], row["changed"]
+        )
+    return measured
 
 
 def main(names: Sequence[str]) -> None:

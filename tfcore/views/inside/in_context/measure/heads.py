@@ -92,9 +92,9 @@ class ScoredHeadEffects:
     score: Float[ndarray, "layer head"]
 
 
-def together(found: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> ScoredHeadEffects:
+def together(results: Sequence[Start | Exact], score: Float[ndarray, "layer head"]) -> ScoredHeadEffects:
     """The effects known so far, beside the induction scores."""
-    start, *others = found
+    start, *others = results
     if not isinstance(start, Start):
         raise TypeError("the first result is that of all heads")
     effect, exact = start.estimate.copy(), np.zeros(start.estimate.shape, dtype=bool)

@@ -65,8 +65,8 @@ def asked(seed: int, way: Way) -> str:
 
 def said_answer(written: str) -> int | None:
     """The number after "answer is" in the first line of what was written."""
-    found = re.search(r"answer is (-?\d+)", written.split("\n")[0])
-    return int(found[1]) if found else None
+    match = re.search(r"answer is (-?\d+)", written.split("\n")[0])
+    return int(match[1]) if match else None
 
 
 def too_long(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> str | None:
@@ -135,9 +135,9 @@ class ModelAnswers(NamedTuple):
 @lru_cache(maxsize=1)
 def kept_steps() -> ModelAnswers:
     """The answers that were measured."""
-    found = json.loads(KEPT.read_text("utf-8"))
-    direct, steps = (tuple(WrittenAnswer(*row) for row in found[way]) for way in WAYS)
-    return ModelAnswers(found["model"], direct, steps)
+    content = json.loads(KEPT.read_text("utf-8"))
+    direct, steps = (tuple(WrittenAnswer(*row) for row in content[way]) for way in WAYS)
+    return ModelAnswers(content["model"], direct, steps)
 
 
 def operations(config: ModelConfig, prompt: int, tokens: int) -> float:
@@ -158,9 +158,9 @@ class Sums(NamedTuple):
 
 def sums(rows: Sequence[WrittenAnswer]) -> Sums:
     """Sums in lines such as "12 + 11 = 23. 23 - 9 = 14.", each taken by itself."""
-    found = [part for one in rows for part in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", one.text)]
-    plus = [int(a) + int(b) == int(c) for a, sign, b, c in found if sign == "+"]
-    minus = [int(a) - int(b) == int(c) for a, sign, b, c in found if sign == "-"]
+    parts = [part for one in rows for part in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", one.text)]
+    plus = [int(a) + int(b) == int(c) for a, sign, b, c in parts if sign == "+"]
+    minus = [int(a) - int(b) == int(c) for a, sign, b, c in parts if sign == "-"]
     return Sums(sum(plus), len(plus), sum(minus), len(minus))
 
 
@@ -176,7 +176,9 @@ def main(name: str = "smollm2") -> None:
         ]
         for way in WAYS
     }
-    lines = [f'"{way}": [\n' + ",\n".join(json.dumps(row) for row in found) + "\n]" for way, found in rows.items()]
+    lines = [
+        f'"{way}": [\n' + ",\n".join(json.dumps(row) for row in answered) + "\n]" for way, answered in rows.items()
+    ]
     KEPT.write_text(f'{{\n"model": "{name}",\n' + ",\n".join(lines) + "\n}\n", "utf-8")
 
 

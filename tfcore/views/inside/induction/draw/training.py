@@ -86,10 +86,10 @@ def _steps(left: float, steps: int, log: bool) -> dict[str, Any]:
 
 def _marks(x: float, loss_fall: tuple[int, int] | None) -> list[dict[str, Any]]:
     """A line at the moment looked at, and a band from the beginning to the end of the fall."""
-    found: list[dict[str, Any]] = [kit.upright(x, "@accent", width=2)]
+    marks: list[dict[str, Any]] = [kit.upright(x, "@accent", width=2)]
     if loss_fall is not None:
-        found.append(kit.box(loss_fall[0], loss_fall[1], 0, 1, "@attention/0.10", width=0, below=True, paper="y"))
-    return found
+        marks.append(kit.box(loss_fall[0], loss_fall[1], 0, 1, "@attention/0.10", width=0, below=True, paper="y"))
+    return marks
 
 
 def maps_figure(moment: Moment, height: int) -> go.Figure:

@@ -100,14 +100,14 @@ def _patched_run(
     return PatchedRun(patched, induction, float(losses[:, : length - 1].mean()), float(losses[:, length:].mean()))
 
 
-def edits_of_receivers(model: Transformer, found: Mapping[str, Tensor], receivers: Sequence[Place]) -> list[Edit]:
-    """Edits that give the receivers the queries, keys and values of another run, whose activations are in `found`."""
+def edits_of_receivers(model: Transformer, recorded: Mapping[str, Tensor], receivers: Sequence[Place]) -> list[Edit]:
+    """Edits that give the receivers the queries, keys and values of another run, recorded before."""
     group = model.config.n_heads // model.config.kv_heads  # query heads that share a KV head
     edits = []
     for layer, head in receivers:
         for part in INPUTS.values():
             at, name = head if part == "q" else head // group, f"blocks.{layer}.attn.{part}"
-            edits.append(Edit.replace(name, found[name][:, [at]], heads=[at]))
+            edits.append(Edit.replace(name, recorded[name][:, [at]], heads=[at]))
     return edits
 
 

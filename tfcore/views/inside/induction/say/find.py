@@ -175,9 +175,9 @@ class InductionHeads(Finding):
         return f"{test} {told}: {listed(self.heads)}."
 
 
-def induction_heads(found: HeadsByScore) -> InductionHeads:
+def induction_heads(heads: HeadsByScore) -> InductionHeads:
     """The induction heads of a model."""
-    return InductionHeads(tuple(found.induction), found.best, found.score)
+    return InductionHeads(tuple(heads.induction), heads.best, heads.score)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,22 +104,22 @@ def attribute_by_steps(
     (slope,) = gradients(model, ids, quantity, text[None])
     unknown = np.full(len(ids), np.nan, dtype=np.float32)
     gradient = ((text - baseline) * slope).sum(1).cpu().numpy()
-    found = InputAttribution(unknown, unknown, unknown, gradient, value, start, steps)
-    yield found
+    known = InputAttribution(unknown, unknown, unknown, gradient, value, start, steps)
+    yield known
     differs = (text != baseline).any(1).tolist()
     for places in _groups(model, len(ids)):
-        replaced, left_out = found.replaced.copy(), found.left_out.copy()
+        replaced, left_out = known.replaced.copy(), known.left_out.copy()
         replaced[places] = 0.0  # of a token that is its own baseline
         if some := [i for i in places if differs[i]]:
             swapped = torch.stack([torch.where(_only(i, len(ids), text.device), baseline, text) for i in some])
             replaced[some] = value - of_embeddings(model, ids, quantity, swapped).cpu().numpy()
         left_out[places] = value - without_each(model, ids, quantity, places)
-        found = replace(found, replaced=replaced, left_out=left_out)
-        yield found
+        known = replace(known, replaced=replaced, left_out=left_out)
+        yield known
     for integrated in integrals(model, ids, quantity, text, baseline, steps):
         if integrated is not None:
-            found = replace(found, integrated=integrated)
-        yield found
+            known = replace(known, integrated=integrated)
+        yield known
 
 
 def constant_baseline(text: Float[Tensor, "seq d_model"], constant: Constant) -> Float[Tensor, "seq d_model"]:
@@ -201,8 +201,8 @@ def gradients(
     """The gradient of the quantity at some values of the embeddings. The model stays as it is: gradients flow to these
     values alone."""
     points = points.detach().requires_grad_()
-    found = measured(model, _hidden(model, ids, points), ids, quantity)
-    (slope,) = torch.autograd.grad(found.sum(), points)
+    quantities = measured(model, _hidden(model, ids, points), ids, quantity)
+    (slope,) = torch.autograd.grad(quantities.sum(), points)
     return slope
 
 
@@ -222,8 +222,8 @@ def without_each(
     """The quantity of the text without the token at each of these places, one pass for all."""
     rows = [[*ids[:i], *ids[i + 1 :]] for i in places]
     hidden = model(torch.tensor(rows, device=model.device), logits_to_keep=NO_LOGITS).hidden
-    found = [measured(model, one[None], row, quantity) for one, row in zip(hidden, rows, strict=True)]
-    return torch.cat(found).cpu().numpy()
+    quantities = [measured(model, one[None], row, quantity) for one, row in zip(hidden, rows, strict=True)]
+    return torch.cat(quantities).cpu().numpy()
 
 
 @torch.no_grad()
@@ -249,7 +249,11 @@ def without_rounding(values: Float[ndarray, " token"]) -> Float[ndarray, " token
     return np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values)
 
 
-def most_named(found: InputAttribution) -> int:
+def most_named(attribution: InputAttribution) -> int:
     """The position to which integrated gradients give most, by size; where they are not there yet, or withheld,
     gradient times input."""
-    return int(np.abs(found.integrated if found.complete and not found.withheld else found.gradient).argmax())
+    return int(
+        np.abs(
+            attribution.integrated if attribution.complete and not attribution.withheld else attribution.gradient
+        ).argmax()
+    )

@@ -119,33 +119,33 @@ def patch_each(model: Transformer, both: PromptPair, kind: Kind) -> Iterator[Pat
     first.
     """
     names = patched_names(model.config, kind)
-    found = model.activations(one_text(model, both.source), names)
+    states = model.activations(one_text(model, both.source), names)
     run = _alone if rows_compete(model.config) else _together
     source, target = both.difference
-    for start, differences in run(model, both, found):
+    for start, differences in run(model, both, states):
         shares = (differences - target) / (source - target)
         yield PatchedColumns(start, shares.float().cpu().numpy())
     if first := both.differing[0]:
         yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
 
 
-def _alone(model: Transformer, both: PromptPair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+def _alone(model: Transformer, both: PromptPair, states: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
     """The quantity with each patch, (first position, (row, position)); each in a run of its own."""
     run = plain_run(model, both.target)
     for at, _ in reversed(list(_groups(both, alone=True))):
         values = []
-        for name, value in found.items():
+        for name, value in states.items():
             layer = layer_of(name)
             hidden = model.resume(run.streams[layer], layer, edits=[patch(value, name, at)])
             values.append(measured(model, hidden, both.target, both.quantity))
         yield at, torch.stack(values)
 
 
-def _together(model: Transformer, both: PromptPair, found: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
+def _together(model: Transformer, both: PromptPair, states: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
     """The same, of neighbouring positions and layers in one pass."""
     run = plain_run(model, both.target)
     streams = [*run.streams, model.resume(run.streams[-1], len(run.streams) - 1, until=len(run.streams))]
-    patched = [_patched_stream(model, run, name, value) for name, value in found.items()]
+    patched = [_patched_stream(model, run, name, value) for name, value in states.items()]
     positions = list(_groups(both, alone=False))
     layers = BATCH // TOGETHER
     cache = prefix_cache(model, both.target, positions[-1][0], min(layers, len(patched)) * TOGETHER)
@@ -198,20 +198,20 @@ def _groups(both: PromptPair, alone: bool) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
-def all_shares(found: Sequence[PatchedColumns], seq: int) -> Float[ndarray, "row seq"]:
-    """The shares of all positions; NaN at those that are not among those found."""
-    first, *_ = found
+def all_shares(so_far: Sequence[PatchedColumns], seq: int) -> Float[ndarray, "row seq"]:
+    """The shares of all positions; NaN at those that are not among those measured."""
+    first, *_ = so_far
     shares = np.full((len(first.shares), seq), np.nan, dtype=np.float32)
-    for one in found:
+    for one in so_far:
         shares[:, one.start : one.start + one.shares.shape[1]] = one.shares
     return shares
 
 
-def known_shares(found: Sequence[PatchedColumns], estimate: Float[ndarray, "row seq"]) -> Float[ndarray, "row seq"]:
+def known_shares(so_far: Sequence[PatchedColumns], estimate: Float[ndarray, "row seq"]) -> Float[ndarray, "row seq"]:
     """The exact shares, and the estimates where there is none yet."""
-    if not found:
+    if not so_far:
         return estimate
-    exact = all_shares(found, estimate.shape[1])
+    exact = all_shares(so_far, estimate.shape[1])
     return np.where(np.isnan(exact), estimate, exact)
 
 
@@ -232,7 +232,7 @@ def estimate_patches(model: Transformer, both: PromptPair, kind: Kind) -> Float[
     with torch.no_grad():
         source = model.activations(one_text(model, both.source), names)
     target = one_text(model, both.target)
-    found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
-    rows = [((source[name] - found.values[name]) * found.gradients[name]).float().sum(2) for name in names]
+    run = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
+    rows = [((source[name] - run.values[name]) * run.gradients[name]).float().sum(2) for name in names]
     mine, theirs = both.difference
     return (torch.cat(rows) / (mine - theirs)).cpu().numpy()

@@ -70,12 +70,12 @@ class BoardMeans(NamedTuple):
         return f"exact for {self.exact.sum()} of {self.exact.size} outputs, estimated for the others"
 
 
-def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) -> BoardMeans:
+def board_means(effects: Sequence[PromptEffects | ExactEffects], patched: bool) -> BoardMeans:
     """Means of the estimates of all parts, (layer, part), or of the effects of patching, (layer, kind): the exact ones
     of a field as soon as two prompts have theirs."""
-    first = [one for one in found if isinstance(one, PromptEffects)]
+    first = [one for one in effects if isinstance(one, PromptEffects)]
     estimates = means_of(np.stack([one.patched if patched else one.estimate for one in first]))
-    exact = [one.patched for one in found if isinstance(one, ExactEffects)]
+    exact = [one.patched for one in effects if isinstance(one, ExactEffects)]
     if not patched or len(exact) < LEAST_PROMPTS:
         return BoardMeans(estimates, np.zeros(estimates.mean.shape, dtype=bool))
     known = means_of(np.stack(exact))
@@ -105,13 +105,13 @@ class PartValues(NamedTuple):
         return means_of(self.values)
 
 
-def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
+def part_values(model: Transformer, effects: Sequence[PromptEffects | ExactEffects]) -> PartValues:
     """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
-    exact = [one for one in found if isinstance(one, ExactEffects)]
+    exact = [one for one in effects if isinstance(one, ExactEffects)]
     if is_exact := len(exact) >= LEAST_PROMPTS:
         parts, values = exact[0].parts, np.stack([one.effects for one in exact])
     else:
-        estimates = np.stack([one.estimate for one in found if isinstance(one, PromptEffects)])
+        estimates = np.stack([one.estimate for one in effects if isinstance(one, PromptEffects)])
         parts, every = largest_parts(model, estimates, EXACT), parts_of(model.config)
         values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
     order = np.argsort(-np.abs(values.mean(0)), kind="stable")

@@ -248,16 +248,16 @@ def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[Prom
     with torch.no_grad():
         other = model(batch.ids(model, corrupted=True), capture=flat, logits_to_keep=NO_LOGITS)
         (corrupted,) = batch.metric(model, other.hidden).tolist()
-    found = first_order(
+    run = first_order(
         model, batch.ids(model), [*part_names(model), *flat], lambda hidden: batch.metric(model, hidden).squeeze(0)
     )
-    estimate = part_effects(model, found, "zero").cpu().numpy()
+    estimate = part_effects(model, run, "zero").cpu().numpy()
     patched = np.full((len(batch.prompts), len(names), 2), 0.0 if patch else np.nan, np.float32)
     for layer, row in enumerate(names if patch else ()):
         for kind, name in enumerate(row):
-            change = (found.values[name] - other.activations[name]) * found.gradients[name]
+            change = (run.values[name] - other.activations[name]) * run.gradients[name]
             patched[:, layer, kind] = change.float().sum((1, 2)).cpu().numpy()
-    whole = found.quantity.tolist()
+    whole = run.quantity.tolist()
     for row_place in range(len(batch.prompts)):
         yield PromptEffects(whole[row_place], corrupted[row_place], estimate[row_place], patched[row_place])
 

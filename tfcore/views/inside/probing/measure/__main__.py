@@ -14,14 +14,14 @@ from tfcore.views.inside.probing.measure.properties import PROPERTIES
 from tfcore.views.inside.probing.measure.shipped import FILE, MODELS, written
 
 torch.set_num_threads(1)
-found: dict[str, dict[str, list[ProbedLayer]]] = {}
+probed: dict[str, dict[str, list[ProbedLayer]]] = {}
 for model_name in MODELS:
     model, tokenizer = load(model_name)
     if tokenizer is None:
         raise SystemExit(f"{model_name} has no tokenizer")
     model.eval().requires_grad_(False)
-    found[model_name] = {}
+    probed[model_name] = {}
     for name in PROPERTIES:
-        found[model_name][name] = list(probe_each(model, tokenizer, name))
+        probed[model_name][name] = list(probe_each(model, tokenizer, name))
         sys.stdout.write(f"{model_name}: {name}\n")
-FILE.write_text(written(found), "utf-8")
+FILE.write_text(written(probed), "utf-8")

@@ -161,18 +161,18 @@ class ClassCounts:
     confused: tuple[str, str, int] | None
 
 
-def class_counts(found: Probed, layer: int) -> ClassCounts:
+def class_counts(result: Probed, layer: int) -> ClassCounts:
     """How many words of each class are read correctly."""
-    n = len(found.classes)
+    n = len(result.classes)
     table = np.zeros((n, n), dtype=np.int64)  # (true, predicted)
-    np.add.at(table, (found.labels, found.layers[layer].predicted), 1)
+    np.add.at(table, (result.labels, result.layers[layer].predicted), 1)
     wrong = table - np.diag(np.diag(table))
     true, taken = divmod(int(wrong.argmax()), n)
     most = int(wrong.max())
     return ClassCounts(
         layer,
-        found.classes,
+        result.classes,
         tuple(table.sum(1).tolist()),
         tuple(np.diag(table).tolist()),
-        (found.classes[true], found.classes[taken], most) if most else None,
+        (result.classes[true], result.classes[taken], most) if most else None,
     )

@@ -61,12 +61,12 @@ def position(text: TokenizedWords) -> list[str | None]:
 def seen_before(text: TokenizedWords) -> list[str | None]:
     """Whether the same word, in capitals or not, stands earlier in the passage."""
     seen: set[tuple[int, str]] = set()
-    found: list[str | None] = []
+    labels: list[str | None] = []
     for word in text.words:
         one = (word.passage, word.text.casefold())
-        found.append("seen" if one in seen else "new")
+        labels.append("seen" if one in seen else "new")
         seen.add(one)
-    return found
+    return labels
 
 
 def next_token(text: TokenizedWords) -> list[str | None]:
@@ -99,8 +99,8 @@ def label_words(text: TokenizedWords, name: str) -> Labelled:
     pairs = enumerate(zip(text.words, given, strict=True))
     kept = [(i, one) for i, (word, one) in pairs if word.tag != SIGN and one is not None]
     index = np.array([i for i, _ in kept], dtype=np.int64)
-    found = {one for _, one in kept}
-    classes = tuple(one for one in ORDERED.get(name, sorted(found, key=_natural)) if one in found)
+    words = {one for _, one in kept}
+    classes = tuple(one for one in ORDERED.get(name, sorted(words, key=_natural)) if one in words)
     labels = np.array([classes.index(one) for _, one in kept], dtype=np.int64)
     return Labelled(classes, index, labels, control_labels([text.words[i] for i in index], labels))
 

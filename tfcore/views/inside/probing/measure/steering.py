@@ -104,14 +104,14 @@ def steer(model: Transformer, ids: Sequence[int], along: Direction, new_tokens: 
     prompt = one_text(model, ids).expand(rows, -1)
     written = prompt[:, :0]
     edits = [Edit(stream_names(model.config)[along.layer], lambda x: x + change.to(x))]
-    found = Steered(along.title, logits.softmax(1).cpu().numpy(), written.cpu().numpy())
+    steered = Steered(along.title, logits.softmax(1).cpu().numpy(), written.cpu().numpy())
     for _ in range(room):
         written = torch.cat([written, logits.argmax(1, keepdim=True)], 1)
-        found = replace(found, tokens=written.cpu().numpy())
-        yield found
+        steered = replace(steered, tokens=written.cpu().numpy())
+        yield steered
         if written.shape[1] < room:
             logits = model(written[:, -1:], cache=cache, edits=edits).logits.squeeze(1).float()
-    yield replace(found, nats=continuation_nats(model, prompt, written))
+    yield replace(steered, nats=continuation_nats(model, prompt, written))
 
 
 def continuation_nats(
@@ -121,25 +121,25 @@ def continuation_nats(
     if not written.shape[1]:
         return np.zeros(len(written))
     rows, new = torch.cat([prompt, written], 1), written.shape[1]
-    found = []
+    losses = []
     for row in rows.split(4):  # all logits at once would be row * new * vocab numbers
         logits = model(row[:, :-1], logits_to_keep=new).logits.float()
-        found.append(token_losses(logits, row[:, -new:]).mean(1))
-    return torch.cat(found).cpu().numpy()
+        losses.append(token_losses(logits, row[:, -new:]).mean(1))
+    return torch.cat(losses).cpu().numpy()
 
 
-def followed_tokens(found: Steered, count: int = 6) -> list[int]:
+def followed_tokens(steered: Steered, count: int = 6) -> list[int]:
     """The tokens with the highest probability at any factor, the highest first."""
-    highest = found.probabilities.max(0)
+    highest = steered.probabilities.max(0)
     return np.argsort(-highest, kind="stable")[:count].tolist()
 
 
-def collapsed(found: Steered) -> list[bool]:
+def collapsed(steered: Steered) -> list[bool]:
     """Whether, at each factor, a finished continuation repeats itself, or the model as it is finds it improbable.
 
     Raises:
         ValueError: it is still being written.
     """
-    if found.nats is None:
+    if steered.nats is None:
         raise ValueError("the continuations are still being written; take the last of the results of steer")
-    return [bool(r > MOST_REPEATED or n > MOST_NATS) for r, n in zip(found.repeated(), found.nats, strict=True)]
+    return [bool(r > MOST_REPEATED or n > MOST_NATS) for r, n in zip(steered.repeated(), steered.nats, strict=True)]

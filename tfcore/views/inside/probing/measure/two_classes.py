@@ -140,23 +140,23 @@ def dual_logistic(
     return alpha, bias
 
 
-def gram_matrix(found: TwoClasses) -> Float[Tensor, "layer n n"]:
+def gram_matrix(classes: TwoClasses) -> Float[Tensor, "layer n n"]:
     """x_i . x_j of all sentences, layer by layer, in double precision."""
-    x = torch.tensor(found.states).double()
+    x = torch.tensor(classes.states).double()
     return x @ x.mT
 
 
-def held_out_right(found: TwoClasses, method: Method) -> Bool[ndarray, "layer sentence"]:
+def held_out_right(classes: TwoClasses, method: Method) -> Bool[ndarray, "layer sentence"]:
     """Which sentences fall on the right side when their line is left out of both classes.
 
     Lines are left out together, because the two sentences of a line are often about the same thing: the one that is
     still there would pull the other to its side.
     """
-    gram, first, line = gram_matrix(found), torch.tensor(found.first), torch.tensor(found.line)
+    gram, first, line = gram_matrix(classes), torch.tensor(classes.first), torch.tensor(classes.line)
     right = torch.zeros(gram.shape[:2], dtype=torch.bool)
     for one in range(int(line.max()) + 1):
         held, used = line == one, line != one
-        weights, offset = direction_weights(gram[:, used][:, :, used], first[used], method, found.states.shape[2])
+        weights, offset = direction_weights(gram[:, used][:, :, used], first[used], method, classes.states.shape[2])
         scores = torch.einsum("lhu,lu->lh", gram[:, held][:, :, used], weights) - offset[:, None]
         right[:, held] = (scores > 0) == first[held]
     return right.numpy()
@@ -197,9 +197,9 @@ class OfClasses:
     layer: int
 
 
-def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
+def class_direction(classes: TwoClasses, layer: int, method: Method) -> Direction:
     """The direction from the second class to the first, as long as the difference of their means."""
-    x, first = found.states[layer].astype(np.float64), found.first
+    x, first = classes.states[layer].astype(np.float64), classes.first
     gram = torch.tensor(x @ x.T)[None]
     (weights,), (offset,) = direction_weights(gram, torch.tensor(first), method, x.shape[1])
     gap = x[first].mean(0) - x[~first].mean(0)

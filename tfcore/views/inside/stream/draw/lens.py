@@ -141,12 +141,12 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
     return theme.build(lines, layout)
 
 
-def divergence_figure(found: LensComparison, height: int) -> go.Figure:
+def divergence_figure(compared: LensComparison, height: int) -> go.Figure:
     """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
     logarithmic scale, where a divergence of 0, as at the last stage, has no point."""
     lines = [
         kit.line(
-            list(range(len(found.stages))),
+            list(range(len(compared.stages))),
             [value if value > NO_DIVERGENCE else None for value in values.mean(1).tolist()],
             f"@cat{i}",
             name=name,
@@ -156,12 +156,12 @@ def divergence_figure(found: LensComparison, height: int) -> go.Figure:
             marks={"size": 7, "symbol": i},
         )
         for i, (name, values, dash) in enumerate(
-            [("logit lens", found.logit, "dot"), ("tuned lens", found.tuned, "solid")]
+            [("logit lens", compared.logit, "dot"), ("tuned lens", compared.tuned, "solid")]
         )
     ]
     layout = theme.base_layout(
         height,
-        xaxis=stage_axis(stage_names(found.stages)),
+        xaxis=stage_axis(stage_names(compared.stages)),
         yaxis=kit.axis("mean KL divergence, nats", log=True, fixed=True, dtick=1),
         legend={"y": 1.06},
         margin={"t": 44},

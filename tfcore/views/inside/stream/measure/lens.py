@@ -123,32 +123,32 @@ class Cells(NamedTuple):
     hovers: list[list[str]]
 
 
-def lens_cells(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str]) -> Cells:
+def lens_cells(read: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str]) -> Cells:
     """The top prediction of each cell; on hover the five most probable tokens and the rank of the one that follows.
 
     Args:
         pieces: the predicted tokens as text, (stage, position, guess).
         tokens: of the text.
     """
-    places, shown = range(len(tokens)), range(len(found.stages))
+    places, shown = range(len(tokens)), range(len(read.stages))
     words = [[label(pieces[s][i][0], 8) for s in shown] for i in places]
-    return Cells(words, [[_hover(found, pieces, tokens, s, i) for s in shown] for i in places])
+    return Cells(words, [[_hover(read, pieces, tokens, s, i) for s in shown] for i in places])
 
 
-def _hover(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
-    guesses = zip(pieces[s][i], found.probability[s, i].tolist(), strict=True)
+def _hover(read: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
+    guesses = zip(pieces[s][i], read.probability[s, i].tolist(), strict=True)
     first = ", ".join(f"{label(token, 10)} {probability:.0%}" for token, probability in guesses)
     if i + 1 == len(tokens):
         return first
-    rank, probability = found.next_rank[s, i] + 1, found.next_probability[s, i]
+    rank, probability = read.next_rank[s, i] + 1, read.next_probability[s, i]
     return f"{first}<br>'{label(tokens[i + 1], 10)}' has rank {rank}, {probability:.1%}"
 
 
 def _lens(reading: Reading, stages: tuple[str, ...], tuned: str | None) -> tuple[Lens, list[list[list[str]]]]:
     """A lens, and its predictions as pieces of text, (stage, position, guess)."""
     model, tokenizer = opened(reading.model)
-    found = logit_lens(model, read_of(reading).ids, stages, None if tuned is None else load_tuned_lens(tuned))
-    return found, [[tokenizer.tokens(row) for row in stage] for stage in found.best.tolist()]
+    read = logit_lens(model, read_of(reading).ids, stages, None if tuned is None else load_tuned_lens(tuned))
+    return read, [[tokenizer.tokens(row) for row in stage] for stage in read.best.tolist()]
 
 
 def _cells(reading: Reading, stages: tuple[str, ...], tuned: str | None) -> Cells:

@@ -27,20 +27,20 @@ UP = 8  # tokens that a part raises most
 DOWN = 3  # and lowers most
 
 
-def instalments(found: Contributions) -> list[tuple[str, float]]:
+def instalments(attributed: Contributions) -> list[tuple[str, float]]:
     """The shares in the order of computation, all heads of a layer together, without parts that the model lacks."""
-    rows = [("embedding", found.embedding)]
-    rows += [("positions", found.position)] if found.position else []
-    for layer, heads in enumerate(found.heads):
+    rows = [("embedding", attributed.embedding)]
+    rows += [("positions", attributed.position)] if attributed.position else []
+    for layer, heads in enumerate(attributed.heads):
         rows.append((f"attention {layer}", float(heads.sum())))
-        if forward := float(found.feedforward[layer]):
+        if forward := float(attributed.feedforward[layer]):
             rows.append((f"feed-forward {layer}", forward))
-    return rows + ([("biases", found.biases)] if found.biases else [])
+    return rows + ([("biases", attributed.biases)] if attributed.biases else [])
 
 
-def largest_instalments(found: Contributions, most: int) -> list[tuple[str, float]]:
+def largest_instalments(attributed: Contributions, most: int) -> list[tuple[str, float]]:
     """The `most` largest by size, in the order of computation, and the sum of all others behind them."""
-    every = instalments(found)
+    every = instalments(attributed)
     if len(every) <= most + 1:
         return every
     kept = sorted(sorted(range(len(every)), key=lambda i: -abs(every[i][1]))[:most])
@@ -48,17 +48,17 @@ def largest_instalments(found: Contributions, most: int) -> list[tuple[str, floa
     return [*(every[i] for i in kept), (f"{OTHERS} ({len(every) - most})", rest)]
 
 
-def shares_by_part(found: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
+def shares_by_part(attributed: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
     """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
-    names = [f"head {head}" for head in range(found.heads.shape[1])]
-    if not (found.feedforward != 0).any():
-        return found.heads, names
-    return np.column_stack([found.heads, found.feedforward]), [*names, "feed-forward"]
+    names = [f"head {head}" for head in range(attributed.heads.shape[1])]
+    if not (attributed.feedforward != 0).any():
+        return attributed.heads, names
+    return np.column_stack([attributed.heads, attributed.feedforward]), [*names, "feed-forward"]
 
 
-def largest_place(found: Contributions) -> tuple[int, str]:
+def largest_place(attributed: Contributions) -> tuple[int, str]:
     """Layer and name of the part with the largest share."""
-    shares, names = shares_by_part(found)
+    shares, names = shares_by_part(attributed)
     layer, column = np.unravel_index(shares.argmax(), shares.shape)
     return int(layer), names[column]
 

@@ -68,8 +68,8 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
         )
     names = stages(config)
     parts = tuple(name for name in known_names(config) if name.endswith(("attn_out", "mlp_out")))
-    found = model.activations(one_text(model, ids), (*names, *parts))
-    states, written = (torch.cat([found[name].float() for name in which]) for which in (names, parts))
+    activations = model.activations(one_text(model, ids), (*names, *parts))
+    states, written = (torch.cat([activations[name].float() for name in which]) for which in (names, parts))
     start = states[:-1] if len(parts) == len(names) - 1 else states[:-1].repeat_interleave(2, dim=0)  # parallel: both
     numbers = states.norm(dim=2), angles(states, states[-1]), written.norm(dim=2)
     norm, cosine, added = (value.cpu().numpy() for value in numbers)

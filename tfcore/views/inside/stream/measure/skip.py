@@ -47,11 +47,11 @@ class Skips:
 def skips(config: ModelConfig) -> tuple[tuple[str, ...], ...]:
     """Activations that can be skipped: of every layer its attention, its feed-forward layer, and the whole block."""
     known = known_names(config)
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     for i in range(config.decoder_layers):
         parts = [name for name in (f"blocks.{i}.{part}" for part in PARTS) if name in known]
-        found += [(name,) for name in parts] + ([tuple(parts)] if len(parts) > 1 else [])
-    return tuple(found)
+        groups += [(name,) for name in parts] + ([tuple(parts)] if len(parts) > 1 else [])
+    return tuple(groups)
 
 
 def skip_edits(names: Sequence[str]) -> list[Edit]:
@@ -81,11 +81,11 @@ def skip_each(model: Transformer, ids: Sequence[int]) -> Iterator[SkipsOfLayer]:
         yield SkipsOfLayer(layer, (torch.cat(losses) - whole).cpu().numpy())
 
 
-def all_skips(config: ModelConfig, found: Sequence[SkipsOfLayer]) -> Skips:
-    """The skips of all layers; NaN in those that are not among those found."""
-    every, (first, *_) = skips(config), found
+def all_skips(config: ModelConfig, so_far: Sequence[SkipsOfLayer]) -> Skips:
+    """The skips of all layers; NaN in those that are not among those measured."""
+    every, (first, *_) = skips(config), so_far
     loss_increase = np.full((len(every), first.loss_increase.shape[1]), np.nan, dtype=np.float32)
-    for one in found:
+    for one in so_far:
         rows = [row for row, names in enumerate(every) if set(map(layer_of, names)) == {one.layer}]
         loss_increase[rows] = one.loss_increase
     return Skips(every, loss_increase)

@@ -15,16 +15,16 @@ from tfcore.views.inside.stream.measure.lens import EMBEDDED, Lens, TokenPath
 LISTED = 9  # stages up to which a sentence gives the number after each
 
 
-def lens_divergence(found: LensComparison) -> Statement:
+def lens_divergence(compared: LensComparison) -> Statement:
     """The mean KL divergence at each stage, by either lens, in nats; mean over the positions of a text."""
-    rows = list(zip(stage_names(found.stages), found.logit.mean(1), found.tuned.mean(1), strict=True))
+    rows = list(zip(stage_names(compared.stages), compared.logit.mean(1), compared.tuned.mean(1), strict=True))
     every = -(-len(rows) // LISTED)
     return state(
         "lens divergence",
         "Mean KL divergence from the model's own predictions, in nats, by the logit lens and by the tuned lens: "
         "{stages}; over {positions:counted position}.",
         stages=", ".join(f"{stage} {logit:.2f} and {tuned:.2f}" for stage, logit, tuned in rows[::-every][::-1]),
-        positions=found.logit.shape[1],
+        positions=compared.logit.shape[1],
     )
 
 
@@ -52,29 +52,29 @@ class LeadsFrom(Finding):
         return f"{start} from {logit} on by the logit lens, from {tuned} on by the tuned lens."
 
 
-def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
+def leads_from(compared: LensComparison, position: int, token: str) -> LeadsFrom:
     """State from which stage on the model's top prediction after a position leads; its text is `token`."""
-    names = stage_names(found.stages)
+    names = stage_names(compared.stages)
 
     def first(best: Int[ndarray, "stage seq"]) -> str:
         others = np.flatnonzero(best[:, position] != best[-1, position])
         return names[int(others[-1]) + 1 if len(others) else 0]
 
-    return LeadsFrom(token, position, first(found.logit_best), first(found.tuned_best))
+    return LeadsFrom(token, position, first(compared.logit_best), first(compared.tuned_best))
 
 
 def _read_from(stage: str) -> str:
     return "read from the embedding" if stage == EMBEDDED else f"after {stage}"
 
 
-def correct_by_stage(found: Lens) -> Statement:
+def correct_by_stage(read: Lens) -> Statement:
     """At how many positions the top prediction is the token that follows, stage by stage."""
-    names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
-    possible = found.next_rank.shape[1]
+    names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
+    possible = read.next_rank.shape[1]
     return state(
         "correct by stage",
         "{lens}: predictions at {positions} positions after {stages} stages. Correct of {possible}: {counts}.",
-        lens="Tuned lens" if found.tuned else "Logit lens",
+        lens="Tuned lens" if read.tuned else "Logit lens",
         positions=possible + 1,
         stages=len(names),
         possible=possible,
@@ -82,13 +82,13 @@ def correct_by_stage(found: Lens) -> Statement:
     )
 
 
-def correct_at_ends(found: Lens) -> Statement:
+def correct_at_ends(read: Lens) -> Statement:
     """The same for the first and the last of the stages shown."""
-    names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
+    names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
     return state(
         "correct at ends",
         "Correct of {possible}: {first} after {begins}, {last} after {ends}.",
-        possible=found.next_rank.shape[1],
+        possible=read.next_rank.shape[1],
         first=counts[0],
         begins="the embedding" if names[0] == EMBEDDED else names[0],
         last=counts[-1],
@@ -96,10 +96,10 @@ def correct_at_ends(found: Lens) -> Statement:
     )
 
 
-def correct_on_the_way(found: Lens) -> Statement:
+def correct_on_the_way(read: Lens) -> Statement:
     """At how many positions the token that follows is the top prediction after the last stage, at how many of these it
     was already a stage before, and at how many it was at some stage and is not after the last."""
-    framed = found.correct_cells()
+    framed = read.correct_cells()
     last, before = framed[-1], framed[-2] if len(framed) > 1 else framed[-1]
     if not framed.any():
         return state("nowhere", "The correct next token, framed, is the prediction nowhere in this text, at no stage.")
@@ -115,7 +115,7 @@ def correct_on_the_way(found: Lens) -> Statement:
     )
 
 
-def embedding_predicts_input(found: Lens, ids: Sequence[int], tied: bool) -> Statement:
+def embedding_predicts_input(read: Lens, ids: Sequence[int], tied: bool) -> Statement:
     """Read from the embedding, the share of positions whose top prediction is the token just read.
 
     Args:
@@ -129,7 +129,7 @@ def embedding_predicts_input(found: Lens, ids: Sequence[int], tied: bool) -> Sta
     return state(
         "embedding",
         "Read from the embedding alone, {share:.0%} of the positions predict the very token just read. {why}.",
-        share=float((found.best[0, :, 0] == np.array(ids)).mean()),
+        share=float((read.best[0, :, 0] == np.array(ids)).mean()),
         why=why,
     )
 

@@ -56,29 +56,35 @@ class LogitSum(Finding):
         return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}."
 
 
-def logit_sum(found: Contributions, token: str) -> LogitSum:
+def logit_sum(attributed: Contributions, token: str) -> LogitSum:
     """The logit of `token`, as the sum of its shares."""
-    count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
-    return LogitSum(token, found.logit, found.total, count, tuple(largest_instalments(found, LARGEST)))
+    count = (
+        attributed.heads.size
+        + int((attributed.feedforward != 0).sum())
+        + 1
+        + (attributed.position != 0)
+        + (attributed.biases != 0)
+    )
+    return LogitSum(token, attributed.logit, attributed.total, count, tuple(largest_instalments(attributed, LARGEST)))
 
 
-def largest_instalment(found: Contributions) -> Statement:
+def largest_instalment(attributed: Contributions) -> Statement:
     """The sublayer with the largest share, and the scale of the final norm."""
-    name, share = max(instalments(found), key=lambda row: row[1])
+    name, share = max(instalments(attributed), key=lambda row: row[1])
     return state(
         "largest instalment",
         "The largest share is that of {name}, {share:+.2f}. The scale of the final norm is held at its true value, "
         "{scale:.3f}.",
         name=name,
         share=share,
-        scale=found.scale,
+        scale=attributed.scale,
     )
 
 
-def largest_part(found: Contributions) -> Statement:
+def largest_part(attributed: Contributions) -> Statement:
     """The head or feed-forward layer with the largest share in a logit, of so many."""
-    shares, names = shares_by_part(found)
-    layer, part = largest_place(found)
+    shares, names = shares_by_part(attributed)
+    layer, part = largest_place(attributed)
     return state(
         "largest part",
         "Shares of {layers} × {parts} parts; the largest is {part} of layer {layer}, {share:+.2f} logits.",
@@ -90,12 +96,12 @@ def largest_part(found: Contributions) -> Statement:
     )
 
 
-def promotes(found: Promoted) -> Statement:
+def promotes(promoted: Promoted) -> Statement:
     """The tokens that a part raises most."""
-    first = zip(found.tokens[:NAMED], found.shares, strict=False)
+    first = zip(promoted.tokens[:NAMED], promoted.shares, strict=False)
     return state(
         "promoted",
         "{part} promotes {tokens}.",
-        part=found.part,
+        part=promoted.part,
         tokens=", ".join(f"{visible(token)} by {share:.2f}" for token, share in first),
     )

@@ -9,9 +9,9 @@ from tfcore.views.inside.stream.measure.skip import part_name
 NAMED = 12  # parts that a sentence names
 
 
-def stream_curve(found: StreamShape, measure: Measure, token: str, position: int) -> Statement:
+def stream_curve(stream: StreamShape, measure: Measure, token: str, position: int) -> Statement:
     """One position's norm or cosine from the first stage to the last."""
-    values = getattr(found, measure)[:, position].tolist()
+    values = getattr(stream, measure)[:, position].tolist()
     course = (
         "from {first:.1f} to {last:.1f}, {times:.1f} times as large"
         if measure == "norm"
@@ -30,11 +30,11 @@ def stream_curve(found: StreamShape, measure: Measure, token: str, position: int
     )
 
 
-def written_norms(found: StreamShape, position: int) -> tuple[Statement, Statement]:
+def written_norms(stream: StreamShape, position: int) -> tuple[Statement, Statement]:
     """Norms of all parts; the largest of them, and the lowest cosine."""
-    names = [part_name(name, short=True) for name in found.parts]
-    norms = dict(zip(names, found.added[:, position].tolist(), strict=True))
-    cosines = dict(zip(names, found.along[:, position].tolist(), strict=True))
+    names = [part_name(name, short=True) for name in stream.parts]
+    norms = dict(zip(names, stream.added[:, position].tolist(), strict=True))
+    cosines = dict(zip(names, stream.along[:, position].tolist(), strict=True))
     largest = max(norms, key=lambda name: norms[name])
     lowest = min(cosines, key=lambda name: cosines[name])
     named = sorted(norms, key=lambda name: -norms[name])[:NAMED]
@@ -59,12 +59,12 @@ def written_norms(found: StreamShape, position: int) -> tuple[Statement, Stateme
     return written, extremes
 
 
-def largest_turn(found: StreamShape) -> Statement:
+def largest_turn(stream: StreamShape) -> Statement:
     """The stage that turns the stream most towards its final state: the largest rise of the mean cosine."""
-    rise = (found.cosine[1:] - found.cosine[:-1]).mean(1)
+    rise = (stream.cosine[1:] - stream.cosine[:-1]).mean(1)
     return state(
         "largest turn",
         "In the mean over this text it rises most with {stage}, by {rise:.2f}.",
-        stage=stage_names(found.stages)[int(rise.argmax()) + 1],
+        stage=stage_names(stream.stages)[int(rise.argmax()) + 1],
         rise=float(rise.max()),
     )

@@ -6,9 +6,9 @@ from tfcore.views.finding import Statement, state
 from tfcore.views.inside.stream.measure.skip import Skips, skip_name
 
 
-def loss_increases(found: Skips, row: int) -> Statement:
+def loss_increases(skips: Skips, row: int) -> Statement:
     """The largest mean increase of all skips, and those of the skip in `row`, in nats per token."""
-    names, means = [skip_name(one) for one in found.skipped], found.loss_increase.mean(1)
+    names, means = [skip_name(one) for one in skips.skipped], skips.loss_increase.mean(1)
     worst = int(np.nanargmax(means))
     values = {"worst": names[worst], "worst_mean": float(means[worst]), "chosen": names[row]}
     if np.isnan(means[row]):
@@ -24,6 +24,6 @@ def loss_increases(found: Skips, row: int) -> Statement:
         "whose loss rises by more than 1 nat with it: {raised} of {tokens}.",
         **values,
         chosen_mean=float(means[row]),
-        raised=int(np.sum(found.loss_increase[row] > 1)),
-        tokens=found.loss_increase.shape[1],
+        raised=int(np.sum(skips.loss_increase[row] > 1)),
+        tokens=skips.loss_increase.shape[1],
     )

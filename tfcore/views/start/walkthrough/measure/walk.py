@@ -25,7 +25,7 @@ from tfcore.views.foundations.heads.measure.head_ranking import strongest_look
 
 CANDIDATES = 16  # ids whose logits are kept: those the model finds most likely
 StagePart = Literal["read", "attention", "feed-forward", "predict"]
-Found = dict[str, Tensor]
+Activations = dict[str, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +210,12 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
     config, batch = model.config, one_text(model, ids)
     output = model(batch, capture=_names(config, layer))
     prefix = f"blocks.{layer}."
-    found = {name.removeprefix(prefix): value for name, value in output.activations.items()}
+    tensors = {name.removeprefix(prefix): value for name, value in output.activations.items()}
     block = cast(Block, model.stack.blocks[layer])
-    found |= _ends(model, batch, found) | {"hidden": output.hidden}
-    found |= _attended(block, found, config, layer) | _fed(block, found, config)
+    tensors |= _ends(model, batch, tensors) | {"hidden": output.hidden}
+    tensors |= _attended(block, tensors, config, layer) | _fed(block, tensors, config)
     if config.head == "mlm":
-        found["mlm"] = model.mlm(output.hidden)
+        tensors["mlm"] = model.mlm(output.hidden)
     place = len(ids) - 1 if position is None else position
     (scores,) = output.logits.float() if hasattr(output, "logits") else torch.zeros(1, len(ids), 0)
     best = scores[place].topk(min(CANDIDATES, scores.shape[1])).indices  # (candidate)
@@ -224,7 +224,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
         layer=layer,
         ids=tuple(ids),
         position=place,
-        tensors={name: value.cpu().numpy() for name, value in _unbatched(found).items()},
+        tensors={name: value.cpu().numpy() for name, value in _unbatched(tensors).items()},
         candidates=best.cpu().numpy(),
         logits=scores[:, best].cpu().numpy(),
         probabilities=scores.softmax(1)[:, best].cpu().numpy(),
@@ -240,33 +240,33 @@ def _names(config: ModelConfig, layer: int) -> tuple[str, ...]:
     return tuple(name for name in names if not name.endswith(left_out))
 
 
-def _unbatched(found: Found) -> Found:
+def _unbatched(tensors: Activations) -> Activations:
     """Tensors of the one text, in float32 where they are numbers."""
-    one = {name: value if SHAPES.get(name) == "seq d_model" else value.squeeze(0) for name, value in found.items()}
+    one = {name: value if SHAPES.get(name) == "seq d_model" else value.squeeze(0) for name, value in tensors.items()}
     return {name: value.float() if value.is_floating_point() else value for name, value in one.items()}
 
 
-def _ends(model: Transformer, batch: Tensor, found: Found) -> Found:
+def _ends(model: Transformer, batch: Tensor, tensors: Activations) -> Activations:
     """looked_up: rows of the embedding table. segmented, positioned: the stream after these are added."""
-    stream = found["embed"]
+    stream = tensors["embed"]
     ends = {"looked_up": model.embed(batch)}
-    if "segment_embed" in found:
-        ends["segmented"] = stream = stream + found["segment_embed"]
-    if "pos_embed" in found:
-        ends["positioned"] = stream = stream + found["pos_embed"]
+    if "segment_embed" in tensors:
+        ends["segmented"] = stream = stream + tensors["segment_embed"]
+    if "pos_embed" in tensors:
+        ends["positioned"] = stream = stream + tensors["pos_embed"]
     return ends
 
 
-def _attended(block: Block, found: Found, config: ModelConfig, layer: int) -> Found:
+def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: int) -> Activations:
     """read_1: what attention reads. qkv: one product. split_q, split_k, split_v: cut into heads. products: q . k.
     scaled: the same with the scale. allowed: the mask. concat: heads side by side. written_1: after W_O. sum_1."""
     attn: Attention = block.attn
-    read = found["resid_pre"] if config.norm_placement == "post" else found["ln1.normalized"]
+    read = tensors["resid_pre"] if config.norm_placement == "post" else tensors["ln1.normalized"]
     qkv = attn.qkv(read)
     q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
-    turned_q, turned_k = found.get("attn.rot_q", found["attn.q"]), found.get("attn.rot_k", found["attn.k"])
+    turned_q, turned_k = tensors.get("attn.rot_q", tensors["attn.q"]), tensors.get("attn.rot_k", tensors["attn.k"])
     keys = turned_k.repeat_interleave(attn.n_heads // attn.kv_heads, dim=1)
-    concat = found["attn.z"].transpose(1, 2).flatten(2)
+    concat = tensors["attn.z"].transpose(1, 2).flatten(2)
     return {
         "read_1": read,
         "qkv": qkv,
@@ -278,19 +278,19 @@ def _attended(block: Block, found: Found, config: ModelConfig, layer: int) -> Fo
         "allowed": allowed(config, layer, read.shape[1])[None],
         "concat": concat,
         "written_1": attn.out(concat),
-        "sum_1": found["resid_pre"] + found["attn_out"],
+        "sum_1": tensors["resid_pre"] + tensors["attn_out"],
     }
 
 
-def _fed(block: Block, found: Found, config: ModelConfig) -> Found:
+def _fed(block: Block, tensors: Activations, config: ModelConfig) -> Activations:
     """stream_2: what the feed-forward layer is added to. read_2: what it reads. written_2: what it gives. sum_2."""
     if not block.has_mlp:
         return {}
     post = config.norm_placement == "post"
-    stream = found["ln1.normalized"] if post else found["resid_pre"] + found["attn_out"]
-    read = stream if post else found["ln1.normalized" if config.parallel else "ln2.normalized"]
+    stream = tensors["ln1.normalized"] if post else tensors["resid_pre"] + tensors["attn_out"]
+    read = stream if post else tensors["ln1.normalized" if config.parallel else "ln2.normalized"]
     written = block.mlp(read, ActivationRecorder())
-    return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + found["mlp_out"]}
+    return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + tensors["mlp_out"]}
 
 
 def allowed(config: ModelConfig, layer: int, n: int) -> Bool[Tensor, "query key"]:

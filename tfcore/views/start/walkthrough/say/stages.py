@@ -53,12 +53,12 @@ def stage_picture(when: str, stage: str, shown: Sequence[ShownTensor], limit: fl
     )
 
 
-def strongest_keys(tokens: Sequence[str], found: HeadSteps) -> list[Statement]:
+def strongest_keys(tokens: Sequence[str], steps: HeadSteps) -> list[Statement]:
     """The token that each token of a text attends to most, in one head."""
     told = []
-    for query, row in enumerate(found.weights):
-        key = int(np.where(found.allowed[query], row, -1.0).argmax())
-        others = int(found.allowed[query].sum()) - 1
+    for query, row in enumerate(steps.weights):
+        key = int(np.where(steps.allowed[query], row, -1.0).argmax())
+        others = int(steps.allowed[query].sum()) - 1
         share = "s share" if others > 1 else " has"
         rest = (
             f"; {{others}} other token{share} the remaining {{rest:.2f}}."
@@ -71,7 +71,7 @@ def strongest_keys(tokens: Sequence[str], found: HeadSteps) -> list[Statement]:
                 "'{query}' attends most to '{key}': score {score:.2f}, weight {weight:.2f}" + rest,
                 query=visible(tokens[query]),
                 key=visible(tokens[key]),
-                score=float(found.scores[-1][query, key]),
+                score=float(steps.scores[-1][query, key]),
                 weight=float(row[key]),
                 others=others,
                 rest=1 - float(row[key]),
