@@ -25,7 +25,7 @@ def card(claim: Claim, finding: Checked) -> None:
         st.caption(f"{text.escape(claim.where)} · {claim.chapter}")
         left, right = st.columns([3, 2], gap="large")
         with left:
-            st.markdown(f"Computed: **{text.escape(finding.found)}** {badge(finding.verdict)}")
+            st.markdown(f"Computed: **{text.escape(finding.computed)}** {badge(finding.verdict)}")
             st.markdown(text.escape(claim.why))
             _views.links([claim.see], "folklore", "see")
         with right:
@@ -50,6 +50,6 @@ def table(claims: list[Claim], findings: dict[str, Checked]) -> str:
         finding, name = findings[claim.key], _views.parts(claim.see)[0]
         link = f" [See it.]({claim.see.replace(' ', '+')})" if places.known(name) else ""
         said = f"{text.escape(claim.said)} :small[:gray[{text.escape(claim.where)}]]"
-        cells = (said, badge(finding.verdict), text.escape(finding.found), text.escape(claim.why) + link)
+        cells = (said, badge(finding.verdict), text.escape(finding.computed), text.escape(claim.why) + link)
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

@@ -45,7 +45,7 @@ def test_training_takes_what_the_page_counts():
     assert (metric.value, metric.delta) == (f"{forward / 1e6:.1f} M", f"in training: {3 * forward / 1e6:.1f} M")
     assert metric.delta == "in training: 854.4 M"
     ratio = 3 * forward / flops(gpt2_small(), 1_024).six_n
-    assert folklore.six_n().found.startswith(f"{ratio:.2f} / ")
+    assert folklore.six_n().computed.startswith(f"{ratio:.2f} / ")
 
 
 def test_a_text_is_counted_as_long_as_the_model_can_read():

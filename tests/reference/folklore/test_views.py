@@ -40,7 +40,7 @@ def found(key):
 
 def test_what_was_found_is_what_was_recorded():
     """Of every claim the words and numbers in which it is judged, those of the examples too."""
-    file, words = Path(__file__).with_name("folklore.json"), {key: found(key).found for key in CLAIMS}
+    file, words = Path(__file__).with_name("folklore.json"), {key: found(key).computed for key in CLAIMS}
     if ANEW in environ:
         file.write_text(json.dumps(words, indent=1, ensure_ascii=False) + "\n", "utf-8")
     assert differences(words, json.loads(file.read_text("utf-8"))) == []
@@ -245,7 +245,7 @@ def test_six_n_counts_attention_and_the_unembedding():
     )
     assert [round(ratio, 2) for ratio in ratios("six_nd")[:4]] == [1.67, 1.56, 1.14, 1.07]
     assert 1 < ratios("six_nd")[8] < 1.05, "GPT-3"
-    assert "1.67 / 1.56 / 1.14 / 1.07 (GPT-2 small" in found("six_nd").found
+    assert "1.67 / 1.56 / 1.14 / 1.07 (GPT-2 small" in found("six_nd").computed
 
 
 def test_twenty_tokens_depend_on_the_approach():
@@ -258,7 +258,7 @@ def test_twenty_tokens_depend_on_the_approach():
 
 
 def test_flash_in_float64_is_rounding_not_nothing():
-    words = found("flash").found
+    words = found("flash").computed
     single, double = (float(number) for number in re.findall(r"\de[-+]\d+", words))
     assert 0 < double < 1e-13 < single < 1e-5
 

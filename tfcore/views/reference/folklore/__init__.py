@@ -52,7 +52,7 @@ def claims(model: Source, chosen: str, chapter: str = ALL, verdict: str = ALL, w
 def _cases_table(shown: list[Claim], results: Mapping[str, Checked]) -> pd.DataFrame:
     return pd.DataFrame(
         [
-            (claim.said, case, ratio, results[claim.key].found, results[claim.key].verdict, claim.where)
+            (claim.said, case, ratio, results[claim.key].computed, results[claim.key].verdict, claim.where)
             for claim in shown
             for case, ratio in results[claim.key].ratios.items()
         ],

@@ -14,7 +14,11 @@ ROUGH_TEXT = f"{ROUGH:.0%}"
 def verdict(claim: Claim, checked: Checked) -> Statement:
     """A claim with its verdict and the computed value."""
     return state(
-        "verdict", "“{said}” is {verdict}: {found}.", said=claim.said, verdict=checked.verdict, found=checked.found
+        "verdict",
+        "“{said}” is {verdict}: {computed}.",
+        said=claim.said,
+        verdict=checked.verdict,
+        computed=checked.computed,
     )
 
 

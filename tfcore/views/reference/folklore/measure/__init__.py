@@ -30,4 +30,4 @@ def matching(results: Mapping[str, Checked], chapter: str = ALL, verdict: str = 
 
 
 def _everything(claim: Claim, checked: Checked) -> str:
-    return " ".join((claim.name, claim.said, claim.where, claim.why, checked.found)).casefold()
+    return " ".join((claim.name, claim.said, claim.where, claim.why, checked.computed)).casefold()

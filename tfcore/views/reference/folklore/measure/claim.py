@@ -18,12 +18,12 @@ class Checked:
     """The result of recomputing a claim.
 
     Args:
-        found: the computed value, in words.
+        computed: the computed value, in words.
         verdict: on the claim.
         ratios: case -> computed value over quoted value; 1 is as quoted.
     """
 
-    found: str
+    computed: str
     verdict: Verdict
     ratios: dict[str, float]
 

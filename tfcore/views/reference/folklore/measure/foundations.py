@@ -136,8 +136,8 @@ def characters_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
 
 def _by_another(checked: Checked, tokenizer: Any) -> Checked:
     """The claim is about other tokenizers than the one it is computed with: whether it holds depends on that."""
-    words = f"{checked.found}, by a tokenizer of {tokenizer.vocab_size:,} tokens"
-    return replace(checked, found=words, verdict="depends")
+    words = f"{checked.computed}, by a tokenizer of {tokenizer.vocab_size:,} tokens"
+    return replace(checked, computed=words, verdict="depends")
 
 
 def words_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
