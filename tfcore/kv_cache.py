@@ -56,7 +56,7 @@ class KVCache:
 
     @property
     def batch(self) -> int:
-        """Rows it has."""
+        """The number of rows."""
         return self._store[0].shape[1]
 
     @property

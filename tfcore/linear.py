@@ -23,6 +23,6 @@ class Embedding(nn.Embedding):
     """torch's, which draws no weights on the meta device."""
 
     def reset_parameters(self) -> None:
-        """As in Linear."""
+        """Weights as torch draws them; none on the meta device, see Linear."""
         if not self.weight.is_meta:
             super().reset_parameters()

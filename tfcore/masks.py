@@ -30,7 +30,7 @@ def bidirectional(n_query: int, n_key: int | None = None, *, device: torch.devic
 def sliding_window(
     n_query: int, window: int, n_key: int | None = None, *, is_causal: bool = True, device: torch.device | None = None
 ) -> Mask:
-    """At most `window` tokens back, itself included: 0 <= query - key < window (arXiv:2310.06825).
+    """Each token sees at most `window` tokens back, itself included: 0 <= query - key < window (arXiv:2310.06825).
 
     Args:
         is_causal: otherwise as far ahead as back, as in an encoder: |query - key| < window.

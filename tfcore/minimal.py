@@ -157,7 +157,7 @@ KIND = {
 
 
 def differences(config: ModelConfig) -> list[str]:
-    """Where a model is of another kind, as far as its config says so, as in "window=4"."""
+    """The settings by which a model is of another kind, as far as its config says so, as in "window=4"."""
     return [f"{key}={getattr(config, key)!r}" for key, value in KIND.items() if getattr(config, key) != value]
 
 

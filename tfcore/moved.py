@@ -747,7 +747,7 @@ def sentence(old: str, new: str) -> str:
 
 
 def place(module: str, name: str) -> str | None:
-    """The module that has a name now which this one had; None if it never left."""
+    """The module to which a name of `module` has moved; None if it has not."""
     return next((new for new, names in NAMES.get(module, {}).items() if name in names.split()), None)
 
 
@@ -773,7 +773,7 @@ class Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """None for all but what has moved.
+        """The spec of a module that has moved; None for all others.
 
         Raises:
             ImportError: the module has moved; the message says where to.

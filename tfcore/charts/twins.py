@@ -50,7 +50,7 @@ class Axis:
 def loss_figure(
     looks: Sequence[PitfallEvaluation], remark: Remark, marks: Sequence[tuple[float, str]], steps: int, height: int
 ) -> go.Figure:
-    """The training loss of both.
+    """The training loss of both models.
 
     Args:
         looks: until now.
@@ -72,7 +72,7 @@ def loss_figure(
 def symptom_figure(
     looks: Sequence[PitfallEvaluation], remark: Remark, steps: int, axis: Axis, height: int
 ) -> go.Figure:
-    """The number that shows the mistake, of both.
+    """The number that shows the mistake, of both models.
 
     Args:
         looks, steps, height: see loss_figure.

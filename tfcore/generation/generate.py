@@ -73,7 +73,7 @@ class Step:
 
     @property
     def probability(self) -> float:
-        """Its probability in the distribution it was drawn from."""
+        """The token's probability in the distribution it was drawn from."""
         return float(self.filters[-1].probabilities[self.token])
 
 

@@ -68,7 +68,7 @@ class TranscoderConfig:
         return {"W_enc": rows, "b_enc": rows[:1], "W_dec": rows, "b_dec": rows[1:]}
 
     def to_dict(self) -> dict[str, Any]:
-        """For config.json."""
+        """The fields as JSON-ready values, for config.json."""
         return asdict(self)
 
 

@@ -30,7 +30,7 @@ def free(place: Path) -> int | None:
 
 
 def sentence(what: str, needed: int, place: Path) -> str:
-    """That a disk has no room for this: "the disk is full: ..." """
+    """A sentence that says that a disk has no room for this: "the disk is full: ..." """
     left = free(place)
     there = "nobody knows how much is free" if left is None else f"{_size(left)} are free"
     return f"the disk is full: {what} needs {_size(needed)}, and {there}; make room and try again"
@@ -38,7 +38,7 @@ def sentence(what: str, needed: int, place: Path) -> str:
 
 @contextmanager
 def writing(what: str, needed: int, place: Path) -> Iterator[None]:
-    """Around what writes so many bytes to a place.
+    """A context in which so many bytes are written to a place: errors of a full disk become a sentence.
 
     Raises:
         FullDiskError: there is no room.

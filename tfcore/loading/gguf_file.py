@@ -55,11 +55,11 @@ class GGUFMetadata(dict[str, Value]):
         self._where = where
 
     def number(self, key: str, default: Any = None) -> Any:
-        """A number that is not a list of them."""
+        """The number under a key; a list of numbers is refused."""
         return self._of_kind(key, default, (int, float), "a number")
 
     def text(self, key: str, default: Any = None) -> Any:
-        """A text."""
+        """The text under a key."""
         return self._of_kind(key, default, (str,), "a text")
 
     def flag(self, key: str, default: Any = None) -> Any:

@@ -82,7 +82,7 @@ class Remote:
 
     @property
     def place(self) -> Path:
-        """Where the model is, or will be once it is fetched: the folder, or the GGUF file in it."""
+        """The path of the model, now or once it is fetched: the folder, or the GGUF file in it."""
         file = parted(self.name)[1]
         return self.folder / file if file else self.folder
 
@@ -152,7 +152,7 @@ def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) 
 
 
 def part(remote: Remote, start: int, n: int) -> bytes:
-    """So many bytes of a GGUF file on the hub, from a place on; they are not kept.
+    """The `n` bytes of a GGUF file on the hub from `start` on; they are not kept.
 
     Raises:
         CheckpointError: the hub did not give them, or says now that the file has another size.

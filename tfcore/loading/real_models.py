@@ -118,7 +118,7 @@ class FetchError(Exception):
 
 
 def folder() -> Path | None:
-    """Where the real models are, or would be; None where they are left out."""
+    """The folder of the real models, whether it is there or not; None where they are left out."""
     if (said := os.environ.get(SETTING)) is not None:
         return Path(said).expanduser() if said else None
     if (CHECKOUT / "pyproject.toml").is_file():

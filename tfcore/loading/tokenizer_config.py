@@ -13,7 +13,7 @@ MAP = "special_tokens_map.json"
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Its contents; nothing where there is no such file.
+    """The contents of a folder's tokenizer_config.json; an empty dict where there is no such file.
 
     Raises:
         CheckpointError: it is damaged or too large.

@@ -32,7 +32,7 @@ class Transcoders:
 
     @property
     def each(self) -> tuple[Transcoder, ...]:
-        """All of them, the autoencoder last."""
+        """All dictionaries, the autoencoder last."""
         return self.of_mlps if self.of_stream is None else (*self.of_mlps, self.of_stream)
 
 

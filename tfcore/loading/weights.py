@@ -193,7 +193,7 @@ def free_memory(device: torch.device) -> int | None:
 
 
 def machine_memory(path: Path = Path("/proc/meminfo")) -> int | None:
-    """Bytes that the machine has left; all it has, where it does not say."""
+    """Bytes of memory that are free on the machine; where it does not say, all of its memory."""
     try:
         for line in path.read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -69,7 +69,7 @@ def part_effects(model: Transformer, run: FirstOrder, action: Action) -> Float[T
 def estimate_effects(
     model: Transformer, ids: Sequence[int], quantity: Quantity, action: Action
 ) -> Float[ndarray, "layer part"]:
-    """By how much the quantity would fall if each part alone were ablated, to first order; as `parts_of` lists them.
+    """The fall of the quantity if each part alone were ablated, to first order; in the order of `parts_of`.
 
     effect = sum over tokens of (activation - ablated activation) . d quantity / d activation, of what each head
     computes before W_O and of what each feed-forward layer writes: one forward and one backward pass for all

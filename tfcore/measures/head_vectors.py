@@ -36,7 +36,7 @@ class HeadVectors:
         return weights, weighted_values(weights, self.v)
 
     def double(self) -> "HeadVectors":
-        """The same numbers in float64."""
+        """The vectors in float64."""
         return HeadVectors(self.q.double(), self.k.double(), self.v.double())
 
 

@@ -204,7 +204,7 @@ def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:
 
 
 def part_title(part: Part) -> str:
-    """As in "head 2.5" or "feed-forward 1"."""
+    """The title of a part, as in "head 2.5" or "feed-forward 1"."""
     return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
 
 

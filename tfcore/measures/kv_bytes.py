@@ -40,7 +40,7 @@ class CacheShape:
 
     @property
     def kind(self) -> str:
-        """How keys and values are shared: MHA, GQA, MQA or MLA."""
+        """The name of the way keys and values are shared: MHA, GQA, MQA or MLA."""
         if self.latent:
             return "MLA"
         if self.kv_heads == self.heads:
@@ -104,7 +104,7 @@ def cache_bytes(shape: CacheShape, tokens: int, batch: int = 1, precision: Preci
 
 
 def shared(shape: CacheShape, sharing: Sharing) -> CacheShape:
-    """The same model, had it been built to share its keys and values in another way.
+    """The shape of the same model, had it been built to share its keys and values in another way.
 
     "mha": every head its own. "gqa": 8, or the next lower number that divides the heads (arXiv:2305.13245). "mqa": one
     for all (arXiv:1911.02150). "mla": a compressed vector of 4 d_head and a rotated key of d_head / 2, as in

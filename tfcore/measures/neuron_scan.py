@@ -183,5 +183,5 @@ def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side
 
 
 def activation_words(values: Float[ndarray, " seq"]) -> list[str]:
-    """As in "activation 2.31", for each token."""
+    """The activation of each token in words, as in "activation 2.31"."""
     return [f"activation {value:.2f}" for value in values]

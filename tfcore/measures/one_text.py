@@ -79,7 +79,7 @@ def ends(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 
 
 def shortened(tokenizer: Tokenizer, ids: list[int], most: int) -> list[int]:
-    """At most so many ids of a text, the first ones; what the tokenizer puts behind every text ([SEP]) stays."""
+    """The first ids of a text, at most so many; what the tokenizer puts behind every text ([SEP]) stays."""
     if len(ids) <= most:
         return ids
     behind = ends(tokenizer)[1][:most]

@@ -28,7 +28,7 @@ def amount(value: float, unit: Unit = "decimal") -> str:
 
 
 def both(value: float) -> str:
-    """In decimal units, and in binary ones behind."""
+    """Bytes in decimal units, and behind them in binary ones."""
     return f"{amount(value)} ({amount(value, 'binary')})"
 
 

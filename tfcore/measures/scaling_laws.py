@@ -133,7 +133,7 @@ class PowerLaw:
     exponent: float
 
     def loss(self, x: Number) -> Number:
-        """At x parameters, tokens or operations."""
+        """The loss at x parameters, tokens or operations."""
         return (self.scale / x) ** self.exponent
 
 
@@ -190,5 +190,5 @@ APPROACH_2 = Split(67e9, 6.88e23, 0.49)
 
 
 def named_law(name: AnyLawName) -> Law | KaplanLaw:
-    """One of LAWS, or KAPLAN."""
+    """The law of this name: one of LAWS, or KAPLAN."""
     return KAPLAN if name == "kaplan" else LAWS[name]

@@ -17,7 +17,8 @@ FAR = 2.0  # times the value at that quantile: where no value is larger, the sca
 
 
 def colour_end(values: Float[ndarray, "..."]) -> float:
-    """Where a colour scale around 0 ends, so that a few huge values do not make all others pale; NaN is no value."""
+    """The end of a colour scale around 0, chosen so that a few huge values do not make all others pale; NaN is no
+    value."""
     size = np.abs(values[~np.isnan(values)])
     if not size.size:
         return 0.0
@@ -60,7 +61,7 @@ def t_quantile(degrees: int, probability: float) -> float:
 
 
 def correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
-    """Pearson's; None where one of the two is the same everywhere."""
+    """Pearson's correlation; None where one of the two is the same everywhere."""
     one, other = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
     return float(np.corrcoef(one, other)[0, 1]) if one.size and min(np.ptp(one), np.ptp(other)) > 0 else None
 

@@ -38,7 +38,7 @@ class Declared:
     ends: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The declarations as JSON-ready values."""
         return asdict(self)
 
     def to_config(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Declared:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Declared":
-        """Back from JSON."""
+        """The inverse of to_dict."""
         tokens = tuple((text, number, tuple(flags)) for text, number, flags in values["tokens"])
         names = tuple((name, text) for name, text in values["names"])
         return cls(tokens, names, tuple(values["ends"]))

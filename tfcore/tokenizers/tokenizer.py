@@ -182,7 +182,7 @@ class ByteLevelBPE:
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
-        """Which two pieces each merge joins, in the order in which they were learned: the rank is the place here."""
+        """The two pieces that each merge joins, in the order in which they were learned: the rank is the place here."""
         to_byte = byte_level_alphabet()
         pairs = json.loads(self._inner.to_str())["model"]["merges"]
         return [(bytes(to_byte[c] for c in left), bytes(to_byte[c] for c in right)) for left, right in pairs]

@@ -102,7 +102,7 @@ class Batch:
     padding_mask: Tensor | None = None
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        """The same with every tensor changed."""
+        """The batch with every tensor changed."""
         tensors = (self.ids, self.targets, self.decoder_ids, self.padding_mask)
         return Batch(*(tensor if tensor is None else change(tensor) for tensor in tensors))  # type: ignore[arg-type]
 

@@ -167,7 +167,7 @@ def train_dictionaries(
 def read_and_written(
     model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor
 ) -> list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]:
-    """For each dictionary what it is to read and to write, over the tokens of a batch."""
+    """The input of each dictionary and what it is to predict, over the tokens of a batch."""
     return _pairs(model.activations(ids, _names(configs)), configs)
 
 

@@ -17,7 +17,7 @@ def tensors_of(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, 
 
 @torch.no_grad()
 def put_back(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Iterable[tuple[str, Tensor]]) -> None:
-    """Such tensors, by name, into a model and an optimiser of the same shape.
+    """Load the tensors of `tensors_of` into a model and an optimiser of the same shape.
 
     Raises:
         KeyError: the model has nothing of that name.

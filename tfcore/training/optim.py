@@ -29,7 +29,7 @@ def adamw(model: nn.Module, lr: float, betas: tuple[float, float], weight_decay:
 def optimiser(
     kind: Optimiser, model: nn.Module, lr: float, betas: tuple[float, float], weight_decay: float, momentum: float
 ) -> torch.optim.Optimizer:
-    """One of three, all with the same decay groups.
+    """The optimiser of this name, one of three, all with the same decay groups.
 
     adamw: m / (sqrt(v) + eps), and the weights shrink by lr * weight_decay beside it (arXiv:1711.05101).
     adam:  the same, but the decay is added to the gradient, and so divided by sqrt(v) too (arXiv:1412.6980).

@@ -107,7 +107,7 @@ class EncodedPairs:
         return cls([source for source, _ in both], [target for _, target in both], end)
 
     def batch(self, rows: int, generator: torch.Generator) -> Batch:
-        """Neighbours by length, from a random place."""
+        """A batch of pairs that are neighbours by length, from a random place on."""
         start = int(torch.randint(0, max(1, len(self.sources) - rows + 1), (1,), generator=generator))
         source, target = self.sources[start : start + rows], self.targets[start : start + rows]
         ids, mask = padded(source, self.separator)

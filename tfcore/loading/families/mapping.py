@@ -65,7 +65,7 @@ class Family:
         return None if re.fullmatch(self.ignored, name) else name
 
     def sources(self, name: str) -> tuple[WeightSource, ...]:
-        """Where our tensor of this name comes from, names in full but for the number of the expert."""
+        """The tensors that our tensor of this name comes from, names in full but for the number of the expert."""
         number = re.search(r"\.(\d+)\.", name)
         pattern = re.sub(r"\.\d+\.", ".*.", name, count=1)
         module, _, kind = pattern.rpartition(".")

@@ -78,7 +78,7 @@ class GrownFeatures:
 def grown_features(
     model: Transformer, dictionary: Transcoder, windows: Integer[ndarray, "window seq"], settled: int
 ) -> GrownFeatures:
-    """On what each feature fires, over windows of equal length.
+    """The tokens that each feature fires on, over windows of equal length.
 
     Args:
         settled: tokens at the beginning of each window that are not counted.

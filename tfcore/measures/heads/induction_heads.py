@@ -88,7 +88,7 @@ def twice(once: Int[Tensor, "rows seq"]) -> Int[Tensor, "rows twice"]:
 
 
 def foreseeable(ids: Int[ndarray, " seq"]) -> Bool[ndarray, " token"]:
-    """For each i, whether the pair (token i, token i + 1) has occurred before and can be copied."""
+    """Whether each pair (token i, token i + 1) has occurred before and can be copied."""
     pairs = list(zip(ids[:-1].tolist(), ids[1:].tolist(), strict=True))
     first = {pair: i for i, pair in reversed(list(enumerate(pairs)))}
     return np.array([first[pair] < i for i, pair in enumerate(pairs)], dtype=bool)

@@ -78,7 +78,7 @@ def mean_scores(measured: Sequence[HeadScores], inducing: Float[ndarray, "layer 
 
 
 def targets(ids: Int[ndarray, " key"], ahead: bool = False) -> dict[str, Bool[ndarray, "query key"]]:
-    """Where a head of each kind would look on a text.
+    """The keys that a head of each kind would look at, on a text.
 
     Args:
         ahead: queries see what comes after them.

@@ -16,7 +16,8 @@ LONG = 512  # tokens that a model with more heads reads, where all maps have at 
 
 
 def parts(config: ModelConfig) -> tuple[Part, ...]:
-    """Where a model has attention: one stack of it, or an encoder, a decoder and what goes from one to the other."""
+    """The parts of a model that have attention: one stack of it, or an encoder, a decoder and what goes from one to the
+    other."""
     if config.architecture == "encoder-decoder":
         return ("encoder", "decoder", "cross")
     return (config.architecture,)

@@ -42,7 +42,7 @@ class Curves:
 
     @classmethod
     def of(cls, steps: Sequence[tuple[float | int, ...]], checks: Sequence[tuple[float | int, ...]]) -> "Curves":
-        """From rows of (step, loss, norm, lr), and of (step, the four measures of a check)."""
+        """Curves from rows of (step, loss, norm, lr), and of (step, the four measures of a check)."""
         step, loss, norm, lr = np.array(steps, dtype=np.float32).reshape(len(steps), 4).T
         at, *measures = np.array(checks, dtype=np.float32).reshape(len(checks), 5).T
         train_loss, train_accuracy, held_loss, held_accuracy = measures

@@ -105,7 +105,7 @@ class LabSpec:
 
     @property
     def parameters(self) -> int:
-        """About how many: the matrices of the blocks and both tables."""
+        """The number of parameters, about: the matrices of the blocks and both tables."""
         per_block = 4 * self.d_model**2 + (8 * self.d_model**2 if self.feed_forward else 0)
         return self.n_layers * per_block + 2 * (self.symbols + 2) * self.d_model
 

@@ -212,7 +212,7 @@ def all_sums(p: int) -> Int[Tensor, "sum 5"]:
 
 
 def some(there: int, rows: int, generator: torch.Generator) -> Int[Tensor, " row"]:
-    """Places of a few, none twice where there are enough."""
+    """Random places among `there`, none twice; all of them where `rows` are not fewer."""
     if rows >= there:
         return torch.arange(there)
     return torch.randperm(there, generator=generator)[:rows]

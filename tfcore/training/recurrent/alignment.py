@@ -293,7 +293,7 @@ def alignment_repeats(seeds: Sequence[int], looks: Sequence[AlignmentEvaluation]
 
 
 def to_json(look: AlignmentEvaluation) -> dict[str, Any]:
-    """As JSON-ready values."""
+    """A training as JSON-ready values."""
     return {**asdict(look), "alignment": np.round(look.alignment.astype(float), 4).tolist()}
 
 

@@ -141,7 +141,7 @@ def repeats_of(runs: Sequence[Comparison]) -> Repeats:
 
 
 def to_json(compared: Comparison) -> dict[str, Any]:
-    """As JSON-ready values, numbers of looks to DIGITS digits that count."""
+    """A comparison as JSON-ready values, numbers of looks to DIGITS digits that count."""
     return {
         "config": asdict(compared.config),
         "machine": compared.machine,

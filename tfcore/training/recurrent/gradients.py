@@ -112,7 +112,7 @@ def output_gradient(
 def embedding_gradients(
     model: Network, ids: Int[Tensor, "batch seq"], answer: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch seq width"]:
-    """By autograd: the gradient in every token's embedding of the loss at the last token."""
+    """The gradient of the loss at the last token with respect to every token's embedding, by autograd."""
     embedded: list[Tensor] = []
 
     def as_leaf(_: object, __: object, output: Tensor) -> Tensor:

@@ -141,7 +141,7 @@ def _recurrent_parameters(kind: Kind, vocab_size: int, width: int) -> int:
 
 
 def network(config: NetworkConfig, kind: Kind) -> Network:
-    """One of the three, with its initial weights."""
+    """The network of this kind, one of three, with its initial weights."""
     if kind == "transformer":
         return Transformer(config.transformer, config.seed)
     width, _ = sizes(config)[kind]

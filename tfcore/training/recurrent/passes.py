@@ -85,7 +85,7 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
 
 
 def timed(config: PassConfig) -> Passes:
-    """All points."""
+    """All points of a measurement, made to its end."""
     return [so_far for so_far in time_passes(config) if so_far is not None][-1]
 
 

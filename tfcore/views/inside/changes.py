@@ -13,7 +13,7 @@ from tfcore.views.finding import Finding
 
 
 def described(parts: Sequence[Part], action: Action, factor: float) -> str:
-    """As in "head 2.5 times -2" or "3 parts zero-ablated"."""
+    """The edits in words, as in "head 2.5 times -2" or "3 parts zero-ablated"."""
     if not parts:
         return "nothing edited"
     done = {"zero": "zero-ablated", "mean": "mean-ablated", "scale": f"times {factor:g}"}[action]
@@ -128,7 +128,7 @@ class DifferenceChange(Finding):
 
 
 def difference_change(effect: Effect, token: int, against: int, tokenizer: Tokenizer) -> DifferenceChange:
-    """From the probabilities: log p(token) - log p(against) is the difference of the logits."""
+    """The difference of two logits before and after, from the probabilities: log p(token) - log p(against)."""
     logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (effect.before, effect.after)]
     before, after = (float(log[0] - log[1]) for log in logs)
     name, other = tokenizer.tokens([token, against])
@@ -144,7 +144,7 @@ class ChangedTokens(Finding):
 
     @property
     def title(self) -> str:
-        """For a title."""
+        """The changed tokens in a title."""
         return f"{self.changed} of {self.total} tokens changed" if self.changed else "the same, token for token"
 
     @property

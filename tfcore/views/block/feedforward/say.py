@@ -38,7 +38,7 @@ def promotion(promoted: Promotion) -> Statement:
 
 
 def shapes(promoted: Promotion) -> Statement:
-    """How that is computed."""
+    """The computation of a promotion, with its shapes."""
     return state(
         "shapes",
         "Shape ({d_model}) → ({vocab:,}): column {neuron} of W_down in layer {layer}, through the final norm and the "

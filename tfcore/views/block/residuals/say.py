@@ -72,7 +72,7 @@ class RankCollapse(Finding):
 
     @property
     def listed(self) -> str:
-        """As in "pre-LN never; no skip from layer 3"."""
+        """The layers in words, as in "pre-LN never; no skip from layer 3"."""
         return "; ".join(
             f"{name} {'never' if layer is None else f'from layer {layer}'}" for name, layer in self.layers.items()
         )
@@ -142,7 +142,7 @@ class ChosenSubset(Finding):
 
     @property
     def words(self) -> str:
-        """As in "without attention 2"."""
+        """The set in words, as in "without attention 2"."""
         return f"without {', '.join(self.without)}" if self.without else "with nothing left out"
 
     @property

@@ -89,7 +89,7 @@ def _names(shares: Any, steps: int, x: int) -> list[dict[str, Any]]:
 
 
 def load_map_figure(looks: Sequence[BalanceEvaluation], steps: int, height: int) -> go.Figure:
-    """The same as a heatmap: a row for each expert, a column for each look, darker where it gets more."""
+    """The load as a heatmap: a row for each expert, a column for each look, darker where it gets more."""
     load = np.array([look.load for look in looks], dtype=np.float32).T  # (expert, look)
     field = kit.cells(
         100 * load,

@@ -155,7 +155,7 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
 def head(
     reading: Reading, layer: int, head: int, token: int, form: Form = "map", window: Window = None, log: bool = False
 ) -> View:
-    """What one attention head of a trained model looks at (arXiv:1706.03762, equation 1).
+    """The tokens that one attention head of a trained model looks at (arXiv:1706.03762, equation 1).
 
     Args:
         token: the query token that is spoken of.

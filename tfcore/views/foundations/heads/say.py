@@ -252,7 +252,7 @@ class ScoreSum(Finding):
 
     @property
     def error(self) -> float:
-        """By how much sum and score differ: rounding."""
+        """The difference between sum and score: rounding."""
         return abs(self.total - self.score)
 
     @property

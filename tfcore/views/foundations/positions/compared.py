@@ -102,7 +102,7 @@ effects_of = kept(_effects, entries=48)
 
 @view
 def added(model: Source, text: str, head: int) -> View:
-    """What each position scheme changes the scores of one head by. See together."""
+    """Changes of one head's scores by each position scheme. See together."""
     effects: Effects = effects_of(model, text, head)
     n = len(effects["none"].weights)
     return View(

@@ -162,7 +162,7 @@ def _course_table(compared: Comparison) -> pd.DataFrame:
 
 @view
 def by_place(of: ComparisonConfig | TaskName, *, so_far: Sequence[Comparison] | None = None) -> View:
-    """What each network has right, by the distance or the place of the answer. See course."""
+    """The share of right tokens of each network, by the distance or the place of the answer. See course."""
     compared = _compared(of, so_far)
     repeats = comparison.kept_repeats(of) if isinstance(of, str) else None
     by_network = dict(zip(NAMES.values(), compared.last.by_place, strict=True))

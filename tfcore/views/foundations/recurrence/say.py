@@ -91,7 +91,7 @@ class JacobianProducts(Finding):
 
 
 def jacobian_products(arriving: Sequence[Arriving]) -> JacobianProducts:
-    """The comparison for the recurrent networks among them.
+    """The products of Jacobians of the recurrent networks among them, beside autograd.
 
     Raises:
         ValueError: the cell state's part or the largest singular value is missing.
@@ -267,7 +267,7 @@ class ParallelGain(Finding):
 
 
 def parallel_gain(points: Sequence[TimedPass]) -> ParallelGain:
-    """The comparison over all lengths at which the three were measured."""
+    """The length at which the Transformer is furthest ahead, of those at which all three were measured."""
     by_length: dict[int, dict[Kind, float]] = {}
     for point in points:
         by_length.setdefault(point.n, {})[point.kind] = point.seconds
@@ -357,7 +357,8 @@ class PlaceKept(Finding):
 
 
 def place_kept(repeats: AlignmentRepeats) -> PlaceKept:
-    """The place in the longest rows."""
+    """The share of letters in the longest rows that are written from the right place, up to the trained length and
+    after."""
     cut, letters = TRAINED[1], LENGTHS[-1]
     first = tuple(sum(row[:cut]) / cut for row in repeats.followed)
     rest = tuple(sum(row[cut:]) / (letters - cut) for row in repeats.followed)

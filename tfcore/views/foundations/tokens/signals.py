@@ -30,7 +30,7 @@ cost_of = kept(sequence_cost, entries=128)
 
 @view
 def cost(sizes: tuple[int | float, ...], lengths: tuple[int, ...], now: int, title: str, what: str) -> View:
-    """What a sequence costs a Transformer by how finely it is cut.
+    """The cost of a sequence for a Transformer, by how finely it is cut.
 
     Args:
         sizes: how finely.
@@ -287,7 +287,7 @@ def windows(table: str, column: int, length: int, stride: int, at: int) -> View:
 
 @view
 def residues(protein: str) -> View:
-    """What a protein is made of: one residue, one token, with ids as in ESM-2 (doi:10.1126/science.ade2574).
+    """The residues of a protein: one residue, one token, with ids as in ESM-2 (doi:10.1126/science.ade2574).
 
     Args:
         protein: its residues, plain or FASTA.

@@ -234,7 +234,7 @@ def acceptance_found(passes: Sequence[Pass], guess: int) -> Statement:
 
 
 def draft_token(guess: Guess, at: int, token: str) -> Statement:
-    """A draft token under the rule.
+    """The probability with which the rule accepts a draft token.
 
     Args:
         at: its number among the verified ones.

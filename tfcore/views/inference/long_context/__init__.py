@@ -74,7 +74,7 @@ def scale(shape: str, power: int) -> View:
 
 @view
 def operations(shape: str, power: int) -> View:
-    """What length costs: operations with weights grow with n, those of the scores with n squared.
+    """The cost of length: operations with weights grow with n, those of the scores with n squared.
 
     Args:
         shape: one of MODELS.
@@ -310,7 +310,7 @@ traffic_of = kept(moving.compare_traffic, entries=256)
 
 @view
 def traffic(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> View:
-    """What has to be moved between memory and chip: by standard attention, and tile by tile.
+    """Numbers that are moved between memory and chip: by standard attention, and tile by tile.
 
     Args:
         n, d_head: tokens, and numbers in each vector.

@@ -132,7 +132,7 @@ def link_table(diagram: Diagram) -> pd.DataFrame:
 
 @view
 def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
-    """What one node of a graph reads and what reads it, over the whole graph; arguments as of `graph`."""
+    """Inputs of one node of a graph and the nodes that read it, over the whole graph; arguments as of `graph`."""
     trace, members = traced(reading, output), drawn(reading, output, detail).diagram.members[node]
     model, tokenizer = opened(reading.model)
     naming = Naming(model, load_transcoders(str(reading.model)).of_mlps, tokenizer, *trace)
@@ -151,7 +151,7 @@ def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
 
 @view
 def forecast(reading: Reading, output: Output) -> View:
-    """What a graph predicts of each feature, beside what happens in the real model without it.
+    """A graph's forecast of the effect of each feature, beside what happens in the real model without it.
 
     Arguments as of `graph`.
     """
@@ -177,7 +177,7 @@ def forecast(reading: Reading, output: Output) -> View:
 
 
 def graph_json(reading: Reading, output: Output, detail: Detail) -> str:
-    """What is drawn of a graph, in the format of circuit-tracer and Neuronpedia; arguments as of `graph`."""
+    """The part of a graph that is drawn, in the format of circuit-tracer and Neuronpedia; arguments as of `graph`."""
     trace, left = traced(reading, output), drawn(reading, output, detail)
     tokens = opened(reading.model)[1].tokens(trace.graph.ids)
     return export.to_json(trace.graph, trace.influence, left.pruned, left.diagram, tokens, str(reading.model))

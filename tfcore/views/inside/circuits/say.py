@@ -162,7 +162,7 @@ def largest_edges(circuit: HeadCircuit, of: str, unit: str) -> Statement:
 def largest_estimates(
     estimate: Float[ndarray, "input layer head earlier_layer earlier_head"], of: str, unit: str
 ) -> Statement:
-    """The same of the estimates alone."""
+    """The edges with the largest estimates, while none is cut yet."""
     return state(
         "largest estimates",
         "Estimated fall of the {of} when one edge is cut, in {unit}, largest of {possible:,}: {edges}; the exact "

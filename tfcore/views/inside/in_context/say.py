@@ -86,7 +86,7 @@ class LabelsMatter(Finding):
 
 
 def labels_matter(measured: TaskAccuracy) -> LabelsMatter:
-    """From the counts after all examples."""
+    """The accuracy after all examples with right and with random labels, and the answers that another order changes."""
     right, chance = (measured.curve(labels) for labels in ("right", "random"))
     return LabelsMatter(MOST_EXAMPLES, right.prompts, right.intervals[-1], chance.intervals[-1], measured.changed)
 
@@ -131,7 +131,8 @@ class HeadsAgree(Finding):
 
 
 def heads_agree(effects: ScoredHeadEffects) -> HeadsAgree:
-    """From effects and scores of all heads; the top is TOP heads, or a quarter of a small model's."""
+    """The agreement of effects and induction scores over all heads; the top is TOP heads, or a quarter of a small
+    model's."""
     effect, score = effects.effect.ravel(), effects.score.ravel()
     top = max(1, min(TOP, len(effect) // 4))
     order = np.argsort(-effect, kind="stable")
@@ -182,7 +183,7 @@ class StepsHelp(Finding):
 
 
 def steps_help(answered: ModelAnswers) -> StepsHelp:
-    """From what was written."""
+    """The share of right answers given at once, beside that after written steps, and what both cost."""
     both = answered.direct, answered.steps
     direct, steps = (interval(sum(one.right for one in way), len(way)) for way in both)
     tokens = [sum(one.tokens for one in way) / len(way) for way in both]

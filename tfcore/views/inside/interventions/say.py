@@ -171,7 +171,7 @@ def where_it_is(shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[st
 
 
 def estimates_until(start: int | None) -> Statement:
-    """That shares are estimates, but those from a position on, if there are any."""
+    """A sentence that shares are estimates, but for those from a position on, if there are any."""
     exact = "" if start is None else "; exact from position {start} on"
     return state("estimates", f"Estimates from one backward pass{exact}.", start=start)
 

@@ -63,7 +63,7 @@ class Changes:
         return edits_for(model, ids, read_parts(self.parts, model.config), self.action, self.factor, where)
 
     def words(self, model: Transformer) -> str:
-        """As in "head 2.5 zero-ablated"."""
+        """The changes in words, as in "head 2.5 zero-ablated"."""
         return described(read_parts(self.parts, model.config), self.action, self.factor)
 
 

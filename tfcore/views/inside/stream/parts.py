@@ -127,7 +127,7 @@ def _table(attributed: Contributions) -> pd.DataFrame:
 
 @view
 def promoted(reading: Reading, position: int, layer: int, head: int | None) -> View:
-    """What one head or feed-forward layer writes at a position: the logits that it raises and lowers most.
+    """The logits that one head or feed-forward layer raises and lowers most by what it writes at a position.
 
     Args:
         head: None for the feed-forward layer.

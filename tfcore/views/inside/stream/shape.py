@@ -49,7 +49,7 @@ def shape(reading: Reading, position: int, measure: Measure) -> View:
 
 @view
 def added(reading: Reading, position: int) -> View:
-    """What each part adds to the stream at one position: its norm, and its cosine to the stream. See shape."""
+    """The update of each part to the stream at one position: its norm, and its cosine to the stream. See shape."""
     stream = shape_of(reading)
     norms, along = stream.added[:, position], stream.along[:, position]
     names = [part_name(name, short=True) for name in stream.parts]

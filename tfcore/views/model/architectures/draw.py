@@ -137,7 +137,7 @@ def _arrow(x: float, y: float, to_x: float, to_y: float) -> dict[str, Any]:
 
 
 def seen_figure(allowed: Bool[ndarray, "query key"], labels: list[str], read: int, height: int) -> go.Figure:
-    """Who sees whom; a line between what is read and what is written."""
+    """A map of who sees whom, with a line between what is read and what is written."""
     figure = mask_figure(allowed, labels, height)
     cut, n = read - 0.5, len(labels) - 0.5
     line = {"type": "line", "line": {"color": "@ink", "width": 1.5, "dash": "dot"}}

@@ -27,7 +27,7 @@ END = "<end>"  # the separator, as it is shown
 
 
 def seen(architecture: Architecture, read: int, written: int) -> Bool[ndarray, "query key"]:
-    """Which token may look at which, of a text that is read and one that is written after it.
+    """A matrix of which token may look at which, of a text that is read and one that is written after it.
 
     An encoder sees all, in both directions; a decoder looks back only, at what it read and what it wrote alike. An
     encoder-decoder does both: what is read sees itself whole, what is written looks back at itself and, by

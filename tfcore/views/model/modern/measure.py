@@ -45,7 +45,7 @@ class Version:
 
     @property
     def cached_bytes(self) -> int:
-        """The same in bytes, at 16 bits."""
+        """The KV cache in bytes, at 16 bits a number."""
         return stored_bytes(self.cached, "float16")
 
 
@@ -105,7 +105,7 @@ class LossEffect:
 
     @property
     def clear(self) -> bool:
-        """The change is larger than what another seed does."""
+        """Whether the change is larger than what another seed does."""
         return abs(self.change) > self.spread
 
 

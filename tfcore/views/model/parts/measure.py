@@ -77,7 +77,7 @@ def marked(stack: DrawnStack, before: DrawnStack) -> DrawnStack:
 
 
 def start(config: ModelConfig) -> Group:
-    """From the text to the first vectors."""
+    """The boxes from the text to the first vectors."""
     return Group(
         rows=(
             (PartBox("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
@@ -137,7 +137,7 @@ def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[Par
 
 
 def end(config: ModelConfig) -> Group:
-    """From the last vectors to the prediction."""
+    """The boxes from the last vectors to the prediction."""
     rows = []
     if config.norm_placement != "post":
         rows.append((PartBox(NORMS[config.norm], "final norm", "norm", "norm"),))

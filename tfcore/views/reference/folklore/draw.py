@@ -75,7 +75,7 @@ def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chos
 
 
 def drawn_at(ratio: float) -> float:
-    """Where a ratio is drawn: within the axis."""
+    """The place at which a ratio is drawn: within the axis."""
     return round(min(max(ratio, LOW), HIGH), 4)
 
 

@@ -20,7 +20,7 @@ class Term:
 
     @property
     def letter(self) -> str:
-        """Under which it stands."""
+        """The letter under which it stands."""
         return self.name[0].upper()
 
 

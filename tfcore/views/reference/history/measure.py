@@ -148,7 +148,7 @@ class Timeline:
 
     @property
     def rows(self) -> int:
-        """How many there are in all lanes."""
+        """The number of rows in all lanes."""
         return sum(count for _, count in self.lanes.values())
 
 
@@ -179,7 +179,7 @@ def timeline(lane_by: Lanes) -> Timeline:
 
 
 def year_starts(years: Sequence[int]) -> dict[int, float]:
-    """Where each year begins on a line from 0 to 1, from the first year to the one after the last.
+    """The beginning of each year on a line from 0 to 1, from the first year to the one after the last.
 
     A year with k entries is max(k, QUIET) wide, in shares of the sum.
     """

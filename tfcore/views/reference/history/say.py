@@ -8,7 +8,7 @@ from tfcore.views.reference.history.measure import KINDS, Milestone, SequenceLen
 
 
 def with_year(entry: Milestone) -> str:
-    """As in "LSTM (1997)"."""
+    """A name with its year, as in "LSTM (1997)"."""
     return f"{entry.name} ({entry.year})"
 
 

@@ -133,7 +133,7 @@ def hacking(run: PreferenceRun) -> Statement:
 
 
 def frontier(runs: Sequence[PreferenceRun]) -> Statement:
-    """A ladder of betas.
+    """The reward and the KL divergence at both ends of a ladder of betas.
 
     Args:
         runs: of one algorithm and reward, at least one; of each beta the same seeds.

@@ -342,7 +342,7 @@ def one_token(p: float) -> View:
 
 @view
 def guesses(model: Source, text: str, at: int) -> View:
-    """What a model expected in the place of one token of a text.
+    """Guesses of a model in the place of one token of a text.
 
     Args:
         model: a decoder.

@@ -246,7 +246,7 @@ def model_table(listed: Sequence[KnownModel]) -> pd.DataFrame:
 
 @view
 def cost(plan: Plan) -> View:
-    """What a training costs: days, money and energy, from 6 N D operations.
+    """The cost of a training: days, money and energy, from 6 N D operations.
 
     Args:
         plan: what is trained, and on what.

@@ -128,7 +128,7 @@ def unit_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
 
 
 def slice_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
-    """The same unit along that line, and a plain unit, which has no second input."""
+    """The gated unit of `unit_figure` along its line, and a plain unit, which has no second input."""
     scaled = np.interp(up, result.up, np.arange(len(result.up)))
     low = int(scaled)
     part = scaled - low

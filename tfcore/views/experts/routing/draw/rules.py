@@ -75,7 +75,7 @@ def _curve(
 def loss_changes_figure(
     tokens: Sequence[str], change: Float[ndarray, " seq"], lost: Bool[ndarray, " seq"], height: int
 ) -> go.Figure:
-    """By how much each token of a text is predicted worse than with the routing trained.
+    """The rise of each token's loss from that with the routing trained.
 
     Args:
         tokens: their labels, safe for plotly.

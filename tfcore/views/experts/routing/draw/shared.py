@@ -52,7 +52,7 @@ def share_figure(tokens: Sequence[str], share: Float[ndarray, " seq"], even: flo
 def missed_figure(
     tokens: Sequence[str], without_shared: Float[ndarray, " next"], without_routed: Float[ndarray, " next"], height: int
 ) -> go.Figure:
-    """By how much each token but the first is predicted worse without the shared experts, and without the chosen."""
+    """The rise of each token's loss, the first apart, without the shared experts, and without the chosen."""
     places = list(range(1, len(tokens)))
     bars = [
         kit.bars(

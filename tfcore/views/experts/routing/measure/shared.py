@@ -38,12 +38,12 @@ class SharedWork:
 
     @property
     def missing_shared(self) -> Float[ndarray, " next"]:
-        """By how much each loss grows without the shared experts."""
+        """The rise of each loss without the shared experts."""
         return self.without_shared - self.losses
 
     @property
     def missing_routed(self) -> Float[ndarray, " next"]:
-        """By how much each loss grows without the routed experts."""
+        """The rise of each loss without the routed experts."""
         return self.without_routed - self.losses
 
 

@@ -79,7 +79,7 @@ class ExpertSizes:
 
     @property
     def active_words(self) -> str:
-        """That share, in words."""
+        """The active share, in words."""
         return f"{self.active_share:.1%}"
 
     @property

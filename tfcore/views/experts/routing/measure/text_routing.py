@@ -91,7 +91,7 @@ class TextRouting:
 
     @property
     def first_weight(self) -> Float[ndarray, "layer seq"]:
-        """That expert's weight; 0 where no expert takes the token."""
+        """The weight of each token's first expert; 0 where no expert takes the token."""
         return self.weights.max(-1)
 
     @property

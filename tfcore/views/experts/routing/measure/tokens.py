@@ -60,7 +60,7 @@ def preferred(
 def count_text(
     ids: Sequence[int], taken: Bool[ndarray, "seq expert"]
 ) -> tuple[Int[ndarray, " token"], Int[ndarray, " token"], Int[ndarray, "token expert"]]:
-    """The same counts from one text: its different tokens, how often each is there, and who took it how often."""
+    """Counts of one text: its different tokens, how often each is there, and who took it how often."""
     different, which, seen = np.unique(np.asarray(ids), return_inverse=True, return_counts=True)
     sent = np.zeros((len(different), taken.shape[1]), np.int64)
     np.add.at(sent, which, taken)

@@ -96,7 +96,7 @@ def lines(
     *,
     height: int,
 ) -> go.Figure:
-    """The same map as lines between two columns of tokens: left the query tokens, right the key tokens.
+    """An attention map as lines between two columns of tokens: left the query tokens, right the key tokens.
 
     Args:
         pattern: attention weights of one head.

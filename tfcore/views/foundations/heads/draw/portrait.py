@@ -33,7 +33,7 @@ def portrait_width(labels: Sequence[str]) -> int:
 
 
 def portrait_place(labels: Sequence[str], chosen: int) -> int:
-    """Where the chosen word stands, in pixels of `portrait_width`."""
+    """The place of the chosen word, in pixels of `portrait_width`."""
     edges = _columns(labels)
     return int((edges[chosen] + edges[chosen + 1]) / 2 / edges[-1] * portrait_width(labels))
 

@@ -41,7 +41,7 @@ def part_of(reading: Reading) -> Part:
 
 
 def model_parts(model: Source) -> tuple[Part, ...]:
-    """Where a model has attention."""
+    """The parts of a model that have attention."""
     return parts(opened(model)[0].config)
 
 

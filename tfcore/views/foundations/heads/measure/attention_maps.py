@@ -88,7 +88,7 @@ def read_attention(
 
 
 def without_sink(reading: AttentionReading) -> AttentionReading:
-    """The same text with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
+    """The reading with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
     those of what is left."""
     maps, within = reading.maps, reading.queries == reading.keys
     patterns = np.empty_like(maps.patterns)

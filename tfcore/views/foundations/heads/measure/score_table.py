@@ -32,7 +32,7 @@ class LargestPairs:
 
 
 def largest_pairs(parts: ScoreParts, most: int = PAIRS) -> LargestPairs:
-    """The `most` largest by size."""
+    """The `most` pairs of writers with the largest parts of the score, by size."""
     flat = parts.values.ravel()
     order = np.argsort(-np.abs(flat), kind="stable")[:most]
     places = [np.unravel_index(i, parts.values.shape) for i in order]

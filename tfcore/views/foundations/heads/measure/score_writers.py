@@ -49,7 +49,7 @@ class Writer:
 
     @property
     def name(self) -> str:
-        """As in "head 3.4" or "feed-forward 2"."""
+        """The name of the writer, as in "head 3.4" or "feed-forward 2"."""
         if self.kind in ("head", "cross head"):
             return f"{self.kind} {self.layer}.{self.head}"
         return f"{self.kind} {self.layer}" if self.kind == "feed-forward" else self.kind

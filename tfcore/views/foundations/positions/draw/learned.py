@@ -19,7 +19,8 @@ def learned_figure(result: LearnedPositions, look: int, height: int) -> go.Figur
 
 
 def position_table_figure(result: PositionTable, head: int, height: int) -> go.Figure:
-    """The same of a trained model: its first dimensions, and attention averaged over rows of random tokens."""
+    """The position table of a trained model: its first dimensions, and attention averaged over rows of random
+    tokens."""
     brightest = float(result.patterns[head][1:].max())  # the first token can look at itself alone
     return _panels(result.shown, result.scale, result.similarity, result.patterns[head], brightest, height)
 

@@ -223,6 +223,6 @@ def added_figure(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, 
 def scheme_weights_figure(
     effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], height: int
 ) -> go.Figure:
-    """The attention weights that follow."""
+    """The attention weights that follow from the scores of each scheme."""
     titles = [f"<b>{names[name]}</b><br>{effect.distance:.1f} tokens back" for name, effect in effects.items()]
     return tiles(np.stack([e.weights for e in effects.values()]), titles, len(titles), hovers=titles, height=height)

@@ -203,15 +203,15 @@ class LengthLosses:
 
     @property
     def within(self) -> int:
-        """Which bucket is the last one within the trained length."""
+        """The index of the last bucket within the trained length."""
         return int(np.flatnonzero(self.ends <= self.trained)[-1])
 
     def mean(self, scheme: str) -> Float[ndarray, " bucket"]:
-        """Over the seeds."""
+        """The mean loss over the seeds."""
         return self.loss[scheme].mean(0)
 
     def rise(self, scheme: str) -> float:
-        """By how much the last bucket costs more than the last one within the trained length, in nats per token."""
+        """The rise of the loss from the last bucket within the trained length to the last of all, in nats per token."""
         mean = self.mean(scheme)
         return float(mean[-1] - mean[self.within])
 

@@ -17,7 +17,7 @@ class MergingTokenizer(Tokenizer, Protocol):
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
-        """Which two pieces each merge joins, in the order in which they were learned."""
+        """The two pieces that each merge joins, in the order in which they were learned."""
 
     def words(self, text: str) -> list[bytes]:
         """The pieces into which a text is cut before any merge."""

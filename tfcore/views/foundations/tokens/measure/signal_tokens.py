@@ -61,7 +61,7 @@ class AudioFrames:
 
     @property
     def frames(self) -> int:
-        """How many there are."""
+        """The number of frames."""
         return self.mel.shape[1]
 
 

@@ -106,7 +106,7 @@ def _samples(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]
 
 
 def resample(samples: Float[ndarray, " sample"], rate: int) -> Float[ndarray, " new"]:
-    """The same sound at 16,000 samples a second: its spectrum cut or filled up, so nothing folds back."""
+    """A sound at 16,000 samples a second: its spectrum cut or filled up, so nothing folds back."""
     if rate == RATE:
         return samples
     n = round(len(samples) * RATE / rate)

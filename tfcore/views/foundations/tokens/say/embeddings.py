@@ -38,7 +38,7 @@ class NearestTokens(Finding):
 
 
 def nearest_tokens(near: Neighbours) -> NearestTokens:
-    """The first five of the neighbours."""
+    """The first five neighbours of a token."""
     return NearestTokens(near.pieces[0], near.token, near.pieces[1:6], near.cosines[0], len(near.ids))
 
 
@@ -110,7 +110,8 @@ class RowLengths(Finding):
 
 
 def row_lengths(table: TableMap, pieces: Sequence[bytes], token: int) -> RowLengths:
-    """The mean, both ends and one token's length; `pieces` are the bytes of the tokens that the map shows."""
+    """The mean length of the rows, the shortest, the longest and that of one token; `pieces` are the bytes of the
+    tokens that the map shows."""
     low, high, own = int(table.norms.argmin()), int(table.norms.argmax()), int((table.ids == token).argmax())
     least, most, length = (float(table.norms[i]) for i in (low, high, own))
     mean = float(table.norms.mean())

@@ -92,7 +92,7 @@ class Continuation:
         self._lock = Lock()
 
     def token(self, number: int) -> NextToken:
-        """Its token of this number; 0 is the first.
+        """The token of this number; 0 is the first.
 
         Raises:
             ValueError: no room in the context for that many tokens.
@@ -132,7 +132,8 @@ def logits_after(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " voca
 def first_token(
     tokenizer: Tokenizer, ids: Sequence[int], logits: Float[Tensor, " vocab"], sampling: Sampling, seed: int
 ) -> NextToken:
-    """Token number 0 of the same continuation, from `logits_after` the text: without another pass of the model."""
+    """The first token of the continuation that `next_token` reads, from `logits_after` the text: without another pass
+    of the model."""
     previous = torch.tensor(ids) if sampling.repetition_penalty != 1 else None
     return _told(tokenizer, sampling, (), one_step(logits, previous, sampling, torch.Generator().manual_seed(seed)))
 

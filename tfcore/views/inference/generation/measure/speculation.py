@@ -247,7 +247,8 @@ class SpeedUp:
 
     @property
     def curves(self) -> dict[str, list[float]]:
-        """By the formulas, for drafts of 0 to LONGEST tokens: "tokens" per pass, and "speed" where it was timed."""
+        """Curves by the formulas, for drafts of 0 to LONGEST tokens: "tokens" per pass, and "speed" where it was
+        timed."""
         lengths = range(LONGEST + 1)
         curves = {"tokens": [expected_tokens(self.alpha, n) for n in lengths]}
         if self.runs:

@@ -114,7 +114,7 @@ class Contiguous:
         return None
 
     def give_back(self, pieces: Iterable[SlotRange]) -> None:
-        """Holes again, joined with those they touch."""
+        """Make holes of these pieces, joined with those they touch."""
         joined: list[SlotRange] = []
         for piece in sorted([*self.holes, *pieces]):
             if joined and joined[-1].start + joined[-1].size == piece.start:
@@ -139,7 +139,7 @@ class Paged:
         return [SlotRange(heapq.heappop(self.free), self.block) for _ in range(count)]
 
     def give_back(self, pieces: Iterable[SlotRange]) -> None:
-        """Each block is free for anyone."""
+        """Make these blocks free for any request."""
         for piece in pieces:
             heapq.heappush(self.free, piece.start)
 
@@ -176,7 +176,7 @@ class MemoryRun:
 
     @property
     def steps(self) -> int:
-        """Until the last request is answered."""
+        """The number of steps until the last request is answered."""
         return len(self.running)
 
     def share(self, *states: int) -> float:
@@ -194,12 +194,12 @@ class Seat:
     pieces: list[SlotRange]
 
     def slot_of(self, token: int) -> int:
-        """Where one of its tokens lies: the block table is asked, then the place in the block."""
+        """The slot of one of its tokens: the block table is asked, then the place in the block."""
         piece = self.pieces[token // self.pieces[0].size]
         return piece.start + token % piece.size
 
     def slots_of(self, first: int, last: int) -> list[slice]:
-        """Where its tokens from `first` to before `last` lie; all pieces but the only one have the same size."""
+        """The slots of its tokens from `first` to before `last`; all pieces but the only one have the same size."""
         size, slots = self.pieces[0].size, []
         for i in range(first // size, -(-last // size)):
             start = self.pieces[i].start - i * size
@@ -292,14 +292,14 @@ class Server:
 
 
 def open_server(policy: Policy, slots: int, longest: int, block: int) -> Server:
-    """An empty one."""
+    """A server with an empty memory."""
     allocator = Paged(slots, block) if policy == "paged" else Contiguous(slots)
     state, owner = np.full(slots, FREE, dtype=np.uint8), np.full(slots, NOBODY, dtype=np.uint8)
     return Server(policy, longest, allocator, state, owner)
 
 
 def serve(server: Server, requests: Sequence[Request]) -> Iterator[None]:
-    """Step by step until all are answered; a pause in every step, after the tokens are written."""
+    """Serve the requests step by step until all are answered; a pause in every step, after the tokens are written."""
     coming, now = deque(enumerate(requests)), 0
     while coming or server.queue or server.seats:
         while coming and coming[0][1].arrival <= now:
@@ -364,7 +364,7 @@ def _result(
 
 
 def compare(traffic: Traffic, slots: int, block: int) -> dict[Policy, MemoryRun]:
-    """The same trace under each policy."""
+    """The runs of one trace under each policy."""
     requests = request_trace(traffic)
     policies: tuple[Policy, ...] = ("reserve", "exact", "paged")
     longest = traffic.longest

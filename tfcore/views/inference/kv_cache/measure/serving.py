@@ -89,7 +89,7 @@ class Budget:
 
     @property
     def fits(self) -> bool:
-        """Nothing lacks."""
+        """Whether it fits into the memory."""
         return self.free >= 0
 
     def verdict(self, unit: Unit) -> str:
@@ -107,7 +107,8 @@ class Budget:
 
 
 def budget(service: Service) -> Budget:
-    """Add it up for the fullest GPU, and look for the largest number of users and the longest context that fit."""
+    """Add up what the fullest GPU has to hold, and look for the largest number of users and the longest context that
+    fit."""
     weights, spared = _weights(service), int(service.memory * service.spared)
     groups = service.gpus // service.parallel
     room, one = service.memory - weights - spared, user_bytes(service)

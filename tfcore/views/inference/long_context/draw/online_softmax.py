@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 def cells(step: RowStep) -> list[str]:
-    """The row of one step."""
+    """The cells of one step in the ledger."""
     out = [float(value) for value in step.out[:SHOWN]]
     first = out[0] / step.l if step.l else 0.0
     return [compact(value) for value in (step.tile_m, step.m, step.rescale, step.l, *out, first)]

@@ -19,7 +19,7 @@ class MemoryTraffic:
 
     @property
     def total(self) -> int:
-        """Both ways together."""
+        """Numbers read and written, together."""
         return sum(self.reads.values()) + sum(self.writes.values())
 
 

@@ -76,7 +76,7 @@ class Difference(Finding):
 
     @property
     def words(self) -> tuple[str, str]:
-        """Both numbers."""
+        """The difference in float32 and in float64, in digits."""
         return f"{self.single:.1e}", f"{self.double:.1e}"
 
     @property

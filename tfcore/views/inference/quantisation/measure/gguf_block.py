@@ -57,7 +57,7 @@ class OpenedBlock:
 
     @property
     def difference(self) -> float:
-        """The largest between these values and the weights that the model computes with."""
+        """The largest difference between these values and the weights that the model computes with."""
         return float(np.abs(self.values - self.used).max())
 
     @property

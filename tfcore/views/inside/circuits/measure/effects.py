@@ -46,7 +46,7 @@ class TakenOff:
 
 
 def total_effects(graph: Graph) -> Float[ndarray, " node"]:
-    """By how much the first output falls without each node, along all paths of the graph.
+    """The fall of the first output without each node, along all paths of the graph.
 
     A feature that loses the share edges[target, source] / activation of what it reads writes that much less:
     effect = e + e M + e M^2 + ... with e the edges to the output and M[t, s] = edges[t, s] / activation[t].
@@ -103,7 +103,7 @@ def take_off(
 
 
 def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:
-    """As in "feature 2/517 at '·red' (12)": layer, number, token and position."""
+    """The name of a feature, as in "feature 2/517 at '·red' (12)": layer, number, token and position."""
     nodes = graph.nodes
     position = int(nodes.position[place])
     token = visible(piece_of(tokenizer, graph.ids[position]))

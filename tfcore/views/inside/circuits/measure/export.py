@@ -12,7 +12,8 @@ TYPES = {EMBEDDING: "embedding", ERROR: "mlp reconstruction error", FEATURE: "cr
 
 
 def node_id(graph: Graph, node: int) -> str:
-    """As in circuit-tracer: layer_feature_position, E_token_position of embeddings, 0_layer_position of errors."""
+    """The id of a node as in circuit-tracer: layer_feature_position, E_token_position of embeddings, 0_layer_position
+    of errors."""
     nodes = graph.nodes
     layer, feature, position = (int(one[node]) for one in (nodes.layer, nodes.feature, nodes.position))
     if nodes.kind[node] == EMBEDDING:

@@ -143,8 +143,8 @@ class HeadCircuit:
         return self.values[self.counts.index(count)]
 
     def share(self, count: int) -> float | None:
-        """How much of the quantity that circuit keeps: (circuit - none) / (whole - none), arXiv:2403.17806, section 2;
-        None where cutting all changes nothing."""
+        """The share of the quantity that the circuit of the first `count` edges keeps: (circuit - none) / (whole -
+        none), arXiv:2403.17806, section 2; None where cutting all changes nothing."""
         none = self.value(0)
         gap = self.whole - none
         return (self.value(count) - none) / gap if abs(gap) > 1e-6 else None

@@ -143,7 +143,7 @@ def attended(
 def estimate_edges(
     model: Transformer, ids: Sequence[int], quantity: Quantity, baseline: Baseline, steps: int = 1
 ) -> Float[ndarray, "input layer head earlier_layer earlier_head"]:
-    """By how much a quantity would fall if each edge alone were cut, to first order; 0 where there is no edge.
+    """The fall of a quantity if each edge alone were cut, to first order; 0 where there is no edge.
 
     effect = sum over tokens of (what the sender writes - baseline) . d quantity / d (the receiver's Q, K or V input):
     one forward and one backward pass for all (edge attribution patching, arXiv:2310.10348, section 3). The gradient

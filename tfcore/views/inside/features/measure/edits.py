@@ -79,6 +79,6 @@ def held_feature(
 
 
 def held_words(of: Transcoder, feature: int, factor: float, level: float) -> str:
-    """As in "feature 2/517 off" or "feature 2/517 at 4.20 (2 times its largest)"."""
+    """A held feature in words, as in "feature 2/517 off" or "feature 2/517 at 4.20 (2 times its largest)"."""
     title = feature_title(of, feature)
     return f"{title} off" if not factor else f"{title} at {level:.2f} ({factor:g} times its largest)"

@@ -14,7 +14,7 @@ from tfcore.model import Transformer
 
 
 def dictionary_name(dictionary: Transcoder) -> str:
-    """As in "feed-forward 2" or "stream after block 2"."""
+    """The name of a dictionary, as in "feed-forward 2" or "stream after block 2"."""
     layer = dictionary_layer(dictionary)
     return f"stream after block {layer}" if dictionary.config.is_autoencoder else f"feed-forward {layer}"
 
@@ -25,7 +25,7 @@ def dictionary_layer(dictionary: Transcoder) -> int:
 
 
 def feature_title(dictionary: Transcoder, feature: int) -> str:
-    """As in "feature 2/517": layer and number; "feature stream/517" in the autoencoder."""
+    """The title of a feature, as in "feature 2/517": layer and number; "feature stream/517" in the autoencoder."""
     place = "stream" if dictionary.config.is_autoencoder else dictionary_layer(dictionary)
     return f"feature {place}/{feature}"
 

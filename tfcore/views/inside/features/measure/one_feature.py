@@ -112,7 +112,7 @@ def feature_neighbours(of: Transcoder, feature: int, count: int = 8) -> NearestF
 
 
 def token_words(scan: FeatureScan, dictionary: int, tokenizer: Tokenizer, count: int = NAMED) -> list[str]:
-    """For each feature of a dictionary the tokens it is active on most often, as in "·big ·little"; "" for one that
+    """The tokens that each feature of a dictionary is active on most often, as in "·big ·little"; "" for one that
     was never active."""
     kept = scan.token_share[dictionary, :, :count] > 0
     names = [visible(token) for token in tokenizer.tokens(list(range(tokenizer.vocab_size)))]

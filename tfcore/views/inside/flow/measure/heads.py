@@ -45,7 +45,7 @@ class HeadEffects:
 
 
 def unmeasured(model: Transformer) -> HeadEffects:
-    """Before anything is measured."""
+    """Effects of 0, none of them exact: what there is before anything is measured."""
     layers = len(attention_layers(model.config))
     return HeadEffects(np.zeros((layers, model.config.n_heads), np.float32), np.zeros(layers, bool))
 

@@ -46,7 +46,7 @@ class AttentionLayer:
         return f"{self.prefix}{'cross_attn' if self.is_cross else 'attn'}.{name}"
 
     def of(self, model: Transformer) -> Block:
-        """Its block."""
+        """The block that the layer stands in."""
         stack = model.encoder if self.is_encoder else model.stack
         return cast("Block", stack.blocks[self.block])
 
@@ -111,7 +111,7 @@ class Passage:
 
 
 def of_ids(ids: Sequence[int], target: int, written: Sequence[int] = ()) -> Passage:
-    """Ids without a text, such as random ones."""
+    """A passage of ids without a text, such as random ones."""
     return Passage(tuple(ids), tuple(written), tuple(map(str, (*ids, *written))), target, len(ids))
 
 

@@ -81,7 +81,7 @@ class Flow:
         return float(self.stream[0].sum())
 
     def head(self, layer: int, head: int) -> str:
-        """Its name, as in "2.5" or "cross 0.3"."""
+        """The name of a head, as in "2.5" or "cross 0.3"."""
         return f"{self.layers[layer]}.{head}"
 
 

@@ -130,8 +130,8 @@ def logit_shares(
     factors: Factors | None = None,
     run: Recorded | None = None,
 ) -> tuple[LayerShares, ...]:
-    """The same shares, but in the stream of the token that predicts those in the logit of a next token, above that of
-    another token or (None) above the mean of all logits.
+    """Shares as of `layer_shares`, but in the stream of the token that predicts those in the logit of a next token,
+    above that of another token or (None) above the mean of all logits.
 
     There a term z adds FrozenNorm(z) . u to the logit (see `contributions`), and its share is what it adds over the sum
     of all that add something: terms that lower the logit have none. Where the logit's parts come from, in the streams

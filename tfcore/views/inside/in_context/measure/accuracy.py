@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
 
 def interval(right: int, of: int) -> Interval:
-    """The share of so many, with Wilson's interval."""
+    """The share of `right` in so many, with Wilson's interval."""
     return Interval(right / of, *wilson(right, of))
 
 
@@ -90,7 +90,7 @@ class TaskAccuracy:
     changed: int
 
     def curve(self, labels: Labels) -> AccuracyCurve:
-        """One of the three."""
+        """The curve of one of the three kinds of labels."""
         return next(one for one in self.curves if one.labels == labels)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a text that share_predicting_input itself: a number for every head, and the loss of every token."""
+"""Pictures of a text that repeats itself: a number for every head, and the loss of every token."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -133,5 +133,5 @@ def _level(loss: float) -> dict[str, Any]:
 
 
 def scale_end(values: Float[ndarray, "layer head"], weight: bool) -> float:
-    """Where the scale of head_grid ends: 1 for weights, else the next half above the largest value."""
+    """The end of the scale of head_grid: 1 for weights, else the next half above the largest value."""
     return 1.0 if weight else max(0.5, math.ceil(2 * float(values.max())) / 2)

@@ -121,7 +121,7 @@ def drawn_every(pairs: int) -> int:
 
 
 def places_of_drawn(scores: Float[ndarray, "head earlier_layer earlier_head"]) -> list[int]:
-    """Where the pairs that are drawn stand in the flattened scores, the highest first."""
+    """The places in the flattened scores of the pairs that are drawn, the highest first."""
     order: list[int] = np.argsort(-scores.ravel(), kind="stable").tolist()
     return order[:HIGHEST_PAIRS] + order[HIGHEST_PAIRS :: drawn_every(scores.size)]
 

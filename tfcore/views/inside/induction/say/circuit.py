@@ -204,7 +204,7 @@ class RankOfHead(Finding):
 
 
 def rank_of_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> RankOfHead | None:
-    """None where the model has no induction head."""
+    """Both tests by rank, of the induction heads; None where the model has none."""
     if not induction:
         return None
     head = max(induction, key=lambda place: result.prefix[place])

@@ -61,7 +61,7 @@ class InputAttribution:
 
     @property
     def gap(self) -> float:
-        """By how much the sum of integrated gradients misses that."""
+        """The difference between the sum of integrated gradients and `difference`."""
         return float(self.integrated.sum()) - self.difference
 
     @property

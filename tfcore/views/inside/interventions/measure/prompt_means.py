@@ -31,12 +31,12 @@ class Means:
 
     @property
     def unsure(self) -> Bool[ndarray, "..."]:
-        """Where the interval includes 0."""
+        """Whether each interval includes 0."""
         return (self.low <= 0) & (self.high >= 0)
 
     @property
     def columns(self) -> dict[str, Float[ndarray, " entry"]]:
-        """As columns of a table."""
+        """The means as columns of a table."""
         return {"mean": self.mean.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
 
 
@@ -106,7 +106,8 @@ class PartValues(NamedTuple):
 
 
 def part_values(model: Transformer, effects: Sequence[PromptEffects | ExactEffects]) -> PartValues:
-    """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
+    """The values of each part from what there is of `measure_set`: exact effects as soon as two prompts have theirs,
+    estimates until then."""
     exact = [one for one in effects if isinstance(one, ExactEffects)]
     if is_exact := len(exact) >= LEAST_PROMPTS:
         parts, values = exact[0].parts, np.stack([one.effects for one in exact])

@@ -61,7 +61,7 @@ class Probed:
         return np.array([self.right(i) / len(self.words) for i in range(len(self.layers))])
 
     def control(self) -> Float[ndarray, " layer"]:
-        """The same in the control task."""
+        """The accuracy in the control task."""
         return np.array([one.control / len(self.words) for one in self.layers])
 
 
@@ -71,7 +71,7 @@ def stream_names(config: ModelConfig) -> tuple[str, ...]:
 
 
 def layer_name(index: int) -> str:
-    """As in "the embedding" or "layer 3"; `index` as in stream_names."""
+    """The name of a layer, as in "the embedding" or "layer 3"; `index` as in stream_names."""
     return f"layer {index - 1}" if index else "the embedding"
 
 

@@ -35,7 +35,7 @@ class Labelled:
 
 
 def part_of_speech(text: TokenizedWords) -> list[str | None]:
-    """As tagged by hand."""
+    """The part of speech of each word, as tagged by hand."""
     return [TAGS[word.tag] for word in text.words]
 
 

@@ -29,7 +29,7 @@ def all_sentences(text: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """As many of them as are used."""
+    """The sentences of a box that are used, at most SENTENCES."""
     return all_sentences(text)[:SENTENCES]
 
 
@@ -272,7 +272,8 @@ class TokenRows:
 
 @torch.no_grad()
 def token_rows(model: Transformer) -> TokenRows:
-    """The same of every direction of a model; it takes most of the time of `points_at`."""
+    """The part of `points_at` that is the same for every direction of a model; it takes most of the time of
+    `points_at`."""
     rows = unembedding(model).float()
     gamma = getattr(model.decoder.ln_final, "weight", rows.new_ones(rows.shape[1])).float()
     mean = rows.mean(0)

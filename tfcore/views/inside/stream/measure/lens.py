@@ -45,7 +45,7 @@ class Lens:
     tuned: bool = False
 
     def correct_cells(self) -> Bool[ndarray, "stage seq"]:
-        """Where the top prediction is the token that follows; nowhere at the last position, which nothing follows."""
+        """Whether each top prediction is the token that follows; never at the last position, which nothing follows."""
         return np.pad(self.next_rank == 0, ((0, 0), (0, 1)))
 
 
@@ -112,7 +112,7 @@ def tokens_at(
 
 
 def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
-    """At most so many of the names, as evenly apart as they can be, the first and the last among them."""
+    """The names thinned to at most so many, as evenly apart as they can be, the first and the last among them."""
     return tuple(names[i] for i in np.linspace(0, len(names) - 1, min(most, len(names))).round().astype(int))
 
 

@@ -68,7 +68,7 @@ def _read_from(stage: str) -> str:
 
 
 def correct_by_stage(read: Lens) -> Statement:
-    """At how many positions the top prediction is the token that follows, stage by stage."""
+    """The number of positions at which the top prediction is the token that follows, stage by stage."""
     names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
     possible = read.next_rank.shape[1]
     return state(
@@ -83,7 +83,7 @@ def correct_by_stage(read: Lens) -> Statement:
 
 
 def correct_at_ends(read: Lens) -> Statement:
-    """The same for the first and the last of the stages shown."""
+    """The numbers of `correct_by_stage` for the first and the last of the stages shown."""
     names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
     return state(
         "correct at ends",
@@ -116,7 +116,7 @@ def correct_on_the_way(read: Lens) -> Statement:
 
 
 def embedding_predicts_input(read: Lens, ids: Sequence[int], tied: bool) -> Statement:
-    """Read from the embedding, the share of positions whose top prediction is the token just read.
+    """The share of positions whose top prediction, read from the embedding, is the token just read.
 
     Args:
         tied: whether the unembedding is the embedding's matrix.

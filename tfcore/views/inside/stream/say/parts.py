@@ -37,17 +37,17 @@ class LogitSum(Finding):
 
     @property
     def logit_text(self) -> str:
-        """With four digits, to be compared with `total_text`."""
+        """The logit with four digits, to be compared with `total_text`."""
         return f"{self.logit:.4f}"
 
     @property
     def total_text(self) -> str:
-        """With four digits."""
+        """The sum with four digits."""
         return f"{self.total:.4f}"
 
     @property
     def error_text(self) -> str:
-        """By how much the sum differs from the logit: rounding."""
+        """The difference between sum and logit: rounding."""
         return f"{abs(self.total - self.logit):.0e}"
 
     @property

@@ -35,7 +35,7 @@ def cache_of_a_text(rng: Random) -> Problem:
 
 
 def cache_grouped(rng: Random) -> Problem:
-    """The same with fewer KV heads than query heads (arXiv:2305.13245)."""
+    """The bytes of a text's cache with fewer KV heads than query heads (arXiv:2305.13245)."""
     layers, heads, d_head = rng.choice(SHAPES)
     groups = rng.choice([g for g in (4, 8, 16) if heads % g == 0 and g < heads])
     shape = CacheShape(layers=layers, heads=heads, kv_heads=groups, d_head=d_head)

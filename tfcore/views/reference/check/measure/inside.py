@@ -13,7 +13,8 @@ LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
 def copied_from(rng: Random) -> Problem:
-    """Where an induction head looks: right after the earlier occurrence of the present token (arXiv:2209.11895)."""
+    """The token an induction head looks at: right after the earlier occurrence of the present token
+    (arXiv:2209.11895)."""
     once = rng.sample(LETTERS, rng.randint(5, 8))
     at = rng.randint(0, len(once) - 3)
     text = once + once[: at + 1]

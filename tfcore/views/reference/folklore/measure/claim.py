@@ -54,7 +54,7 @@ class Claim:
 
     @property
     def needs_model(self) -> bool:
-        """It is measured on a trained model."""
+        """Whether it is measured on a trained model."""
         return "model" in inspect.signature(self.compute).parameters
 
     def check(self, model: Any, tokenizer: Any) -> Checked:

@@ -49,7 +49,7 @@ def cache_of_80_layers() -> Checked:
 
 
 def cache_of_8_heads() -> Checked:
-    """The same with 8 heads of keys and values, and how many times smaller that is."""
+    """The cache of 80 layers with 8 heads of keys and values, and how many times smaller that is."""
     size = cache_bytes(shared(LARGE, "gqa"), TOKENS)
     times = cache_bytes(LARGE, TOKENS) / size
     return compare(1, {"GB": size / 1e9 / 10.7, "times": times / 8}, f"{size / 1e9:.1f} GB, {times:g} times smaller")

@@ -22,18 +22,18 @@ class RewardHacking:
 
     @property
     def rose(self) -> bool:
-        """The reward is higher than before, by a tenth or more of the size it had."""
+        """Whether the reward is higher than before, by a tenth or more of the size it had."""
         return self.last.reward > self.first.reward + 0.1 * max(abs(self.first.reward), 0.1)
 
     @property
     def worse(self) -> bool:
-        """The samples are strange to the original model, or repeat themselves."""
+        """Whether the samples are strange to the original model, or repeat themselves."""
         strange = self.last.surprise > SURPRISING * self.first.surprise
         return strange or self.last.repetition > self.first.repetition + REPEATED
 
     @property
     def hacked(self) -> bool:
-        """Both."""
+        """Whether the reward rose while the samples became worse."""
         return self.rose and self.worse
 
 

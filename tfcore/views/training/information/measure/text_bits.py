@@ -33,7 +33,7 @@ class RankedPrediction:
 
 
 def window_of(model: Transformer, tokenizer: Tokenizer, text: str, at: int) -> int:
-    """Where the window begins from which token `at` is predicted.
+    """The first token of the window from which token `at` is predicted.
 
     Raises:
         ValueError: there is no such token, or nothing before it.
@@ -67,7 +67,8 @@ def predict_window(
 
 
 def window_start(place: int, context: int) -> int:
-    """Where the window begins in which `surprisal` predicts the token at `place`: they begin every half context."""
+    """The first token of the window in which `surprisal` predicts the token at `place`: they begin every half
+    context."""
     step = max(1, context // 2)
     return max(0, -(-(place - context) // step)) * step
 

@@ -44,7 +44,7 @@ def own_bump(own: FittedBump) -> Statement:
 
 
 def minus(sentence: str) -> str:
-    """The same with a minus sign before negative numbers, as in formulas."""
+    """The sentence with minus signs, not hyphens, before negative numbers, as in formulas."""
     return sentence.replace(" -", " −")
 
 

@@ -48,7 +48,7 @@ class LowestLoss(Finding):
 
     @property
     def memorises(self) -> bool:
-        """The held-out loss has risen from its lowest."""
+        """Whether the held-out loss has risen from its lowest."""
         return self.held_loss > self.loss + RISEN
 
     @property
@@ -159,7 +159,7 @@ def last_gradient(curves: Curves, clip: float) -> Statement:
 
 
 def run_ends(runs: Sequence[tuple[str, Curves]], accuracy: bool) -> Statement:
-    """Where named runs end: held-out accuracy at their last checks, or held-out loss in nats."""
+    """The ends of named runs: held-out accuracy at their last checks, or held-out loss in nats."""
     ends = [(name, float((curves.held_accuracy if accuracy else curves.held_loss)[-1])) for name, curves in runs]
     return state(
         "run ends",

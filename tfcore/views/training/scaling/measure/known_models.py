@@ -32,7 +32,7 @@ class KnownModel:
 
     @property
     def year(self) -> float:
-        """When it was published: the middle of the month that the arXiv id carries."""
+        """The year in which it was published: the middle of the month that the arXiv id carries."""
         if self.when is not None:
             return self.when
         match = re.search(r"arXiv:(\d\d)(\d\d)\.", self.source)

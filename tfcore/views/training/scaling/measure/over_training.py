@@ -68,7 +68,7 @@ class Lifetime:
 
     @property
     def cheapest(self) -> int:
-        """Which model costs least in all."""
+        """The index of the model that costs least in all."""
         return int(np.argmin(self.total))
 
 

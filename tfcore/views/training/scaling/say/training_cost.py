@@ -30,7 +30,7 @@ def duration(days: float) -> str:
 
 
 def energy(kwh: float) -> str:
-    """In kWh, MWh or GWh."""
+    """An energy in kWh, MWh or GWh."""
     for size, unit in ((1e6, "GWh"), (1e3, "MWh")):
         if kwh >= size:
             return f"{kwh / size:,.1f} {unit}"
