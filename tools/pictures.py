@@ -81,7 +81,7 @@ NO_FIRST = ("check", "glossary")  # without a figure
 # memory (kv-cache, modern, your-model): their place is kept alone, for the figure that the server saw last.
 NO_PICTURE = ("lab", "balance", "pitfalls", "kv-cache", "modern", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
-BEGIN_REAL = ("flow", "generation", "in-context", "probing")
+BEGIN_REAL = ("", "flow", "generation", "in-context", "probing")
 REAL = "smollm2"
 ON_DESKTOPS = ("",)  # on phones what stands above it has another height where there are no real models
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}

@@ -140,7 +140,7 @@ def show(
         linked=_is_linked(drawn.passage),
         choosing=on_token is not None,
     )
-    following = drawn.guesses.ranked(views.NEXT)
+    following = views.following(drawn.reading, drawn.choice, drawn.heads)
     token = None if explained is None or explained.kind == "text" else explained.token
 
     def heard(told: Told) -> None:

@@ -171,6 +171,7 @@ interface RiverData {
   factors: Record<string, number> // "layer.head" -> what it is multiplied by
   guesses: ([token: string, probability: number] | null)[] // after each layer
   next: [token: string, probability: number][]
+  former: number[] | null // their probabilities before heads or the drawing were changed
   drawing: string // how one of them is drawn; nothing where that is as the model says
   word: number | null // which of these is explained
   against: number | null // which of these it is compared with

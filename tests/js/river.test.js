@@ -26,6 +26,7 @@ const DATA = {
   factors: {},
   guesses: [["·b", 0.4], ["·b", 0.4], ["·b", 0.4], ["·b", 0.9]],
   next: [["·b", 0.9], ["·c", 0.1]],
+  former: null,
   drawing: "",
   word: 0,
   against: null,
@@ -99,6 +100,61 @@ test("a narrow page shows the twelve widest streams and the token that is explai
   const stream = [Array(20).fill(0).map((_, i) => i / 200), Array(20).fill(0)]
   const scene = lay({ ...DATA, tokens: Array(20).fill("a"), target: 0, stream, columns: [{ first: 0, last: 0, open: true, ribbons: [] }], feedforward: [Array(20).fill(0)] }, 390)
   assert.deepEqual(scene.rows.map(({ row }) => row), [0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+})
+
+test("the widest ribbons of heads are named where they lie, and no name is written over another or over a guess", () => {
+  const ribbons = [0, 1, 2, 3, 4, 5].map(key => [6, key, 0.1 + key / 100, key % 2])
+  const busy = {
+    ...DATA, tokens: ["·a", "·b", "·c", "·d", "·e", "·f", "·g"], target: 6, columns: [{ first: 0, last: 0, open: true, ribbons }, DATA.columns[1]],
+    stream: Array(5).fill(Array(7).fill(1 / 7)), feedforward: Array(4).fill(Array(7).fill(0.1)),
+  }
+  const box = ({ words, x, y, anchor }) => {
+    const wide = 5.5 * words.length, left = anchor === "start" ? x : anchor === "end" ? x - wide : x - wide / 2
+    return [left, y - 6, left + wide, y + 6]
+  }
+  for (const width of [700, 1000, 390]) {
+    const { names, guesses, ...scene } = lay(busy, width)
+    assert.deepEqual(names.map(({ words }) => words).sort(), ["from d, head 0.1", "from e, head 0.0", "from f, head 0.1"])
+    const boxes = [...names, ...guesses].map(box)
+    boxes.forEach((one, i) => boxes.slice(i + 1).forEach(other => {
+      assert.ok(one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3], `${one} and ${other} at ${width}`)
+    }))
+    for (const [left, top, right, bottom] of boxes) assert.ok(left >= 0 && top >= 0 && right <= scene.width && bottom <= scene.height)
+  }
+})
+
+test("the legend says what there is, beside the bars where there is room and else below", () => {
+  const words = data => lay(data, 1000).signs.map(one => one.words)
+  assert.deepEqual(words(DATA).slice(-2), ["broad", "induction"])
+  assert.ok(words(DATA).includes("layers folded together") && !words(DATA).includes("before the change"))
+  assert.ok(words({ ...DATA, former: [0.5, 0.1] }).includes("before the change"))
+  assert.ok(!words({ ...DATA, columns: DATA.columns.slice(0, 1) }).includes("layers folded together"))
+  const { signs, bars, height } = lay({ ...DATA, next: Array(7).fill(["·b", 0.1]) }, 1000)
+  assert.ok(Math.min(...signs.map(({ y }) => y)) > bars.at(-1).y && Math.max(...signs.map(({ y }) => y)) < height)
+  const long = { ...DATA, tokens: Array(20).fill("a"), target: 19, stream: Array(5).fill(Array(20).fill(0.05)), feedforward: Array(4).fill(Array(20).fill(0)) }
+  const beside = lay(long, 1000)
+  assert.ok(Math.max(...beside.signs.map(({ y }) => y)) < beside.bars[0].y - 12)
+  assert.ok(beside.signs.every(({ x, words: said }) => x > beside.bars[0].x - 120 && x + 5 * said.length < beside.width))
+  const { find } = shown()
+  assert.match(find("[role=note]")[0].getAttribute("aria-label"), /^Legend: stream of a token; /)
+})
+
+test("where heads were changed, the former bars stand behind, and the label has both numbers", () => {
+  const { find } = shown({ ...DATA, factors: { "0.1": 0 }, former: [0.4, 0.55] })
+  assert.deepEqual(find("[aria-label$=': explain it']").map(one => one.getAttribute("aria-label")), [
+    "·b, 40.0 → 90.0 %: explain it", "·c, 55.0 → 10.0 %: explain it",
+  ])
+  const ghosts = find(".tf-former").map(one => Number(one.getAttribute("width")))
+  const bars = lay({ ...DATA, former: [0.4, 0.55] }, 1000).bars
+  assert.deepEqual(ghosts, bars.map(({ former }) => former))
+  near(bars[0].former / bars[0].width, 0.4 / 0.9)
+  assert.equal(shown().find(".tf-former").length, 0)
+})
+
+test("a long token is cut, and whole in its title", () => {
+  const { find } = shown({ ...DATA, tokens: ["new line, 12 spaces", "·b", "·c"] })
+  assert.ok(find("text").some(one => one.textContent === "new line, 12 …"))
+  assert.ok(find("title").some(one => one.textContent.startsWith("new line, 12 spaces: 30 %")))
 })
 
 test("a dot is a head, as large as its effect", () => {

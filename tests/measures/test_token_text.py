@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tfcore.measures.token_text import plotly_escape, shorten, visible, visible_character
+from tfcore.measures.token_text import in_words, plotly_escape, shorten, visible, visible_character
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,19 @@ def test_a_text_that_is_too_long_ends_in_dots():
 def test_plotly_reads_no_markup():
     assert plotly_escape("<b> & %{x} $1") == "&lt;b&gt; &amp; &#37;{x} &#36;1"
     assert plotly_escape(3) == "3"
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (" ", "space"),
+        ("    ", "4 spaces"),
+        ("\n", "new line"),
+        ("\n  ", "new line, 2 spaces"),
+        ("\xa0", "no-break space"),
+        (" a", "·a"),
+        ("", "∅"),
+    ],
+)
+def test_white_space_alone_in_words(token, words):
+    assert in_words(token) == words

@@ -2,7 +2,9 @@
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import groupby
 
+_SPACES = {" ": "space", "\n": "new line", "\t": "tab", "\r": "return", "\xa0": "no-break space", "\u3000": "wide space"}
 _NAMED = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
 
 
@@ -15,6 +17,14 @@ def visible(token: str | bytes) -> str:
     shown = "".join(visible_character(character) for character in token)
     # A combining mark on its own would sit on whatever stands before the token.
     return "◌" + shown if unicodedata.combining(token[0]) else shown
+
+
+def in_words(token: str | bytes) -> str:
+    """One token as `visible` has it, but in words where it is white space alone: "new line", "4 spaces"."""
+    if not token or isinstance(token, bytes) or not set(token) <= set(_SPACES):
+        return visible(token)
+    runs = [(_SPACES[character], len(list(run))) for character, run in groupby(token)]
+    return ", ".join(name if count == 1 else f"{count} {name}s" for name, count in runs)
 
 
 def visible_character(character: str) -> str:

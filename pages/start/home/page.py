@@ -9,6 +9,7 @@ from pages.start.home import map as model_map
 from pages.start.home import stage
 from pages.start.home.facts import FACTS
 from pages.ui import controls, links, page, places, recent
+from pages.ui.loading import models
 
 # title: (address, view, what happens there)
 DOORS: dict[str, tuple[str, dict[str, str], str]] = {
@@ -31,7 +32,7 @@ def picture(key: str) -> None:
     st.image(PICTURES / f"{key}.png", width=SMALL, alt=f"A figure of the page {places.place(key).facts.title}")
 
 
-page.begin(FACTS)
+page.begin(FACTS, always=models.always(stage.SHIPPED_UNTIL))
 stage.show()
 st.html(CUT)
 if st.context.theme.type == "dark":

@@ -18,6 +18,7 @@ TEXT = "Sam was a little boy. One day, Sam said that"
 BALL = "Max lost his red ball. One day Max found the red"
 NAMES = "When Mary and John went to the store, John gave a drink to"
 NONE = {"heads": "", "measured": "0", "open": "", "widths": flow.STATE}
+SHIPPED_UNTIL = "3"  # version of links up to which the page began with the model that ships
 PAGE = "inside/flow/page.py"
 BELOW = "home:model"  # of the map further down
 
@@ -27,14 +28,15 @@ def show() -> None:
     """The text, the river, what can be done with it: what is below need not be sent again when a head changes."""
     box, choice = st.columns([8, 2], vertical_alignment="bottom")
     with choice:
-        model = models.choose()
+        model = models.choose(default=models.first(SHIPPED_UNTIL))
+    first = NAMES if model == REAL and not links.is_old(SHIPPED_UNTIL) else TEXT
     with box:
-        pasted = text_box(model, "Your text", "text", TEXT, CHARACTERS, height=68, named=False)
+        pasted = text_box(model, "Your text", "text", first, CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     real = {"Mary or John?": {**NONE, "model": REAL, "text": NAMES}}
     shipped = {
         "he or she?": {**NONE, "model": models.DEFAULT, "text": TEXT},
-        "a red ball again": {**NONE, "text": BALL},
+        "a red ball again": {**NONE, "model": models.DEFAULT, "text": BALL},
     }
     page.try_this({**(real if REAL in models.fitting("decoder", why_not=models.silent) else {}), **shipped})
     network, tokenizer = cache.model(model)

@@ -76,15 +76,18 @@ def choose(
     return default
 
 
-def first() -> str:
-    """The model that a page about any text begins with: a real one where it is there. Links from before it was there
-    mean the one that ships."""
-    return REAL if REAL in available() and not links.is_old() else DEFAULT
+def first(last: str = "1") -> str:
+    """The model that a page about any text begins with: a real one where it is there.
+
+    Args:
+        last: version of links up to which the page began with the one that ships, as theirs do.
+    """
+    return REAL if REAL in available() and not links.is_old(last) else DEFAULT
 
 
-def always() -> dict[str, str]:
+def always(last: str = "1") -> dict[str, str]:
     """For page.begin, of a page whose default is `first`."""
-    return {"model": first()} if first() != DEFAULT else {}
+    return {"model": first(last)} if first(last) != DEFAULT else {}
 
 
 def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list[str]:

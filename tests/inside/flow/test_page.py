@@ -71,6 +71,29 @@ def test_a_head_in_the_address_is_changed_and_given_back():
     assert not [button for button in test.button if button.key == "whole:button"]
 
 
+def test_the_former_chances_stand_beside_those_of_a_changed_model():
+    own = layer_guesses(cache.model("stories")[0], of_ids(ids(), len(ids()) - 1)).final
+    said = river(opened(heads="2.5*0"))
+    tokens = [token(word.removeprefix("·")) for word, _ in said["next"]]
+    assert said["former"] == pytest.approx([own[i] for i in tokens], abs=1e-4)
+    assert said["former"][0] > said["next"][0][1] + 0.2
+    assert river(opened())["former"] is None
+    assert river(opened(temperature="0.5"))["former"][0] == pytest.approx(own.max(), abs=1e-4)
+
+
+def test_a_token_that_was_first_is_last_where_it_fell_out():
+    reading = flow.read("stories", "Max lost his red ball. One day Max found the red").reading
+    [ball] = views.guesses_of(reading, None, "").ranked(1)
+    assert views.following(reading, None, "")[0] == views.following(reading, None, "3.5*0")[0] == ball
+    lost = views.following(reading, None, "3.0*-2")
+    assert (lost[-1], len(lost)) == (ball, views.NEXT)
+    assert lost[:-1] == views.guesses_of(reading, None, "3.0*-2").ranked(views.NEXT - 1)
+
+
+def test_white_space_alone_is_said_in_words():
+    assert river(opened(text="Max ran.\n\nMax  sat"))["tokens"][4:9] == ["new line", "new line", "M", "ax", "space"]
+
+
 def test_heads_are_measured_on_another_token():
     test = opened(word="2: ·his")
     said = river(test)

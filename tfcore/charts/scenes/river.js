@@ -243,7 +243,7 @@ function mark(view) {
     set(node, said)
     return node
   }
-  for (const { row, x, y, turn, share } of scene.rows) {
+  for (const { row, words: token, x, y, turn, share } of scene.rows) {
     const began = `${data.tokens[row]}: ${percent(share)} of ${data.whole} began here`
     const node = group("row" + row, data.choosing
       ? { tabindex: 0, role: "button", "aria-pressed": String(row === data.target), "aria-label": `${began}. Explain this token`, class: "tf-press" }
@@ -253,7 +253,7 @@ function mark(view) {
       x, y, fill: roles.ink, "fill-opacity": 0.55 + 0.45 * Math.min(4 * share, 1), "font-size": 12.5,
       "font-weight": share >= 0.15 || row === data.target ? 700 : 400, "text-anchor": turn ? "start" : "end",
       ...(turn ? { transform: `rotate(-55 ${x} ${y})` } : {}),
-    }, node, data.tokens[row])
+    }, node, token)
     words.setAttribute("dominant-baseline", "middle")
     const ancestry = () => light(view, reached(edges(view.scene), { kind: "node", column: -1, row }))
     node.onpointerenter = node.onfocus = ancestry
@@ -288,12 +288,13 @@ function mark(view) {
     if (view.live) svg("title", {}, node, does)
     svg("rect", { x: bar.x - 96, y: bar.y - 10, width: scene.width - bar.x + 96, height: 21, fill: "transparent" }, node)
     svg("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
+    if (bar.former !== null) svg("rect", { x: bar.x, y: bar.y - 8.5, width: Math.max(1, bar.former), height: 17, rx: 2, fill: roles.accent, "fill-opacity": 0.14, stroke: roles.accent, "stroke-opacity": 0.6, "stroke-dasharray": "3 2", class: "tf-former" }, node)
     const length = svg("rect", { x: bar.x, y: bar.y - 7, height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : other ? 0 : 0.45, ...(other ? { stroke: roles.accent, "stroke-width": 1.5 } : {}) }, node)
     const number = svg("text", { y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
     const twin = scene.bars.filter(({ index, token }) => index < bar.index && token === bar.token).length
     spring(view, `bar${twin} ${bar.token}`, [bar.width, bar.y], ([width, y]) => {
       set(length, { width: Math.max(1, width) })
-      set(number, { x: bar.x + width + 5 })
+      set(number, { x: bar.x + Math.max(width, bar.former ?? 0) + 5 })
       set(node, { transform: `translate(0 ${y - bar.y})` })
     }, before)
     pressed(node, view.live ? event => view.send(event.shiftKey && data.tracing && !chosen ? "against" : "word", bar.index) : null)
@@ -302,12 +303,36 @@ function mark(view) {
     const [first] = scene.bars, node = group("drawing", { role: "note" })
     svg("text", { x: first.x, y: first.y - 16, fill: roles.muted, "font-size": 11, "text-anchor": "middle" }, node, `drawn at ${data.drawing}`)
   }
+  for (const name of scene.names) {
+    const node = group("name" + name.key, { "aria-hidden": "true", class: "tf-said" }) // its ribbon says more
+    svg("text", {
+      x: name.x, y: name.y + 4, fill: roles.ink, "font-size": 11, "text-anchor": name.anchor, stroke: roles.paper, "stroke-width": 4,
+      "stroke-opacity": 0.85, "paint-order": "stroke",
+    }, node, name.words)
+  }
+  const meaning = group("legend", { role: "note", "aria-label": "Legend: " + scene.signs.map(({ words }) => words).join("; ") })
+  for (const one of scene.signs) sign(meaning, one, view.colours)
   for (const [key, node] of view.kept) {
     if (seen.has(key)) continue
     node.remove()
     view.kept.delete(key)
   }
   inOrder(view, seen)
+}
+
+// A line of the legend: a form as in the picture, and what it means.
+/** @param {SVGGElement} parent @param {import("./river_notes.js").Sign} one @param {Palette} colours */
+function sign(parent, { form, colour, words, x, y }, colours) {
+  const fill = colour ? tint(colour, colours) : "none", { muted, ink } = colours.roles, kind = form === "dot" && colour
+  if (form === "stream") svg("rect", { x, y: y - 4, width: 18, height: 8, fill, "fill-opacity": 0.6 }, parent)
+  if (form === "ribbon") svg("path", { d: `M${x} ${y - 5}C${x + 9} ${y - 5} ${x + 9} ${y + 5} ${x + 18} ${y + 5}`, fill: "none", stroke: fill, "stroke-width": 3 }, parent)
+  if (form === "lozenge") svg("path", { d: `M${x + 3} ${y}L${x + 9} ${y - 6}L${x + 15} ${y}L${x + 9} ${y + 6}Z`, fill, "fill-opacity": 0.85 }, parent)
+  if (form === "dot" && !kind) for (const [cx, r] of [[x + 3, 2.2], [x + 12, 5.5]]) svg("circle", { cx, cy: y, r, fill: muted, "fill-opacity": 0.75 }, parent)
+  if (kind) svg("circle", { cx: x + 4, cy: y, r: 4, fill }, parent)
+  if (form === "guess") svg("text", { x, y: y + 4, fill: ink, "font-size": 11, "font-weight": 600 }, parent, "abc")
+  if (form === "folded") svg("text", { x, y: y + 4, fill: muted, "font-size": 11 }, parent, "2–9")
+  if (form === "former") svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill, "fill-opacity": 0.14, stroke: fill, "stroke-opacity": 0.6, "stroke-dasharray": "3 2" }, parent)
+  svg("text", { x: x + (kind ? 12 : 24), y: y + 4, fill: muted, "font-size": 11 }, parent, words)
 }
 
 // The Tab key goes through the marks as they stand: what is new goes to its place, what has the focus is not touched.

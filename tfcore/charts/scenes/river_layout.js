@@ -1,16 +1,20 @@
 // Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
 // "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
+import { legend, ribbonNames } from "./river_notes.js"
+
 const WIDE = 620 // pixels from which layers run to the right
-const LEFT = 100, RIGHT = 228, ROOM = 70, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens (more where there is room) and without
+const LEFT = 100, RIGHT = 256, ROOM = 70, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens (more where there is room) and without
+const NUMBERS = 86 // pixels beside the bars, for the numbers before and after a change
 const SLANT = 4.3 // pixels to the right of a letter of a word that rises
 const HEADER = 52, DOTS = 15, DOT = 11 // pixels: of layers' numbers, of a row of heads, of a head
 const ROOMY = 84 // pixels of an open layer from which its number says that it is one
+const LONGEST = 14, LONGEST_DOWN = 18 // letters of a token at the left, and above a narrow page
 const SAID = 18 // pixels below the token that is explained, for the guesses at it
 const FULL = 56, FULL_OF_MANY = 44, MANY = 20 // pixels across of the whole state; with more tokens than that
 const FAINT = 0.002 // share of the state below which a stream is only hinted at
 const FEW = 12 // tokens on a narrow page
-const FOLDED = 36 // pixels along of folded layers
-const NARROWEST = 70 // pixels along of an open layer
+const FOLDED = 30 // pixels along of folded layers
+const NARROWEST = 60 // pixels along of an open layer
 
 /**
  * @typedef {object} Shape
@@ -24,6 +28,7 @@ const NARROWEST = 70 // pixels along of an open layer
  * @property {number} from the row where it begins
  * @property {string} title
  * @property {[number, number, number, number]} [ribbon] layer, head, query, key
+ * @property {string} [name] of the ribbon of a head, in words
  */
 /** @typedef {{ name: string, label: string, x: number, y: number, r: number, colour: string, kind: string, effect: string }} Dot */
 /**
@@ -32,11 +37,13 @@ const NARROWEST = 70 // pixels along of an open layer
  * @property {number} height
  * @property {boolean} down
  * @property {Shape[]} shapes
- * @property {{ row: number, x: number, y: number, turn: boolean, share: number }[]} rows
+ * @property {{ row: number, words: string, x: number, y: number, turn: boolean, share: number }[]} rows
  * @property {{ index: number, first: number, last: number, open: boolean, roomy: boolean, x: number, y: number }[]} columns
  * @property {Dot[]} dots
  * @property {{ layer: number, words: string, x: number, y: number, anchor: "start" | "middle" | "end" }[]} guesses
- * @property {{ index: number, token: string, percent: string, x: number, y: number, width: number }[]} bars
+ * @property {{ index: number, token: string, percent: string, x: number, y: number, width: number, former: number | null }[]} bars
+ * @property {import("./river_notes.js").Name[]} names
+ * @property {import("./river_notes.js").Sign[]} signs of the legend
  */
 
 /** @param {RiverData} data @param {number} size pixels there are to the right @returns {Scene} */
@@ -46,25 +53,24 @@ export function lay(data, size) {
   const full = down ? Math.min(30, size / rows.length) : rows.length > MANY ? FULL_OF_MANY : FULL
   const left = down ? 34 : LEFT
   const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
-  const folded = down ? 30 : FOLDED
   const right = data.next.length ? RIGHT + Math.max(0, Math.min(ROOM, (size - 800) / 2)) : ALONE
-  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * folded) / Math.max(opens, 1)))
+  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * FOLDED) / Math.max(opens, 1)))
   const inRow = headsInRow(data, 0.76 * open), top = down ? 92 : HEADER + DOTS * Math.ceil(data.effects[0].length / inRow)
   const c = across(data, rows, full, down ? left : top, down ? (size - left - beyond(data, rows, (size - left) / rows.length)) / rows.length : 0)
   const end = Math.max(...rows.map(i => c[i])) + full / 2
   let a = down ? top : left
   const places = data.columns.map(one => {
-    const a0 = a, w = one.open ? open : folded
+    const a0 = a, w = one.open ? open : FOLDED
     a += w
     return { a0, a1: a, b0: a0 + Math.min(6, w / 6), b1: one.open ? a0 + 0.76 * w : a - 3 }
   })
   const is = new Set(rows)
   const shapes = [...nodes(data, rows, c, full, places), ...flows(data, is, c, full, places)]
   /** @type {Scene} */
-  const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [] }
+  const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [], names: [], signs: [] }
   scene.width = down ? size : Math.max(size, a + right)
   scene.height = down ? a + 34 + 24 * data.next.length : end + BELOW
-  scene.rows = rows.map(row => ({ row, share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
+  scene.rows = rows.map(row => ({ row, words: cut(data.tokens[row], down ? LONGEST_DOWN : LONGEST), share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
   data.columns.forEach((one, index) => {
     const { a0, a1, b1 } = places[index], middle = one.open ? (a0 + b1) / 2 : (a0 + a1) / 2
     scene.columns.push({ index, first: one.first, last: one.last, open: one.open, roomy: !down && open >= ROOMY, x: down ? 0 : middle, y: down ? middle + 4 : 16 })
@@ -78,7 +84,11 @@ export function lay(data, size) {
       ? { layer: one.first, words: fitting(word, number, size / 2), x: at + (isRight ? -1 : 1) * (full / 2 + 3), y: a1 - 8, anchor: isRight ? "end" : "start" }
       : { layer: one.first, words: fitting(word, number, a1 - a0), x: Math.min(b1 + 4, a1 - 20), y: at + full / 2 + 17, anchor: "middle" })
   })
-  bars(data, scene, c, full, a, down ? size - 190 : right - 178)
+  bars(data, scene, c, full, a, down ? size - 130 - NUMBERS : right - 120 - NUMBERS)
+  scene.names = ribbonNames(scene)
+  const signs = legend(data, scene, a)
+  scene.signs = signs.signs
+  scene.height = signs.height
   return scene
 }
 
@@ -93,9 +103,12 @@ function fitting(word, number, room) {
   return whole.length <= most ? whole : word.length <= most ? word : word.slice(0, most - 1) + "…"
 }
 
+/** @param {string} words @param {number} most */
+const cut = (words, most) => (words.length > most ? words.slice(0, most - 1) + "…" : words)
+
 // Pixels that the rising words of a narrow page take to the right of the last of them.
 /** @param {RiverData} data @param {number[]} rows @param {number} pitch */
-const beyond = (data, rows, pitch) => Math.max(12, ...rows.map((row, k) => SLANT * data.tokens[row].length - pitch * (rows.length - k - 0.5)))
+const beyond = (data, rows, pitch) => Math.max(12, ...rows.map((row, k) => SLANT * Math.min(data.tokens[row].length, LONGEST_DOWN) - pitch * (rows.length - k - 0.5)))
 
 // On a narrow page, the tokens with the widest streams, in their order.
 /** @param {RiverData} data */
@@ -173,7 +186,7 @@ function flows(data, is, c, full, places) {
       const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of ${data.whole}`
       if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
       const kind = data.kinds[one.first][head]
-      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, query, key]) } : {}) })
+      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, name: `from ${data.tokens[key].replace(/^·/, "")}, head ${headName(data, one.first, head)}`, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, query, key]) } : {}) })
     })
   })
   return found
@@ -221,7 +234,9 @@ function bars(data, scene, c, full, a, longest) {
   let at = target - full / 2
   data.next.forEach(([token, probability], index) => {
     const y = top + pitch * index
-    scene.bars.push({ index, token, percent: `${(100 * probability).toFixed(1)} %`, x, y, width: longest * probability })
+    const former = data.former?.[index] ?? null, now = `${(100 * probability).toFixed(1)} %`
+    const percent = former === null ? now : `${(100 * former).toFixed(1)} → ${now}`
+    scene.bars.push({ index, token, percent, x, y, width: longest * probability, former: former === null ? null : longest * former })
     const h = full * (data.traced ? Number(index === data.word) : probability)
     if (!down) scene.shapes.push({
       key: `m${index}`, kind: "mouth", at: [a + 4, at + h / 2, Math.max(h, 0.5), a + 34, y, Math.max(Math.min(h, 18), 0.5)], colour: "@residual", opacity: 0.25,

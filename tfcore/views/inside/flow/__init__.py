@@ -10,7 +10,7 @@ from tfcore.generation.sampling import Sampling
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of
-from tfcore.measures.token_text import tick_labels, visible
+from tfcore.measures.token_text import in_words, tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.flow import say
@@ -189,14 +189,14 @@ def river(
     effects = effects_of(reading, choice, explained) if so_far is None else so_far
     best = zip(guesses.best, guesses.probability, strict=True)
     chart = river_scene(
-        [visible(piece) for piece in passage.tokens],
+        [in_words(piece) for piece in passage.tokens],
         flow,
         columns,
         effects,
         measure_heads.head_kinds(reading.model),
         factors_of(model, heads),
-        [None if one is None else (visible(piece_of(tokenizer, one)), probability) for one, probability in best],
-        _mouth(tokenizer, guesses, explained, sampling, can_trace(reading)),
+        [None if one is None else (in_words(piece_of(tokenizer, one)), probability) for one, probability in best],
+        _mouth(reading, choice, heads, explained, sampling),
         measure=say.explained_as(model, passage, tokenizer, explained),
         whole=say.whole_of(tokenizer.tokens(toward)),
     )
@@ -213,21 +213,30 @@ def river(
     )
 
 
+def following(reading: Reading, choice: int | None, heads: str) -> list[int]:
+    """The next tokens at the mouth of the river: the most probable ones, and last the one that was so before heads were
+    changed, if it is no longer among them."""
+    now, before = guesses_of(reading, choice, heads).ranked(NEXT), guesses_of(reading, choice, "").ranked(1)
+    return now if set(before) <= set(now) else [*now[:-1], *before]
+
+
 def _mouth(
-    tokenizer: Tokenizer, guesses: LayerGuesses, explained: Quantity | None, sampling: Sampling | None, tracing: bool
+    reading: Reading, choice: int | None, heads: str, explained: Quantity | None, sampling: Sampling | None
 ) -> Mouth:
-    following = guesses.ranked(NEXT)
+    tokenizer, next_tokens = opened(reading.model)[1], following(reading, choice, heads)
+    guesses, before = guesses_of(reading, choice, heads), guesses_of(reading, choice, "").final
     chances = guesses.final if sampling is None else measure_routes.sampled(guesses, sampling)
+    drawing = "" if sampling is None else say.how_drawn(sampling)
     token = None if explained is None or explained.kind == "text" else explained.token
     against = explained.against if explained is not None and explained.kind == "difference" else None
+    pieces = tokenizer.tokens(next_tokens)
     return Mouth(
-        following=[
-            (visible(piece), float(chances[i])) for i, piece in zip(following, tokenizer.tokens(following), strict=True)
-        ],
-        drawing="" if sampling is None else say.how_drawn(sampling),
-        word=following.index(token) if token in following else None,
-        against=following.index(against) if against in following else None,
-        tracing=tracing,
+        following=[(in_words(piece), float(chances[i])) for i, piece in zip(next_tokens, pieces, strict=True)],
+        former=[float(before[i]) for i in next_tokens] if heads or drawing else None,
+        drawing=drawing,
+        word=next_tokens.index(token) if token in next_tokens else None,
+        against=next_tokens.index(against) if against in next_tokens else None,
+        tracing=can_trace(reading),
     )
 
 

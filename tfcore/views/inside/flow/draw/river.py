@@ -22,12 +22,14 @@ class Mouth:
 
     Args:
         following: the most probable ones with the probabilities with which they are drawn, the first first.
+        former: the probabilities of the same by the model as it is; None where nothing was changed.
         drawing: how, in words; nothing where that is as the model says.
         word, against: the places of the token that is measured, and of the one it is compared with.
         tracing: whether the logit of one can be traced.
     """
 
     following: Sequence[tuple[str, float]] = ()
+    former: Sequence[float] | None = None
     drawing: str = ""
     word: int | None = None
     against: int | None = None
@@ -80,6 +82,7 @@ def river_scene(
         "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
         "guesses": [one and [one[0], round(one[1], 4)] for one in guesses],
         "next": [[token, round(probability, 5)] for token, probability in mouth.following],
+        "former": mouth.former and [round(one, 5) for one in mouth.former],
         "drawing": mouth.drawing,
         "word": mouth.word,
         "against": mouth.against,
