@@ -4,7 +4,14 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
-_SPACES = {" ": "space", "\n": "new line", "\t": "tab", "\r": "return", "\xa0": "no-break space", "\u3000": "wide space"}
+_SPACES = {
+    " ": "space",
+    "\n": "new line",
+    "\t": "tab",
+    "\r": "return",
+    "\xa0": "no-break space",
+    "\u3000": "wide space",
+}
 _NAMED = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
 
 
