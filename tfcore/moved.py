@@ -714,7 +714,8 @@ NAMES = {
         "tfcore.charts.kit": "line",
     },
     "tfcore.figures.inside.interventions": {
-        "tfcore.charts.before_after": "before_after percent",
+        "tfcore.charts.before_after": "before_after",
+        "tfcore.charts.ghosts": "percent",
         "tfcore.charts.part_by_token": "MOST_NUMBERS part_by_token",
     },
     "tfcore.figures.inside.residual_stream": {

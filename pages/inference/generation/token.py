@@ -56,7 +56,7 @@ def show(prompt: Prompt) -> None:
                 st.metric(one.label, one.value, help=one.help or None)
         p.what_to_see(
             "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut "
-            "away, dashes mark where the bars stood before. Top-k always keeps the same number of tokens; top-p and "
+            "away, outlines show the bars before. Top-k always keeps the same number of tokens; top-p and "
             "min-p keep more where the distribution is flatter: compare the two examples with top-p alone. What is "
             "left is renormalised and laid end to end; one random number *u* then falls on a token (inverse transform "
             "sampling). Move the seed: the distribution of the first token stays, only *u* moves."

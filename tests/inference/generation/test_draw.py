@@ -27,10 +27,15 @@ def test_rows_of_bars_are_the_distributions(settings):
     found = tokens.next_token(small(), BYTES, IDS, Sampling(**settings), 1, 0)
     figure = next_token.filters_figure(found, 600)
     theme.check(figure)
-    drawn = [t for t in figure.data if t.type == "bar" and "pattern" not in t.to_plotly_json()["marker"]]
+    drawn = [t for t in figure.data if "pattern" not in t.to_plotly_json()["marker"] and t.name != "before"]
     for trace, row in zip(drawn, found.probabilities, strict=True):
         np.testing.assert_allclose(trace.y[:20], row[:20], atol=1e-6)
         assert trace.y.sum() == pytest.approx(1, abs=1e-4)
+    ghosts = [t for t in figure.data if t.name == "before"]
+    assert len(ghosts) == sum(found.is_on[1:])
+    for ghost, bars in zip(ghosts, [t for t in figure.data if t.name == "now"], strict=True):
+        for was, now, (_, words) in zip(ghost.y, bars.y, bars.customdata, strict=True):
+            assert words == (f"{now:.4f}" if np.isnan(was) else f"{was:.4f} → {now:.4f}")
     lines = figure.to_dict()["layout"]["shapes"]
     on = [n for n, is_on in zip(found.left, found.is_on, strict=True) if is_on and n < 20]
     assert [line["x0"] for line in lines] == [n - 0.5 for n in on]

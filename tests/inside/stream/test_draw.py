@@ -75,9 +75,18 @@ def test_loss_increases_and_bars_before_and_after(column):
     for n in (3, 60):  # with numbers in the cells, and without
         labels = [f"t{i}" for i in range(n)]
         theme.check(part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
-    figure = before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
+
+
+def test_a_bar_stands_before_the_one_that_was_and_says_both_numbers():
+    figure = before_after(["p", "q", "r"], [0.9, 0.0, 0.25], [0.0004, 0.5, 0.25], ("whole", "without"))
     theme.check(figure)
-    assert list(figure.data[1].text) == ["<0.1%", "50.0%"]
+    was, now, words = figure.data
+    assert (was.name, list(was.x), now.name, list(now.x)) == ("whole", [0.9, 0, 0.25], "without", [0.0004, 0.5, 0.25])
+    assert was.width > now.width
+    assert figure.layout.barmode == "overlay"
+    assert list(words.text) == [" 90.0% → <0.1%", " 0.0% → 50.0%", " 25.0%"]
+    assert list(words.x) == [0.9, 0.5, 0.25]
+    assert [one[1] for one in now.customdata] == ["90.0% → <0.1%", "0.0% → 50.0%", "25.0%"]
 
 
 def test_the_colour_of_a_part_follows_from_its_name():

@@ -35,12 +35,11 @@ def next_token(
     ids = compared_tokens(effect, token, SHOWN)
     ids += [against] if against is not None and against not in ids else []
     pieces, before, after = tokenizer.tokens(ids), effect.before[ids], effect.after[ids]
-    height = 96 + 34 * len(ids)
     return View(
         key="prediction",
         title="The next token",
         result=effect,
-        chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names, height),
+        chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names),
         findings=(change, *lead),
         table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),
     )

@@ -258,7 +258,7 @@ def next_token(reading: Reading, dictionary: int, feature: int, factor: float) -
         key="next",
         title="Off or forced on",
         result=held,
-        chart=before_after(labels, before, after, names, height=96 + 36 * len(ids)),
+        chart=before_after(labels, before, after, names),
         findings=(change,),
         table=lambda: pd.DataFrame({"as it is": effect.before, "held": effect.after}),
     )

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
+from tfcore.charts.ghosts import percent
 from tfcore.charts.tokens import SLANT, label_room, matrix_layout, token_axis
 
 EVERY = 13  # layers up to which each is written
@@ -174,12 +175,13 @@ def next_figure(
     chosen: float,
     height: int,
 ) -> go.Figure:
-    """The probability of some next tokens by the factor; the chosen factor is marked, and a click carries its index.
+    """The probability of some next tokens by the factor; the chosen factor is marked, a click carries its index, and
+    hovers say both numbers, that of factor 0 first.
 
     Args:
         labels: of the tokens, safe for plotly.
     """
-    places = list(range(len(factors)))
+    places, usual = list(range(len(factors))), list(factors).index(0.0)
     data = [
         kit.line(
             places,
@@ -188,7 +190,7 @@ def next_figure(
             name=label,
             width=2.2,
             dash=DASHES[i % len(DASHES)],
-            hover=f"'{label}': %{{y:.1%}}",
+            hover=f"'{label}': {percent(float(row[usual]))} → %{{y:.1%}}",
             marks={"size": 6, "color": f"@cat{i}"},
             customdata=places,
         )

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.charts import kit, theme
+from tfcore.charts import ghosts, kit, theme
 from tfcore.charts.tokens import SLANT, label_room, ticks
 from tfcore.measures.token_text import label
 from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
@@ -24,7 +24,7 @@ WIDE = 0.045  # of a segment that has room for its token
 
 
 def filters_figure(result: NextToken, height: int) -> go.Figure:
-    """One row of bars for each filter: what is left, what it cut away (hatched), and where each bar stood before."""
+    """One row of bars for each filter: what is left, what it cut away (hatched), and as outlines the bars before it."""
     p, labels, words = result.probabilities, first_labels(result), row_headings(result)
     n, left = len(labels), result.left.tolist()  # once: each takes a pass over the whole vocabulary
     rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
@@ -137,41 +137,35 @@ def highest(p: float) -> float:
 def _row(
     result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str], fewer: bool
 ) -> list[dict[str, Any]]:
-    """Bars of what is left, hatched ones of what is cut away, and dashes where the bars stood before."""
+    """Bars of what is left, hatched ones of what is cut away, and outlines of the bars before."""
     x, on = np.arange(len(after)), i == 0 or result.is_on[i]
     cut = np.where((after == 0) & (before > 0), before, 0.0)
     if fewer:
         cut[-1] = before[-1]  # of the others some go, the rest stands before them
     strength = "" if on else "/0.4"
     colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
-    hover = "%{customdata}: %{y:.4f}<extra></extra>"
-    common = {"x": x, "yaxis": axis, "customdata": names}
-    bars = [
-        {
-            "type": "bar",
-            "y": cut.astype(np.float32),
-            **common,
-            "hovertemplate": "cut away, " + hover,
-            "marker": {
-                "color": "@muted/0.12",
-                "line": {"width": 0},
-                "pattern": {"shape": "/", "fgcolor": "@muted", "size": 5, "solidity": 0.25},
-            },
-        },
-        {"type": "bar", "y": after.astype(np.float32), **common, "hovertemplate": hover, "marker": {"color": colours}},
-    ]
     if i == 0 or not on:
-        return bars[1:]
+        hover = "%{customdata}: %{y:.4f}"
+        return [
+            kit.bars(
+                x, after.astype(np.float32), colours, hover=hover, customdata=names, width=ghosts.NARROW, yaxis=axis
+            )
+        ]
+    hatched = kit.bars(
+        x,
+        cut.astype(np.float32),
+        "@muted/0.12",
+        hover="cut away, %{customdata}: %{y:.4f}",
+        marker={"line": {"width": 0}, "pattern": {"shape": "/", "fgcolor": "@muted", "size": 5, "solidity": 0.25}},
+        customdata=names,
+        width=ghosts.WIDE,
+        yaxis=axis,
+    )
     moved = np.where(np.abs(after - before) > 1e-4, before, np.nan)
-    dashes = {
-        "type": "scatter",
-        "mode": "markers",
-        "y": moved.astype(np.float32),
-        **common,
-        "hovertemplate": "before, " + hover,
-        "marker": {"symbol": "line-ew", "size": 13, "line": {"width": 2, "color": "@ink/0.7"}},
-    }
-    return [*bars, dashes]
+    return [
+        hatched,
+        *ghosts.bars_with_ghosts(moved.tolist(), after.tolist(), names, colours, said="{:.4f}".format, yaxis=axis),
+    ]
 
 
 def draw_figure(result: NextToken, height: int) -> go.Figure:

@@ -1,0 +1,79 @@
+"""Bars after a change in front of those before it, with both numbers in words: one way for all charts that change."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcore.charts import kit
+from tfcore.charts.kit import Part
+
+WIDE, NARROW = 0.82, 0.5  # of the room of a bar: that of before, and that of now, which stands in it
+LONG = 0.3  # of the longest bar, beside it: room for both numbers
+
+
+def percent(value: float) -> str:
+    """A probability in per cent; below 0.1 % only that it is."""
+    return "<0.1%" if 0 < value < 0.001 else f"{value:.1%}"
+
+
+def both(before: float, after: float, said: Callable[[float], str] = percent) -> str:
+    """Two values in words, or one where they are said alike."""
+    was, now = said(before), said(after)
+    return now if was == now else f"{was} → {now}"
+
+
+def bars_with_ghosts(
+    before: Sequence[float],
+    after: Sequence[float],
+    labels: Sequence[str],
+    colour: str | Sequence[str],
+    *,
+    names: tuple[str, str] = ("before", "now"),
+    said: Callable[[float], str] = percent,
+    lying: bool = False,
+    **more: Any,
+) -> list[Part]:
+    """A bar for each label, and behind it the outline of the one before; hovers, and beside lying bars words, say both
+    numbers. The layout has `barmode="overlay"`.
+
+    Args:
+        before: NaN where there is nothing to compare with.
+        labels: safe for plotly.
+        colour: a role, or one for each bar.
+        names: of the two in the legend.
+        said: a number in words.
+        lying: whether bars run to the right.
+        more: properties of all parts, such as their axes.
+    """
+    places = list(range(len(labels)))
+    words = [said(now) if was != was else both(was, now, said) for was, now in zip(before, after, strict=True)]
+    given = {
+        "customdata": [list(pair) for pair in zip(labels, words, strict=True)],
+        "hover": "'%{customdata[0]}' %{customdata[1]}",
+    }
+    outline = "@ink" if not isinstance(colour, str) else colour
+    look = {"line": {"color": f"{outline}/0.7", "width": 1.2}}
+
+    def part(values: Sequence[float], name: str, fill: Any, width: float, **other: Any) -> Part:
+        along = [float(round(value, 5)) for value in values]
+        x, y = (along, places) if lying else (places, along)
+        lies = {"orientation": "h"} if lying else {}
+        return kit.bars(x, y, fill, name=name, width=width, **given, **lies, **other, **more)
+
+    found = [part(before, names[0], f"{outline}/0.12", WIDE, marker=look), part(after, names[1], colour, NARROW)]
+    if lying:
+        ends = [max(was, now) if was == was else now for was, now in zip(before, after, strict=True)]
+        found.append(
+            kit.words(
+                ends,
+                places,
+                [f" {one}" for one in words],
+                "@ink",
+                size=11,
+                hover=False,
+                textposition="middle right",
+                cliponaxis=False,
+                showlegend=False,
+                **more,
+            )
+        )
+    return found
