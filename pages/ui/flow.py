@@ -131,6 +131,7 @@ def show(
         explained,
         sampling,
         tuple(opened),
+        asked_zoom(drawn),
         effects,
     )
     view = adding(
@@ -155,6 +156,8 @@ def show(
                 _trace_state()
             case "open", int(place) if place in range(len(view.result.columns)):
                 _fold(view.result.columns[place], view.result.opened, drawn.flow)
+            case "zoom", str(said):
+                controls.set_values(zoom=_zoom(said, drawn)[0])
             case "token", int(place) if on_token is not None and place in range(len(drawn.passage.tokens)):
                 on_token(place)
 
@@ -184,6 +187,22 @@ def asked_layers(model: str) -> list[int]:
         return " ".join(layers), layers == given
 
     return sorted({int(word) for word in dragging.read("open", "", parse, str).split()})
+
+
+def asked_zoom(drawn: DrawnFlow) -> tuple[int, ...]:
+    """The layer that the address or a click wants enlarged, or it and a head; none: the river."""
+    found = dragging.read("zoom", "", lambda said: _zoom(said, drawn), str)
+    return tuple(int(one) for one in found.split(".") if one)
+
+
+def _zoom(said: object, drawn: DrawnFlow) -> tuple[str, bool]:
+    """What is enlarged, as in "23" or "23.3", and whether it made sense."""
+    most = (len(drawn.layers), views.network(drawn.reading).config.n_heads)
+    given = str(said)[:LAYERS].split(".") if said else []
+    known = len(given) <= 2 and all(
+        one.isdecimal() and int(one) < below for one, below in zip(given, most, strict=False)
+    )
+    return (".".join(given), True) if known else ("", False)
 
 
 def asked_ranks() -> list[int]:

@@ -178,6 +178,7 @@ interface RiverData {
   whole: string // what widths are shares of
   traced: boolean // whether that is the logit of `word`
   tracing: boolean // whether a click on a next token can make it so
+  zoom?: { layer: number; head: number | null; weights: [query: number, key: number, weight: number][] | null } | null // what is enlarged
   foldable?: boolean
   linked?: boolean // whether a click on a ribbon is told of
   choosing?: boolean // whether a click on a token is told of

@@ -300,8 +300,62 @@ test("where nobody is told of it, nothing can be clicked or changed, and all is 
   assert.equal(find("[role=button], [role=slider], .tf-press, .tf-head").length, 0)
   const names = find("[tabindex]").map(one => one.getAttribute("aria-label"))
   assert.ok(names.includes("·b, 90.0 %") && names.includes("head 0.1, induction: without it, the logit of b falls by 2.00"))
-  assert.deepEqual(find("button").map(one => [one.textContent, one.hidden]), [["Pause", false], ["1×", false], ["Whole state", true]])
+  assert.deepEqual(find("button").map(one => [one.textContent, one.hidden]), [["Pause", false], ["1×", false], ["Whole state", true], ["+", false], ["−", false]])
   assert.ok(find("path").every(one => !one.onclick))
+})
+
+const ZOOMED = { ...DATA, zoom: { layer: 0, head: 1, weights: [[1, 0, 0.9], [2, 0, 0.25], [2, 1, 0.75]] } }
+
+test("plus enlarges a layer, then a head; minus and the path go back", () => {
+  const page = shown(), { find, sent, show } = page
+  const crumb = () => find(".tf-river-path button").map(one => one.textContent)
+  press(find("svg")[0], "+")
+  assert.deepEqual(sent(), [["zoom", "0"]])
+  assert.deepEqual(crumb(), ["River", "layer 0"])
+  const { places, dots } = lay({ ...DATA, zoom: { layer: 0, head: null, weights: null } }, 1000)
+  assert.ok(places.length === 1 && places[0].to - places[0].from > 500)
+  assert.deepEqual(dots.map(({ words }) => words), ["0.0", "0.1"])
+  press(find("svg")[0], "+")
+  assert.deepEqual(sent().at(-1), ["zoom", "0.1"]) // the head of the widest ribbon
+  show(ZOOMED)
+  assert.deepEqual(crumb(), ["River", "layer 0", "head 0.1"])
+  press(find("svg")[0], "+")
+  assert.equal(sent().length, 2) // there is no more
+  press(find("svg")[0], "-")
+  assert.deepEqual(sent().at(-1), ["zoom", "0"])
+  find(".tf-river-path button")[0].click()
+  assert.deepEqual(sent().at(-1), ["zoom", ""])
+  assert.ok(find(".tf-river-path")[0].hidden)
+  press(find("svg")[0], "-")
+  assert.equal(sent().length, 4)
+})
+
+test("a head that somebody points at is the one enlarged", () => {
+  const { find, sent } = shown({ ...DATA, zoom: { layer: 0, head: null, weights: null } })
+  find('[aria-label^="head 0.0,"]')[0].dispatchEvent(new window.FocusEvent("focus"))
+  press(find('[aria-label^="head 0.0,"]')[0], "+")
+  assert.deepEqual(sent(), [["zoom", "0.0"]])
+})
+
+test("of an enlarged head every weight is a band to the token that reads, together as wide as 1", () => {
+  const scene = lay(ZOOMED, 1000), [one, other] = ["r0.1:0-2", "r0.1:1-2"].map(key => shape(scene, key))
+  near(one.at[2] + other.at[2], 18)
+  near(one.at[4] + one.at[5] / 2, other.at[4] - other.at[5] / 2)
+  near(other.at[1], scene.rows[1].y)
+  assert.match(other.title, /^·c looks at ·b with 0.75/)
+  assert.deepEqual(scene.names.map(({ words }) => words), ["c → b 0.75"]) // not those to the first token
+  assert.ok(scene.signs.some(({ words }) => words === "attention weight of the head"))
+  assert.ok(scene.dots.find(({ name }) => name === "0.1").chosen)
+  assert.ok(scene.width <= 1000)
+})
+
+test("the wheel enlarges with the Ctrl key alone, what is under the pointer", () => {
+  const { find, sent } = shown()
+  const turn = (ctrlKey, deltaY) => find(".tf-river-scroll")[0].dispatchEvent(new window.WheelEvent("wheel", { ctrlKey, deltaY, clientX: 150, cancelable: true }))
+  assert.ok(turn(false, -5))
+  assert.deepEqual(sent(), [])
+  assert.ok(!turn(true, -5))
+  assert.deepEqual(sent(), [["zoom", "0"]])
 })
 
 test("its files: the picture as it is, with the caption in the one that is a page", async () => {

@@ -36,7 +36,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 MASKED = "The dog was very ___ because he had lost his bone."
 BOOK = "She gave me a red book yesterday."
 FIRST = {REAL: NAMES, "fill": MASKED, "translate": BOOK, "minilm": TIRED}
-NONE = {"heads": "", "by": "prediction", "word": 0, "open": "", "widths": river.STATE}
+NONE = {"heads": "", "by": "prediction", "word": 0, "open": "", "zoom": "", "widths": river.STATE}
 TRY: dict[str, dict[str, Any]] = {
     "he or she?": {**NONE, "model": "stories", "text": PRONOUN},
     "head 2.5 off": {**NONE, "model": "stories", "text": PRONOUN, "heads": "2.5*0"},
@@ -50,13 +50,16 @@ TRY_REAL: dict[str, dict[str, dict[str, Any]]] = {
         "Mary or John?": {**NONE, "model": REAL, "text": NAMES},
         "the capital of Italy": {**NONE, "model": REAL, "text": CAPITAL},
     },
-    "minilm": {"what “it” takes in": {"heads": "", "open": "", "model": "minilm", "text": TIRED, "token": 10}},
+    "minilm": {
+        "what “it” takes in": {"heads": "", "open": "", "zoom": "", "model": "minilm", "text": TIRED, "token": 10}
+    },
 }
 
 HEADS = (
     "Each dot at a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
     "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
-    "all depends on."
+    "all depends on. With + and − (or by pinching), go from the river to a layer, from there to what one head looks "
+    "at, and back."
 )
 WORDS = (
     "Click one of the next tokens, and widths become shares of what raises its logit (with the Shift key: of what "

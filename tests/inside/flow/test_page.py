@@ -14,6 +14,7 @@ from tests.pages.figures import scenes
 from tests.pages.visits import press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.views.inside import flow as views
@@ -230,6 +231,27 @@ def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
     assert sum(one["open"] for one in river(opened())["columns"]) == 1
 
 
+def test_a_layer_and_a_head_are_enlarged():
+    assert river(opened())["zoom"] is None
+    assert river(opened(zoom="2"))["zoom"] == {"layer": 2, "head": None, "weights": None}
+    test = opened(zoom="2.5")
+    found = river(test)["zoom"]
+    assert (found["layer"], found["head"], visits.address(test, "zoom")) == (2, 5, "2.5")
+    model = cache.model("stories")[0]
+    pattern = attention_maps(model, ids()).patterns[2, 5]
+    for query, key, weight in found["weights"]:
+        assert weight == pytest.approx(float(pattern[query, key]), abs=1e-3)
+    assert len(found["weights"]) == int((pattern >= 0.01).sum())
+    for nonsense in ("9", "2.9", "x", "2.5.1", "-1"):
+        assert river(opened(zoom=nonsense))["zoom"] is None
+
+
+def test_an_enlarged_head_of_a_translation_has_the_places_of_its_tokens():
+    said = river(opened(model="translate", zoom="4.1"))  # cross-attention: from what is written to what was read
+    assert said["layers"][4].startswith("cross")
+    assert {query >= 9 > key for query, key, _ in said["zoom"]["weights"]} == {True}
+
+
 RIBBON = {"layer": 0, "head": 1, "query": 3, "key": 1}
 
 
@@ -247,6 +269,9 @@ RIBBON = {"layer": 0, "head": 1, "query": 3, "key": 1}
         (["whole", 0], {"widths": "state"}),
         (["open", 0], {"open": "1 2 3"}),
         (["open", 99], {}),
+        (["zoom", "2.5"], {"zoom": "2.5"}),
+        (["zoom", "2.99"], {"zoom": ""}),
+        (["zoom", 3], {}),
         (["moved", {"heads": "2.5*0", "seq": 1, "final": True}], {"heads": "2.5*0"}),
         (["moved", {"heads": "7.7*0", "seq": 1, "final": True}], {"heads": ""}),
         (["moved", {"heads": None, "seq": 1, "final": True}], {"heads": ""}),

@@ -3,6 +3,7 @@ import { palette, tint } from "./colours.js"
 import { SVG, html, save, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
 import { edges, lay, reached } from "./river_layout.js"
+import { aimed, crumbs, inward, outward } from "./river_zoom.js"
 
 const SPRING = 260, WAVE = 3000 // ms
 const LARGEST = 2, STEP = 0.25, PIXELS = 24 // of a head's factor; that a hand moves for a factor of 1
@@ -20,6 +21,7 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
  *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, observer: ResizeObserver, live: boolean,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
  *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
+ *   path: HTMLElement, nearer: HTMLButtonElement, farther: HTMLButtonElement, aim: import("./river_zoom.js").Zoom | null, zoomed: number,
  *   rate: number, frames: number, stamp: string, size: number
  * }} View
  */
@@ -69,6 +71,9 @@ const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 /** @param {HTMLElement} parent @param {RiverData} data */
 function create(parent, data) {
   const root = html("div", "tf-river", parent)
+  const where = html("div", "tf-river-path", root)
+  where.setAttribute("role", "navigation")
+  where.setAttribute("aria-label", "What is enlarged")
   const scroll = html("div", "tf-river-scroll", root)
   const board = svg("svg", { role: "group" }, scroll)
   const name = "tf-wave-" + Math.random().toString(36).slice(2)
@@ -78,7 +83,7 @@ function create(parent, data) {
   const marks = svg("g", {}, board)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     ...begun(data.seq ?? 0), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
-    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
+    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0, path: where, aim: null, zoomed: 0,
   }))
   const buttons = html("div", "tf-river-buttons", root)
   view.play = button(buttons, "Play", () => play(view))
@@ -89,13 +94,62 @@ function create(parent, data) {
   view.speed.title = "Speed of the wave"
   view.whole = button(buttons, "Whole state", () => view.send("whole", 0))
   view.whole.title = "Widths are shares of the state again (Escape)"
-  board.onkeydown = event => {
-    if (event.key === "Escape" && view.data.traced) view.send("whole", 0)
+  view.nearer = button(buttons, "+", () => zoom(view, inward(view.data, view.aim, view.live)))
+  view.nearer.title = "Enlarge a layer, then a head (+; on a trackpad, pinch over it)"
+  view.farther = button(buttons, "−", () => zoom(view, outward(view.data)))
+  view.farther.title = "Back (−)"
+  root.onkeydown = event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === "+" || event.key === "=") zoom(view, inward(view.data, view.aim, view.live))
+    else if (event.key === "-" || (event.key === "Escape" && view.data.zoom)) zoom(view, outward(view.data))
+    else if (event.key === "Escape" && view.data.traced) view.send("whole", 0)
+    else return
+    event.preventDefault()
   }
+  scroll.addEventListener("wheel", event => wheeled(view, event), { passive: false })
   view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
   view.observer.observe(scroll)
   views.set(parent, view)
   return view
+}
+
+// ---- nearer and farther ----
+
+// What is enlarged is drawn at once from what is there; what a head looks at comes with the answer.
+/** @param {View} view @param {import("./river_zoom.js").Zoom | null | undefined} to undefined: as it is */
+function zoom(view, to) {
+  if (to === undefined) return
+  view.data = { ...view.data, zoom: to && { ...to, weights: null } }
+  view.aim = null
+  arrange(view)
+  view.send("zoom", to ? [to.layer, to.head].filter(one => one !== null).join(".") : "")
+}
+
+// Pinching on a trackpad, or turning the wheel with the Ctrl key: without it, the wheel moves the page.
+/** @param {View} view @param {WheelEvent} event */
+function wheeled(view, event) {
+  if (!event.ctrlKey) return
+  event.preventDefault()
+  const now = performance.now()
+  if (now - view.zoomed < SPRING || Math.abs(event.deltaY) < 1) return
+  view.zoomed = now
+  const { left, top } = view.svg.getBoundingClientRect()
+  const aim = view.aim ?? aimed(view.scene, view.scene.down ? event.clientY - top : event.clientX - left)
+  zoom(view, event.deltaY < 0 ? inward(view.data, aim, view.live) : outward(view.data))
+}
+
+// The way back: the river, its layer, its head.
+/** @param {View} view */
+function way(view) {
+  view.path.replaceChildren()
+  view.path.hidden = !view.data.zoom
+  crumbs(view.data).forEach(({ words, to }, i, { length }) => {
+    if (i) html("span", "", view.path, "›")
+    const one = button(view.path, words, () => zoom(view, to))
+    if (i === length - 1) one.setAttribute("aria-current", "true")
+  })
+  view.nearer.disabled = inward(view.data, view.aim, view.live) === undefined
+  view.farther.disabled = !view.data.zoom
 }
 
 /** @param {Element} parent @param {string} words @param {() => void} click */
@@ -117,6 +171,7 @@ function arrange(view) {
   const scene = (view.scene = lay(view.data, view.size))
   set(view.svg, { width: scene.width, height: scene.height, viewBox: `0 0 ${scene.width} ${scene.height}` })
   set(view.clip, { height: scene.height + 20, y: -10 })
+  way(view)
   for (const one of view.drawn.values()) one.gone = true
   for (const shape of scene.shapes) {
     const before = view.drawn.get(shape.key)
@@ -152,9 +207,15 @@ function dress(view, one) {
   set(node, { fill: tint(shape.colour, view.colours), "fill-opacity": shape.opacity, "data-key": shape.key })
   node.replaceChildren()
   if (shape.title) svg("title", {}, node, shape.title)
-  node.onpointerenter = () => shape.kind !== "mouth" && light(view, reached(edges(view.scene), shape))
-  node.onpointerleave = () => light(view, null)
   const { ribbon } = shape
+  node.onpointerenter = () => {
+    view.aim = ribbon ? { layer: ribbon[0], head: ribbon[1] } : null
+    if (shape.kind !== "mouth") light(view, reached(edges(view.scene), shape))
+  }
+  node.onpointerleave = () => {
+    view.aim = null
+    light(view, null)
+  }
   node.style.cursor = ribbon ? "pointer" : ""
   node.onclick = ribbon ? () => view.send("ribbon", named(ribbon)) : null
 }
@@ -269,6 +330,7 @@ function mark(view) {
     svg("title", {}, node, data.foldable ? `${many}: ${does}` : many)
     svg("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? first : words)
     pressed(node, data.foldable ? () => view.send("open", head.index) : null)
+    aims(view, node, { layer: head.first, head: null })
   }
   for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot, before)
   for (const guess of scene.guesses) {
@@ -346,6 +408,13 @@ function inOrder(view, keys) {
   }
 }
 
+// The pointer or the focus is there: that is what is enlarged next.
+/** @param {View} view @param {SVGGElement} node @param {import("./river_zoom.js").Zoom} at */
+function aims(view, node, at) {
+  node.onpointerenter = node.onfocus = () => (view.aim = at)
+  node.onpointerleave = node.onblur = () => (view.aim = null)
+}
+
 /** @param {SVGGElement} node @param {((event: MouseEvent | KeyboardEvent) => void) | null} act */
 function pressed(node, act) {
   node.onclick = act
@@ -376,6 +445,10 @@ function headDot(view, node, dot, before) {
   svg("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
   const round = svg("circle", { cx: dot.x, cy: dot.y, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
   spring(view, "dot" + dot.name, [dot.r], ([r]) => set(round, { r }), before)
+  if (dot.chosen) svg("circle", { cx: dot.x, cy: dot.y, r: 10, fill: "none", stroke: roles.attention, "stroke-width": 2 }, node)
+  if (dot.words) svg("text", { x: dot.x, y: dot.y + 19, fill: roles.muted, "font-size": 10, "text-anchor": "middle" }, node, dot.words)
+  const [layer, head] = dot.name.split(".").map(Number)
+  aims(view, node, { layer, head })
   if (factor !== 1) svg("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
   if (!view.live) return
   let touched = false

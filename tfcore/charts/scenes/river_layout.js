@@ -15,6 +15,9 @@ const FAINT = 0.002 // share of the state below which a stream is only hinted at
 const FEW = 12 // tokens on a narrow page
 const FOLDED = 30 // pixels along of folded layers
 const NARROWEST = 60 // pixels along of an open layer
+const PASSED = 8, ENLARGED = 300 // pixels along of the other layers where one is enlarged, and of that one at least
+const LABELLED = 28 // pixels of a row of heads with their names
+const BAND = 18 // pixels across of all weights of one token
 
 /**
  * @typedef {object} Shape
@@ -30,7 +33,7 @@ const NARROWEST = 60 // pixels along of an open layer
  * @property {[number, number, number, number]} [ribbon] layer, head, query, key
  * @property {string} [name] of the ribbon of a head, in words
  */
-/** @typedef {{ name: string, label: string, x: number, y: number, r: number, colour: string, kind: string, effect: string }} Dot */
+/** @typedef {{ name: string, label: string, x: number, y: number, r: number, colour: string, kind: string, effect: string, words: string, chosen: boolean }} Dot */
 /**
  * @typedef {object} Scene
  * @property {number} width
@@ -39,6 +42,7 @@ const NARROWEST = 60 // pixels along of an open layer
  * @property {Shape[]} shapes
  * @property {{ row: number, words: string, x: number, y: number, turn: boolean, share: number }[]} rows
  * @property {{ index: number, first: number, last: number, open: boolean, roomy: boolean, x: number, y: number }[]} columns
+ * @property {{ layer: number, from: number, to: number }[]} places of open layers, along
  * @property {Dot[]} dots
  * @property {{ layer: number, words: string, x: number, y: number, anchor: "start" | "middle" | "end" }[]} guesses
  * @property {{ index: number, token: string, percent: string, x: number, y: number, width: number, former: number | null }[]} bars
@@ -54,28 +58,36 @@ export function lay(data, size) {
   const left = down ? 34 : LEFT
   const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
   const right = data.next.length ? RIGHT + Math.max(0, Math.min(ROOM, (size - 800) / 2)) : ALONE
-  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * FOLDED) / Math.max(opens, 1)))
-  const inRow = headsInRow(data, 0.76 * open), top = down ? 92 : HEADER + DOTS * Math.ceil(data.effects[0].length / inRow)
+  const zoom = enlarged(data), others = PASSED * (data.columns.length - 1)
+  const open = zoom ? Math.max(ENLARGED, down ? 0 : size - LEFT - right - others)
+    : down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * FOLDED) / Math.max(opens, 1)))
+  /** @param {RiverColumn} one */
+  const length = one => (zoom ? (one.open && one.first === zoom.layer ? open : PASSED) : one.open ? open : FOLDED)
+  const inRow = headsInRow(data, 0.76 * open, zoom), pitch = zoom ? LABELLED : DOTS
+  const top = down ? 92 : HEADER + pitch * Math.ceil(data.effects[0].length / inRow)
   const c = across(data, rows, full, down ? left : top, down ? (size - left - beyond(data, rows, (size - left) / rows.length)) / rows.length : 0)
   const end = Math.max(...rows.map(i => c[i])) + full / 2
   let a = down ? top : left
   const places = data.columns.map(one => {
-    const a0 = a, w = one.open ? open : FOLDED
+    const a0 = a, w = length(one)
     a += w
-    return { a0, a1: a, b0: a0 + Math.min(6, w / 6), b1: one.open ? a0 + 0.76 * w : a - 3 }
+    return { a0, a1: a, b0: a0 + Math.min(6, w / 6), b1: one.open ? a0 + 0.76 * w : a - Math.min(3, w / 4) }
   })
   const is = new Set(rows)
   const shapes = [...nodes(data, rows, c, full, places), ...flows(data, is, c, full, places)]
   /** @type {Scene} */
-  const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [], names: [], signs: [] }
+  const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [], places: [], names: [], signs: [] }
   scene.width = down ? size : Math.max(size, a + right)
   scene.height = down ? a + 34 + 24 * data.next.length : end + BELOW
   scene.rows = rows.map(row => ({ row, words: cut(data.tokens[row], down ? LONGEST_DOWN : LONGEST), share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
   data.columns.forEach((one, index) => {
-    const { a0, a1, b1 } = places[index], middle = one.open ? (a0 + b1) / 2 : (a0 + a1) / 2
+    const { a0, a1, b1 } = places[index]
+    if (zoom && !(one.open && one.first === zoom.layer)) return
+    if (one.open) scene.places.push({ layer: one.first, from: a0, to: a1 })
+    const middle = one.open ? (a0 + b1) / 2 : (a0 + a1) / 2
     scene.columns.push({ index, first: one.first, last: one.last, open: one.open, roomy: !down && open >= ROOMY, x: down ? 0 : middle, y: down ? middle + 4 : 16 })
     if (!one.open) return
-    scene.dots.push(...dots(data, one, down ? { x: left, y: a0 + 8, along: size - left } : { x: a0, y: 40, along: b1 - a0 }))
+    scene.dots.push(...dots(data, one, down ? { x: left, y: a0 + 8, along: size - left } : { x: a0, y: 40, along: b1 - a0 }, zoom))
     const guess = data.guesses[one.first]
     if (!guess) return
     const [word, probability] = guess, number = `${Math.round(100 * probability)} %`
@@ -85,12 +97,16 @@ export function lay(data, size) {
       : { layer: one.first, words: fitting(word, number, a1 - a0), x: Math.min(b1 + 4, a1 - 20), y: at + full / 2 + 17, anchor: "middle" })
   })
   bars(data, scene, c, full, a, down ? size - 130 - NUMBERS : right - 120 - NUMBERS)
-  scene.names = ribbonNames(scene)
+  scene.names = ribbonNames(scene, Boolean(zoom))
   const signs = legend(data, scene, a)
   scene.signs = signs.signs
   scene.height = signs.height
   return scene
 }
+
+// The layer that is drawn over the whole width, where it is open.
+/** @param {RiverData} data */
+const enlarged = ({ zoom, columns }) => (zoom && columns.some(one => one.open && one.first === zoom.layer) ? zoom : null)
 
 // As in "2.5" or "cross 0.5".
 /** @param {RiverData} data @param {number} layer @param {number} head */
@@ -167,6 +183,8 @@ function flows(data, is, c, full, places) {
   /** @type {Shape[]} */
   const found = []
   data.columns.forEach((one, k) => {
+    const { zoom } = data
+    if (zoom?.weights && one.open && one.first === zoom.layer) return void found.push(...weights(data, zoom, k, is, c, full, places[k]))
     const { b0, b1 } = places[k], before = data.stream[one.first], after = data.stream[one.last + 1]
     /** @type {Record<number, number>} */
     const left = {}
@@ -192,6 +210,33 @@ function flows(data, is, c, full, places) {
   return found
 }
 
+// What one head looks at: a band from each token that is read to the one that reads it, as wide as the weight.
+/** @param {RiverData} data @param {NonNullable<RiverData["zoom"]>} zoom @param {number} column @param {Set<number>} is @param {Record<number, number>} c @param {number} full @param {Place} place */
+function weights(data, zoom, column, is, c, full, { b0, b1 }) {
+  const { layer, head } = zoom, after = data.stream[layer + 1]
+  /** @type {Shape[]} */
+  const found = [...is].map(row => ({
+    key: `s${layer}-${layer}:${row}`, kind: "stream", column, row, from: row, colour: "@residual", opacity: 0.15, title: `${data.tokens[row]}: its own stream`,
+    at: [b0, c[row], Math.max(full * data.stream[layer][row], 0.7), b1, c[row], Math.max(full * after[row], 0.7)],
+  }))
+  /** @type {Record<number, number>} */
+  const filled = {}
+  for (const [query, key, weight] of zoom.weights ?? []) {
+    if (!is.has(query) || !is.has(key)) continue
+    const h = Math.max(BAND * weight, 0.7), [reads, read] = [data.tokens[query], data.tokens[key]]
+    const end = c[query] - BAND / 2 + (filled[query] ?? 0) + (BAND * weight) / 2
+    filled[query] = (filled[query] ?? 0) + BAND * weight
+    const told = `${reads} looks at ${read} with ${weight.toFixed(2)}`
+    found.push({
+      key: `r${layer}.${head}:${key}-${query}`, kind: "ribbon", column, row: query, from: key, colour: "@attention", opacity: 0.2 + 0.6 * weight,
+      at: [b0, c[key], h, b1, end, h], title: told + (data.linked ? ". Click: the numbers of this cell" : ""),
+      ...(key > 0 && key !== query ? { name: `${reads.replace(/^·/, "")} → ${read.replace(/^·/, "")} ${weight.toFixed(2)}` } : {}),
+      ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([layer, Number(head), query, key]) } : {}),
+    })
+  }
+  return found
+}
+
 /** @typedef {{ query: number, key: number, share: number, head: number | null }} Part */
 
 // Where each part begins in the stack of its row: in the order of the rows at its other end.
@@ -209,18 +254,18 @@ function stacked(parts, mine, other, start, full) {
   return found
 }
 
-/** @param {RiverData} data @param {number} along */
-const headsInRow = (data, along) => Math.min(data.effects[0].length, Math.max(4, Math.floor(along / DOT)))
+/** @param {RiverData} data @param {number} along @param {RiverData["zoom"]} zoom */
+const headsInRow = (data, along, zoom) => Math.min(data.effects[0].length, Math.max(4, Math.floor(along / (zoom ? 3 * DOT : DOT))))
 
-/** @param {RiverData} data @param {RiverColumn} column @param {{ x: number, y: number, along: number }} room */
-function dots(data, column, { x, y, along }) {
+/** @param {RiverData} data @param {RiverColumn} column @param {{ x: number, y: number, along: number }} room @param {RiverData["zoom"]} zoom */
+function dots(data, column, { x, y, along }, zoom) {
   const layer = column.first, effects = data.effects[layer], kinds = data.kinds[layer]
-  const per = headsInRow(data, along)
-  const step = Math.min(18, along / per)
+  const per = headsInRow(data, along, zoom)
+  const step = Math.min(zoom ? 44 : 18, along / per)
   return effects.map((effect, head) => ({
     name: `${layer}.${head}`, label: headName(data, layer, head), kind: kinds[head], colour: data.hues[kinds[head]],
-    x: x + (along - step * per) / 2 + step * ((head % per) + 0.5), y: y + DOTS * Math.floor(head / per),
-    r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)),
+    x: x + (along - step * per) / 2 + step * ((head % per) + 0.5), y: y + (zoom ? LABELLED : DOTS) * Math.floor(head / per),
+    r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)), words: zoom ? headName(data, layer, head) : "", chosen: zoom?.head === head,
     effect: `without it, ${data.measure} ${effect >= 0 ? "falls" : "rises"} by ${Math.abs(effect).toFixed(2)}${data.exact[layer] ? "" : " (estimate)"}`,
   }))
 }

@@ -1,6 +1,6 @@
 // Words in the river: the widest ribbons by name, and what its forms and colours mean, where nothing else stands. Nothing
 // here touches the page.
-const MOST = 3 // ribbons with a name
+const MOST = 3, MORE = 8 // ribbons with a name, and where one layer is enlarged
 const LONGEST = 34 // letters of one
 const LETTER = 5.9, LINE = 15 // pixels of a letter and of a line
 const PLACES = [0.5, 0.62, 0.38, 0.74, 0.26, 0.86, 0.14] // along a ribbon, where its name can stand
@@ -25,12 +25,12 @@ function boxOf(words, x, y, anchor) {
 }
 
 // The widest ribbons of heads, named where they lie: nothing is written over another name, a guess, a head or a bar.
-/** @param {Scene} scene @returns {Name[]} */
-export function ribbonNames(scene) {
+/** @param {Scene} scene @param {boolean} large whether one layer is enlarged @returns {Name[]} */
+export function ribbonNames(scene, large) {
   const { shapes, guesses, dots, bars, rows, down } = scene
   const taken = [
     ...guesses.map(({ words, x, y, anchor }) => boxOf(words, x, y - 4, anchor)),
-    ...dots.map(({ x, y }) => ({ left: x - 8, top: y - 8, right: x + 8, bottom: y + 8 })),
+    ...dots.map(({ x, y, words }) => ({ left: x - 8, top: y - 8, right: x + 8, bottom: y + (words ? 20 : 8) })),
     ...bars.map(({ token, x, y }) => ({ left: x - 12 - LETTER * token.length, top: y - 12, right: scene.width, bottom: y + 12 })),
     ...shapes.filter(({ kind }) => kind === "lozenge").map(({ at: [a, c, r] }) => around(down ? [c, a] : [a, c], r)),
   ]
@@ -38,7 +38,7 @@ export function ribbonNames(scene) {
   const most = { left, top: least, right: scene.width - 4, bottom: scene.height - LINE }
   /** @type {Name[]} */
   const found = []
-  const widest = shapes.filter(({ name }) => name).sort((one, other) => other.at[2] - one.at[2]).slice(0, MOST)
+  const widest = shapes.filter(({ name }) => name).sort((one, other) => other.at[2] - one.at[2]).slice(0, large ? MORE : MOST)
   for (const shape of widest) {
     const place = free(shape, down, taken, most)
     if (!place) continue
@@ -99,7 +99,8 @@ function meanings(data) {
   const kinds = [...new Set(open.flatMap(one => data.kinds[one.first]))]
   /** @type {[Form, string, string][]} */
   const found = [["stream", "@residual", "stream of a token"]]
-  if (open.some(one => one.ribbons.some(([, , , head]) => head !== null))) found.push(["ribbon", "@muted", "what a head brings over"])
+  if (data.zoom?.weights) found.push(["ribbon", "@attention", "attention weight of the head"])
+  else if (open.some(one => one.ribbons.some(([, , , head]) => head !== null))) found.push(["ribbon", "@muted", "what a head brings over"])
   if (open.some(one => data.feedforward[one.first].some(share => share >= 0.02))) found.push(["lozenge", "@feedforward", "feed-forward layer writes"])
   if (open.some(one => data.guesses[one.first])) found.push(["guess", "@ink", "guess after this layer"])
   if (open.length < data.columns.length) found.push(["folded", "@muted", "layers folded together"])

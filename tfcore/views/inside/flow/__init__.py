@@ -108,12 +108,18 @@ def _direct(model: Transformer, tokenizer: Tokenizer, text: str, token: int, aga
     return measure_heads.direct_by_head(model, tokenizer, text, TOKENS, token, against)
 
 
+def _weights(reading: Reading, choice: int | None, heads: str, layer: int, head: int) -> list[tuple[int, int, float]]:
+    passage, run = passage_of(reading, choice), recorded_of(reading, choice, heads)
+    return measure_heads.head_weights(network(reading), passage, run, layer, head)
+
+
 passage_of = kept(_passage, entries=256)
 recorded_of = kept(_recorded, entries=4)
 shares_of = kept(_shares, entries=8)
 guesses_of = kept(_guesses, entries=256)
 flow_of = kept(_flow, entries=256)
 effects_of = kept(_effects, entries=64)
+weights_of = kept(_weights, entries=256)
 direct_of = kept(_direct, entries=64)
 
 
@@ -170,6 +176,7 @@ def river(
     explained: Quantity | None = None,
     sampling: Sampling | None = None,
     layers: tuple[int, ...] = (),
+    zoom: tuple[int, ...] = (),
     so_far: HeadEffects | None = None,
 ) -> View:
     """The streams of all tokens through all layers, what each head brings from one to another, and the next tokens.
@@ -179,13 +186,14 @@ def river(
         explained: what falls where a head is switched off; None: how near the state is to what it is, as a cosine.
         sampling: how the next token is drawn; None: by the model's own probabilities.
         layers: those drawn wide; none: all of a small model, or those whose attention carried most.
+        zoom: the layer that is drawn over the whole width, or it and the head whose attention is; none: the river.
         so_far: the effects of the heads; None: they are measured, which takes a while in a large model.
     """
     (model, tokenizer), passage = opened(reading.model), passage_of(reading, choice)
     flow, guesses = flow_of(reading, choice, threshold, heads, toward), guesses_of(reading, choice, heads)
     n_layers = len(flow.layers)
     wide = layers or flow_columns.strongest_layers(flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
-    columns = tuple(flow_columns.columns(flow, wide, LEAST))
+    columns = tuple(flow_columns.columns(flow, sorted({*wide, *zoom[:1]}), LEAST))
     effects = effects_of(reading, choice, explained) if so_far is None else so_far
     best = zip(guesses.best, guesses.probability, strict=True)
     chart = river_scene(
@@ -199,6 +207,8 @@ def river(
         _mouth(reading, choice, heads, explained, sampling),
         measure=say.explained_as(model, passage, tokenizer, explained),
         whole=say.whole_of(tokenizer.tokens(toward)),
+        zoom=zoom,
+        weights=weights_of(reading, choice, heads, *zoom) if len(zoom) > 1 else None,
     )
     return View(
         key="river",

@@ -48,6 +48,8 @@ def river_scene(
     *,
     measure: str,
     whole: str,
+    zoom: Sequence[int] = (),
+    weights: Sequence[tuple[int, int, float]] | None = None,
 ) -> Scene:
     """The river of a text.
 
@@ -60,6 +62,8 @@ def river_scene(
         guesses: after each layer the top prediction and its probability; None where there is none.
         measure: what the effects are of, in words.
         whole: what widths are shares of, in words.
+        zoom: the layer that is enlarged, or it and a head; none: the river.
+        weights: of that head: query, key and attention weight.
     """
     values = [[round(float(effect), 3) for effect in layer] for layer in effects.values]
     ribbons = [[[one.query, one.key, round(one.share, 4), one.head] for one in column.ribbons] for column in columns]
@@ -89,6 +93,7 @@ def river_scene(
         "whole": whole,
         "traced": bool(flow.toward),
         "tracing": mouth.tracing,
+        "zoom": {"layer": zoom[0], "head": zoom[1] if zoom[1:] else None, "weights": weights} if zoom else None,
         "label": f"The flow of information through {counted(len(tokens), 'token')} and {len(flow.layers)} layers",
     }
     height = HEADER + len(tokens) * max(15, min(TALLEST, WIDTHS // len(tokens)))

@@ -26,6 +26,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
+from tfcore.views.inside.flow.measure.shares import Recorded
 from tfcore.views.sources import Source, opened
 
 Matrix = Float[ndarray, "layer head"]
@@ -120,6 +121,22 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
         name = layer.activation("z")
         effects = [whole - value(Edit.zero(name, heads=[head])) for head in range(model.config.n_heads)]
         yield LayerEffects(k, np.array(effects, np.float32))
+
+
+def head_weights(
+    model: Transformer, passage: Passage, run: Recorded, layer: int, head: int, least: float = 0.01
+) -> list[tuple[int, int, float]]:
+    """What a head looks at: query token, key token and attention weight, as places in the passage.
+
+    Args:
+        run: one pass over the passage.
+        least: weights below it are left out.
+    """
+    there = attention_layers(model.config)[layer]
+    queries, keys = passage.places(there)
+    weights = run.here[there.activation("pattern")][head].float().cpu().numpy()
+    found = zip(*np.nonzero(weights >= least), strict=True)
+    return [(queries[i], keys[j], round(float(weights[i, j]), 4)) for i, j in found]
 
 
 def direct_by_head(
