@@ -46,17 +46,17 @@ def bars_with_ghosts(
     """
     places = list(range(len(labels)))
     words = [said(now) if was != was else both(was, now, said) for was, now in zip(before, after, strict=True)]
-    given = {
+    given: dict[str, Any] = {
         "customdata": [list(pair) for pair in zip(labels, words, strict=True)],
         "hover": "'%{customdata[0]}' %{customdata[1]}",
     }
     outline = "@ink" if not isinstance(colour, str) else colour
-    look = {"line": {"color": f"{outline}/0.7", "width": 1.2}}
+    look: Part = {"line": {"color": f"{outline}/0.7", "width": 1.2}}
 
     def part(values: Sequence[float], name: str, fill: Any, width: float, **other: Any) -> Part:
         along = [float(round(value, 5)) for value in values]
         x, y = (along, places) if lying else (places, along)
-        lies = {"orientation": "h"} if lying else {}
+        lies: dict[str, Any] = {"orientation": "h"} if lying else {}
         return kit.bars(x, y, fill, name=name, width=width, **given, **lies, **other, **more)
 
     found = [part(before, names[0], f"{outline}/0.12", WIDE, marker=look), part(after, names[1], colour, NARROW)]
