@@ -5,7 +5,7 @@ from functools import partial
 from tfcore.training.growing import GrowConfig
 
 SHORT: dict[str, object] = {
-    "pages.foundations.masks.training.STEPS": 4,
+    "pages.foundations.masks.without_mask.STEPS": 4,
     "tfcore.training.recurrent.alignment.TESTED": 2,
     "tfcore.training.recurrent.side_by_side.HELD_ROWS": 16,
     "pages.inside.induction.grow.GrowConfig": partial(GrowConfig, rows=2),

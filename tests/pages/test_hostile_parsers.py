@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pages.block.normalisation.numbers import read_numbers
 from pages.foundations.attention import points as attention_points
 from pages.reference.check.round import draw, mark, unpacked
-from pages.reference.check.typed import typed_number
+from pages.reference.check.typed_numbers import typed_number
 from pages.ui import links, text, tour
 from pages.ui.components import bars, dragging, figure
 from pages.ui.server import messages

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pages.facts import pages
-from pages.reference.check import live as live
-from pages.reference.check.kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
+from pages.reference.check import live_questions
+from pages.reference.check.question_kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.round import (
     CHAPTERS,
     LENGTH,
@@ -20,7 +20,7 @@ from pages.reference.check.round import (
     unpacked,
     verdict,
 )
-from pages.reference.check.typed import LARGEST, typed_number
+from pages.reference.check.typed_numbers import LARGEST, typed_number
 from pages.ui import places, tour
 from tests.architecture.sources import ROOT
 from tfcore.views.reference.check.say import answer_text
@@ -147,7 +147,7 @@ def test_an_order_is_right_in_one_way_only(chapter, question):
 @pytest.mark.parametrize(("chapter", "question"), [e for e in ALL if isinstance(e[1], ReadingQuestion)], ids=named)
 def test_a_reading_has_one_answer_that_the_model_gives(chapter, question):
     for seed in range(6):
-        one = live.read(Slot(chapter, question, str(seed))).asked
+        one = live_questions.read(Slot(chapter, question, str(seed))).asked
         assert len(set(one.options)) == len(one.options) == OPTIONS[question.figure]
         assert "{" not in one.ask + one.because
         assert verdict(question, one, one.right).right
@@ -184,7 +184,7 @@ def test_a_round_has_ten_questions_of_what_was_chosen(chapters, level):
 
 def right_answers(slots):
     for slot in slots:
-        one = live.read(slot).asked if isinstance(slot.question, ReadingQuestion) else asked(slot)
+        one = live_questions.read(slot).asked if isinstance(slot.question, ReadingQuestion) else asked(slot)
         yield float(one.problem.answer) if one.problem is not None else one.order or one.right
 
 

@@ -12,7 +12,7 @@ from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes import RECIPES
 
 
-def show(p: Progress) -> None:
+def report(p: Progress) -> None:
     """One line every ten steps, and the held-out measures when there are some."""
     if p.step % 10 and not p.measures:
         return
@@ -53,7 +53,7 @@ def main() -> int:
         if options.measure:
             print(json.dumps(entry.measure(options.corpus), indent=2))
             return 0
-        measures = entry.start(options.corpus, options.out, show, options.steps)
+        measures = entry.start(options.corpus, options.out, report, options.steps)
     except (CorpusError, CheckpointError) as error:
         print(error, file=sys.stderr)
         return 2

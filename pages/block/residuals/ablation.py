@@ -24,8 +24,8 @@ KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")] 
 SKIPPED = {"attention2", "mlp2"}  # in the default view
 
 
-def choose(event: Event) -> None:
-    """A click on a dot: leave out the sublayers that it leaves out."""
+def click(event: Event) -> None:
+    """A click on a dot leaves out the sublayers that it leaves out."""
     if (row := place_of(event, 2 ** len(KEYS))) is not None:
         controls.set_values(**{key: bool(row >> s & 1) for s, key in enumerate(KEYS)})
 
@@ -75,7 +75,7 @@ def skip_blocks() -> None:
         shown = views.skipped(reading, without)
         chosen, single = say.chosen_subset(shown.result, without), say.single_ablations(shown.result)
         with p.picture:
-            p.show(shown, choose, "Click a dot.")
+            p.show(shown, click, "Click a dot.")
             one, two = st.columns(2)
             one.metric("Loss, whole model", chosen.whole_loss, help="nats per token")
             two.metric("Loss, your set", chosen.chosen_loss, chosen.increase, delta_color="inverse")

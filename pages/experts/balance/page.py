@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.experts.balance import kept
+from pages.experts.balance import seen_trainings
 from pages.experts.balance.facts import FACTS
 from pages.experts.balance.words import WORDS
 from pages.ui import controls, page
@@ -42,7 +42,7 @@ def choose_strength(remedy: Remedy) -> BalanceConfig:
     return BalanceConfig(remedy=remedy, strength=step)
 
 
-def show(runs: kept.Runs) -> None:
+def show(runs: seen_trainings.Runs) -> None:
     """The load of each expert, training by training, and what was found."""
     entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
     for start in range(0, len(entries), columns):
@@ -60,7 +60,7 @@ def draw(job: jobs.Job) -> None:
     with beside:
         done = job.items[-1][0].step if job.items else 0
         live.bar(configs, job, done, steps, {"seed": controls.next_seed(seed)})
-    kept.keep(configs, job)
+    seen_trainings.keep(configs, job)
     runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
     if not runs:
         picture.info("Nothing is trained yet: it begins as soon as there is room.")
@@ -70,7 +70,7 @@ def draw(job: jobs.Job) -> None:
         show(runs)
     with below:
         p.show(views.remedies(configs, cured, so_far=runs))
-        kept.show_table(configs, runs)
+        seen_trainings.show_table(configs, runs)
 
 
 page.begin(FACTS)
@@ -114,12 +114,12 @@ with panel(None) as p:
         replace(config, positions=positions, seed=seed, steps=steps)
         for config in ((usual | {remedy: chosen}).values() if view == "all" else [chosen])
     ]
-    configs: kept.Key = (several[0].without, *several)
+    configs: seen_trainings.Key = (several[0].without, *several)
     cured = next(config for config in several if config.remedy == remedy)
     with right:
         picture = st.container()
         st.markdown(WORDS[remedy].claim)
-    known = kept.kept()
+    known = seen_trainings.kept()
     live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
     p.what_to_see(WORDS[remedy].see)
     p.question(

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.experts.routing import reading
+from pages.experts.routing import choices
 from pages.ui import controls, text
 from pages.ui.frame import panel
 from tfcore.measures.expert_scan import ExpertScan
@@ -25,8 +25,8 @@ def show() -> None:
     """Show the section."""
     with panel() as p:
         with p.controls:
-            now = reading.read()
-            layer, at = reading.choose_layer(now)
+            now = choices.read()
+            layer, at = choices.choose_layer(now)
             by: Order = controls.select(
                 "Order of its tokens",
                 "by",
@@ -40,7 +40,7 @@ def show() -> None:
         with p.picture:
             picture = st.container()
             numbers = list(range(1, now.n_experts + 1))
-            draw = controls.segmented if now.n_experts <= reading.FEW else controls.select
+            draw = controls.segmented if now.n_experts <= choices.FEW else controls.select
             expert = int(draw("Expert", "expert", numbers, 1)) - 1
             if scan is None:
                 without_scan(now)
@@ -64,7 +64,7 @@ def show() -> None:
         p.question(*QUESTION)
 
 
-def without_scan(now: reading.Chosen) -> None:
+def without_scan(now: choices.Chosen) -> None:
     """Why there are counts of the text alone."""
     scan = views.kept_scan() if now.reading.model == views.TRAINED else None
     if isinstance(scan, str):
@@ -73,7 +73,7 @@ def without_scan(now: reading.Chosen) -> None:
         st.info("For this model there are no counts over many texts: what is shown is your text alone.")
 
 
-def show_excerpts(now: reading.Chosen, scan: ExpertScan, layer: int, at: int, expert: int) -> None:
+def show_excerpts(now: choices.Chosen, scan: ExpertScan, layer: int, at: int, expert: int) -> None:
     """Pieces of stories around the tokens with the largest probabilities."""
     tokenizer = views.network(now.reading.model)[1]
     st.markdown(f"**Where the router was surest of expert {expert + 1}** in layer {layer}, in stories not trained on")
@@ -90,7 +90,7 @@ def show_excerpts(now: reading.Chosen, scan: ExpertScan, layer: int, at: int, ex
         )
 
 
-def mine(now: reading.Chosen, layer: int, at: int, expert: int) -> None:
+def mine(now: choices.Chosen, layer: int, at: int, expert: int) -> None:
     """The expert's tokens in the visitor's text."""
     routed = views.routed_of(now.reading)
     taken = routed.routing.taken[at, :, expert]

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.experts.routing import reading
+from pages.experts.routing import choices
 from pages.ui import text
 from pages.ui.frame import panel
 from pages.ui.loading import models
@@ -21,8 +21,8 @@ def show() -> None:
     """Show the section."""
     with panel() as p:
         with p.controls:
-            now = reading.read(only=views.SHARED)
-            layer, at = reading.choose_layer(now)
+            now = choices.read(only=views.SHARED)
+            layer, at = choices.choose_layer(now)
             models.only(views.SHARED, "its layers have a shared expert.")
         work = views.shared_of(now.reading)
         with p.picture:
@@ -49,7 +49,7 @@ def show() -> None:
                 "nearly all "
                 "written by the routed experts, “and” and “said” mostly by the shared one."
             )
-            if now.reading.text == reading.TEXT
+            if now.reading.text == choices.TEXT
             else ""
         )
         p.what_to_see(
@@ -59,7 +59,7 @@ def show() -> None:
         p.question(*QUESTION)
 
 
-def show_losses(now: reading.Chosen, work: SharedWork) -> None:
+def show_losses(now: choices.Chosen, work: SharedWork) -> None:
     """The text predicted with both, and with one of the two."""
     if not len(work.losses):
         st.info("One token has nothing to predict, so there is no loss.")

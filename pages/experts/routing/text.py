@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.experts.routing import reading
+from pages.experts.routing import choices
 from pages.ui import controls, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
@@ -17,13 +17,13 @@ LETTERS = 40  # of a token in a heading
 CODE = "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n\nprint(add(3, 4), sub(9, 2))"
 DIALOGUE = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
 TRY: dict[str, dict[str, Any]] = {
-    "first layer": {"show": "text", "layer": 0, "text": reading.TEXT},
+    "first layer": {"show": "text", "layer": 0, "text": choices.TEXT},
     "dialogue": {"show": "text", "layer": 3, "text": DIALOGUE},
     "code": {"show": "text", "layer": 1, "text": CODE},
     "specialisation: expert 7": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
     "capacity factor 0.75": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
     "expert choice": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
-    "without the shared expert": {"show": "shared", "layer": 1, "text": reading.TEXT},
+    "without the shared expert": {"show": "shared", "layer": 1, "text": choices.TEXT},
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
 QUESTION = (
@@ -39,8 +39,8 @@ def show() -> None:
     """Show the section."""
     with panel() as p:
         with p.controls:
-            now = reading.read()
-            layer, at = reading.choose_layer(now)
+            now = choices.read()
+            layer, at = choices.choose_layer(now)
             token = controls.place("Token", "token", len(now.text.ids), 16)
         routed = views.routed_of(now.reading)
         with p.picture:
@@ -49,7 +49,7 @@ def show() -> None:
                 now.text.tokens,
                 key="chips",
                 selected=token,
-                parts=reading.parts(routed.routing, at),
+                parts=choices.parts(routed.routing, at),
                 titles=token_titles(routed, at),
                 on_select=lambda i: controls.set_values(token=i),
                 faint=None if expert < 0 else (~routed.routing.taken[at, :, expert]).tolist(),
@@ -82,10 +82,10 @@ def show() -> None:
         p.question(*QUESTION)
 
 
-def choose_expert(now: reading.Chosen) -> int:
+def choose_expert(now: choices.Chosen) -> int:
     """An expert whose tokens stand out; -1 is none."""
     names = {0: "all"} | {i: str(i) for i in range(1, now.n_experts + 1)}
-    draw = controls.segmented if now.n_experts <= reading.FEW else controls.select
+    draw = controls.segmented if now.n_experts <= choices.FEW else controls.select
     return int(draw("Tokens of expert", "only", list(names), 0, names)) - 1
 
 

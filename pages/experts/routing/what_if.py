@@ -5,7 +5,7 @@ from typing import get_args
 
 import streamlit as st
 
-from pages.experts.routing import reading
+from pages.experts.routing import choices
 from pages.ui import controls, page, text
 from pages.ui.frame import panel
 from tfcore.measures.quantities import whole
@@ -26,7 +26,7 @@ QUESTION = (
 )
 
 
-def choose(now: reading.Chosen) -> tuple[RouterChange, int, int]:
+def choose(now: choices.Chosen) -> tuple[RouterChange, int, int]:
     """The rules; and the layer that is drawn, with its place among those with experts."""
     who = controls.segmented("Routing", "who", list(get_args(Routing)), "tokens", WHO)
     k = controls.slider(
@@ -48,7 +48,7 @@ def choose(now: reading.Chosen) -> tuple[RouterChange, int, int]:
             help="Capacity of an expert: c times an even share. Tokens beyond it are dropped.",
         )
     with page.more_settings():
-        layer, at = reading.choose_layer(now)
+        layer, at = choices.choose_layer(now)
         noise = controls.slider("Noise σ on the scores", "noise", 0.0, 4.0, 0.0, 0.25)
         seed = controls.slider("Seed of the noise", "seed", 0, 20, 0)
     change = RouterChange(top_k=k, routing=who, capacity=room or None, noise=noise, seed=seed if noise else 0)
@@ -59,7 +59,7 @@ def show() -> None:
     """Show the section."""
     with panel() as p:
         with p.controls:
-            now = reading.read()
+            now = choices.read()
             change, layer, at = choose(now)
         before, after = views.routed_of(now.reading), views.routed_of(now.reading, change)
         with p.picture:
@@ -67,7 +67,7 @@ def show() -> None:
             text.chips(
                 now.text.tokens,
                 key="chips",
-                parts=reading.parts(after.routing, at),
+                parts=choices.parts(after.routing, at),
                 titles=token_titles(after, at),
                 faint=(~after.routing.taken[at].any(1)).tolist(),
                 label=f"The text, each token with its experts in layer {layer} under the changed rules",

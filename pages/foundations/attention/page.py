@@ -6,7 +6,7 @@ from pages.foundations.attention.drag import drag
 from pages.foundations.attention.facts import FACTS
 from pages.foundations.attention.scale import gradient, scale
 from pages.foundations.attention.softmax import temperature
-from pages.foundations.attention.words import words
+from pages.foundations.attention.word_pairs import words
 from pages.ui import controls, page
 
 # what draws each section, computed and sent only when it is looked at

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.masks.facts import FACTS
-from pages.foundations.masks.training import cheating
+from pages.foundations.masks.without_mask import cheating
 from pages.ui import cache, controls, fragments, head_links, notices, page, text
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models

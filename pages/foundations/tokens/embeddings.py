@@ -36,8 +36,8 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 }
 
 
-def choose(model: str, event: Event) -> None:
-    """A click on the map or on a neighbour: its token, if it can be typed."""
+def click(model: str, event: Event) -> None:
+    """A click on the map or on a neighbour chooses its token, if it can be typed."""
     tokenizer = cache.model(model)[1]
     if (token := place_of(event, tokenizer.vocab_size)) is not None:
         (piece,) = tokenizer.tokens([token])
@@ -70,10 +70,10 @@ def panel() -> None:
                 return
             if len(ids) > 1:
                 st.caption(text.escape(several_tokens(cache.model(model)[1].tokens(ids))))
-            p.show(views.neighbours(model, piece), partial(choose, model), "Click one to go there.")
+            p.show(views.neighbours(model, piece), partial(click, model), "Click one to go there.")
         with p.picture:
-            p.show(views.token_map(model, piece), partial(choose, model), "Click a token to go there.")
-        p.show(views.row_lengths(model, piece), partial(choose, model))
+            p.show(views.token_map(model, piece), partial(click, model), "Click a token to go there.")
+        p.show(views.row_lengths(model, piece), partial(click, model))
         _scale(p)
         p.what_to_see(
             "In stories the nearest neighbours of “ dog” and “ red” are “ cat” and “ blue”: tokens used alike have "

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.generation.settings import TEXT, Prompt
+from pages.inference.generation.choices import TEXT, Prompt
 from pages.ui import controls, page, text
 from pages.ui.frame import panel
 from tfcore.views.inference import generation as views

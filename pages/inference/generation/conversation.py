@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.generation.settings import SEEDS, filters, writer
+from pages.inference.generation.choices import SEEDS, filters, writer
 from pages.ui import cache, controls, keys, notices, page, text
 from pages.ui.frame import panel
 from pages.ui.loading import models

@@ -9,8 +9,8 @@ from pages.inference.generation import conversation as conversation
 from pages.inference.generation import speculative as speculative
 from pages.inference.generation import strategies as strategies
 from pages.inference.generation import token as token
+from pages.inference.generation.choices import CHARACTERS, Prompt, prompt, text_of
 from pages.inference.generation.facts import FACTS
-from pages.inference.generation.settings import CHARACTERS, Prompt, prompt, text_of
 from pages.ui import controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.generation.settings import SEEDS, Prompt, joined, seed
+from pages.inference.generation.choices import SEEDS, Prompt, joined, seed
 from pages.inference.generation.strategies import PATIENCE
 from pages.ui import controls, page, text
 from pages.ui.frame import panel

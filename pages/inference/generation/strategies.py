@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.generation.settings import OFF, SEEDS, Prompt, filters, joined, writer
+from pages.inference.generation.choices import OFF, SEEDS, Prompt, filters, joined, writer
 from pages.ui import controls, text
 from pages.ui.frame import panel
 from pages.ui.work import jobs, live

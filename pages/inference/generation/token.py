@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.generation.settings import OFF, TEXT, Prompt, filters, joined
+from pages.inference.generation.choices import OFF, TEXT, Prompt, filters, joined
 from pages.ui import controls, page, text
 from pages.ui.components.player import player
 from pages.ui.frame import panel

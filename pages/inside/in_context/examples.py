@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.in_context.choice import NAMES, ChosenPrompt, choose, of_first
+from pages.inside.in_context.choices import NAMES, ChosenPrompt, choose, of_first
 from pages.ui import fragments, text
 from pages.ui.frame import Panel, panel
 from tfcore.views.inside import in_context as views

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.in_context.choice import ChosenPrompt, choose, of_first
+from pages.inside.in_context.choices import ChosenPrompt, choose, of_first
 from pages.ui import text
 from pages.ui.frame import Panel, panel
 from pages.ui.work.filling import fill

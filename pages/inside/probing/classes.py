@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.probing.defaults import (
+from pages.inside.probing.choices import (
     PAIRS,
     REAL,
     choose_layer,

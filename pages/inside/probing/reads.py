@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inside.probing.defaults import click_on_layer
+from pages.inside.probing.choices import click_on_layer
 from pages.ui import cache, controls, page, text
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models

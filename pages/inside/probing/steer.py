@@ -6,7 +6,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from pages.inside.continuations import continuations
-from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
+from pages.inside.probing.choices import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
 from pages.inside.reading import checked
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, place_of

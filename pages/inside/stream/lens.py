@@ -7,7 +7,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import TOKENS, ExplainedPrediction, choose
+from pages.inside.stream.choices import TOKENS, ExplainedPrediction, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel

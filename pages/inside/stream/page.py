@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
+from pages.inside.stream.choices import CHARACTERS, TEXT, TOKENS
 from pages.inside.stream.facts import FACTS
 from pages.inside.stream.lens import choose_lens, logit_lens
 from pages.inside.stream.parts import who_wrote

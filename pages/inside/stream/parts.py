@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import ExplainedPrediction, choose
+from pages.inside.stream.choices import ExplainedPrediction, choose
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel

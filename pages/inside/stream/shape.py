@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import choose
+from pages.inside.stream.choices import choose
 from pages.ui.frame import panel
 from tfcore.views.inside import stream as views
 from tfcore.views.inside.stream.measure.shape import Measure, shape_of

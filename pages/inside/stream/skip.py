@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.inside.effects import numbers
 from pages.inside.reading import ReadText
-from pages.inside.stream.choice import ExplainedPrediction, choose
+from pages.inside.stream.choices import ExplainedPrediction, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel

@@ -19,8 +19,8 @@ LAST = len(NAMES) - 1
 PERIOD = 1.5  # seconds a switch, when they play
 
 
-def choose(event: Event) -> None:
-    """A click on a bar."""
+def click(event: Event) -> None:
+    """A click on a bar chooses its switch."""
     match event["customdata"]:
         case [int(step)]:
             controls.set_values(step=step)
@@ -51,7 +51,7 @@ with panel() as p:
             live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
         with p.picture:
             shown = views.switches(FIRST[size], SIZE_NAMES[size], step, seed, so_far=list(job.items))
-            p.show(shown, on_click=choose)
+            p.show(shown, on_click=click)
 
     live.watch(key, draw, live.begin(key, lambda: measure.race(seed)))
     versions, name = views.versions_of(FIRST[size]), NAMES[step]

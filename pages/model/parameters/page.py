@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.model.parameters.choice import OWN, by_sliders
+from pages.model.parameters.choices import OWN, by_sliders
 from pages.model.parameters.facts import FACTS
 from pages.ui import controls, fragments, page
 from pages.ui.frame import panel

@@ -1,6 +1,13 @@
 """Questions on normalisation, residual connections, feed-forward layers, initial weights and dropout."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import block as numbers
 
 STANDS = Experiment(

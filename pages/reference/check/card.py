@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages.reference.check import live as live
-from pages.reference.check.kinds import NumberQuestion, OrderQuestion, Question, ReadingQuestion
+from pages.reference.check import live_questions
+from pages.reference.check.question_kinds import NumberQuestion, OrderQuestion, Question, ReadingQuestion
 from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
-from pages.reference.check.typed import typed_number
+from pages.reference.check.typed_numbers import typed_number
 from pages.ui import controls, keys, links, notices, page, places
 from pages.ui.frame import show
 from tfcore.measures.heads.kinds import score_heads
@@ -39,10 +39,10 @@ def keep(slots: tuple[Slot, ...], given: list[Answer]) -> None:
     links.mark_seen(CODE)
 
 
-def ready(slot: Slot) -> tuple[Asked, live.Read | None]:
+def ready(slot: Slot) -> tuple[Asked, live_questions.Read | None]:
     """A question with its values; with its figure, if it has one."""
     if isinstance(slot.question, ReadingQuestion):
-        read = live.read(slot)
+        read = live_questions.read(slot)
         return read.asked, read
     return asked(slot), None
 

@@ -1,6 +1,13 @@
 """Questions on mixtures of experts."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import experts as numbers
 
 ROUTES = Experiment("routing", "Which experts take each token, and with what weight.")

@@ -1,6 +1,6 @@
 """Questions on tokens, attention, heads, positions and masks."""
 
-from pages.reference.check.kinds import (
+from pages.reference.check.question_kinds import (
     ChoiceQuestion,
     Experiment,
     NumberQuestion,

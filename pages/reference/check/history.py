@@ -1,6 +1,13 @@
 """Questions on how it came about, and on figures that are often quoted."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import history as numbers
 
 TIME = Experiment("history", "From 1943 to today, by family.")

@@ -1,6 +1,13 @@
 """Questions on generation, the KV cache and long context."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, Question, ReadingQuestion, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    Question,
+    ReadingQuestion,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import inference as numbers
 
 LARGE = Experiment("kv-cache", "The size for every published decoder.", {"part": "Cache size"})

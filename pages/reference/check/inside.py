@@ -1,6 +1,13 @@
 """Questions on induction heads, the residual stream and interventions."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, Question, ReadingQuestion, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    Question,
+    ReadingQuestion,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import inside as numbers
 
 FIND = Experiment("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})

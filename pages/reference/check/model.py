@@ -1,6 +1,13 @@
 """Questions on architectures and on what a model is made of."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import model as numbers
 
 SMALL = Experiment("parameters", "The count part by part, beside the formula.", {"model": "GPT-2 small"})

@@ -14,7 +14,7 @@ from pages.reference.check import inference as inference
 from pages.reference.check import inside as inside
 from pages.reference.check import model as model
 from pages.reference.check import training as training
-from pages.reference.check.kinds import (
+from pages.reference.check.question_kinds import (
     ChoiceQuestion,
     Experiment,
     NumberQuestion,
@@ -22,7 +22,7 @@ from pages.reference.check.kinds import (
     Question,
     ReadingQuestion,
 )
-from pages.reference.check.typed import LARGEST
+from pages.reference.check.typed_numbers import LARGEST
 from tfcore.views.reference.check.measure import Problem
 from tfcore.views.reference.check.measure.problem import BYTES
 from tfcore.views.reference.check.say import off_by
@@ -134,7 +134,7 @@ def asked(slot: Slot) -> Asked:
         values = {**problem.given, **derived(problem.answer)}
         because = question.because.format(**values)
         return Asked(question.ask.format(**values), because, question.look, problem=problem)
-    raise TypeError(f"{question.name} reads a figure: see live.py")
+    raise TypeError(f"{question.name} reads a figure: see live_questions.py")
 
 
 def derived(answer: float) -> dict[str, float]:

@@ -1,6 +1,13 @@
 """Questions on information, losses, optimisers and scaling laws."""
 
-from pages.reference.check.kinds import ChoiceQuestion, Experiment, NumberQuestion, OrderQuestion, Question, Wrong
+from pages.reference.check.question_kinds import (
+    ChoiceQuestion,
+    Experiment,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Wrong,
+)
 from tfcore.views.reference.check.measure import training as numbers
 
 BARS = Experiment("information", "Drag the bars and read entropy, cross-entropy and KL.")

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling.words import metrics, ten_to
+from pages.training.scaling.choices import metrics, ten_to
 from pages.ui import controls, fragments, page
 from pages.ui.frame import Panel, panel
 from tfcore.measures.quantities import round_count, whole

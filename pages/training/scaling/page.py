@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from pages.training.scaling.choices import WHENCE, choose_law, metrics, ten_to
 from pages.training.scaling.cost import what_it_costs
 from pages.training.scaling.facts import FACTS
 from pages.training.scaling.models import real_models
-from pages.training.scaling.words import WHENCE, choose_law, metrics, ten_to
 from pages.ui import controls, fragments, page
 from pages.ui.frame import Panel, panel
 from tfcore.measures.quantities import round_count

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pages.experts.routing import reading
+from pages.experts.routing import choices
 from pages.experts.routing import text as section
 from tests import small
 from tests.pages import visits
@@ -45,7 +45,7 @@ def test_each_token_has_its_experts_with_their_weights_and_what_was_found_is_so(
     ids, tokens, found = truth()
     (chips,) = [json.loads(e.proto.json) for e in test.get("bidi_component") if "parts" in (e.proto.json or "")]
     assert chips["faint"] == (~found.taken[2, :, 0]).tolist()
-    rows = reading.parts(found, 2)
+    rows = choices.parts(found, 2)
     for place, bar in enumerate(rows):
         assert {int(part.words) - 1 for part in bar} == set(found.chosen[2, place].nonzero()[0].tolist())
         assert [part.share for part in bar] == pytest.approx(sorted(found.weights[2, place], reverse=True)[:2])
@@ -208,7 +208,7 @@ def test_counts_of_another_model_are_not_shown(tiny, monkeypatch):
 
 
 def test_without_a_shipped_mixture_the_page_says_so_and_shows_random_weights(monkeypatch):
-    monkeypatch.setattr(reading, "shipped", lambda: ["stories"])
+    monkeypatch.setattr(choices, "shipped", lambda: ["stories"])
     test = opened()
     assert "No trained mixture of experts is here yet" in words(test)
     assert test.selectbox(key="model").options == ["untrained"]
@@ -219,7 +219,7 @@ def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_fir
     test = visits.opened("experts/routing/page.py")
     assert test.selectbox(key="model").value == views.TRAINED
     network, tokenizer = views.network(views.TRAINED)
-    ids = tokenizer.encode(reading.TEXT)
+    ids = tokenizer.encode(choices.TEXT)
     pairs = agreement(ids, route(network, ids).first)
     assert pairs.equal[0] > 0.9 > 0.5 > pairs.all[0], "what the page and its question say"
     assert "Equal tokens" not in words(test) or pairs.equal[0] >= pairs.equal[-1]
@@ -228,7 +228,7 @@ def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_fir
 def test_diamonds_show_what_is_usual_in_the_held_out_stories():
     drawn = figures(visits.opened("experts/routing/page.py", layer="2", token="5"))
     (network, tokenizer), scan = views.network(views.TRAINED), load_scan(views.TRAINED)
-    ids = tokenizer.encode(reading.TEXT)
+    ids = tokenizer.encode(choices.TEXT)
     row = scan.ids.tolist().index(ids[5])
     assert array(drawn["probs"][1]["data"][1]["y"]) == pytest.approx(scan.sent[2, row] / scan.seen[row])
     usual = scan.load[2] / scan.load[2].sum() * route(network, ids).load[2].sum()
@@ -237,7 +237,7 @@ def test_diamonds_show_what_is_usual_in_the_held_out_stories():
 
 def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
     network, tokenizer = views.network(views.TRAINED)
-    ids = tokenizer.encode(reading.TEXT)
+    ids = tokenizer.encode(choices.TEXT)
     loss = {k: route(network, ids, RouterChange(top_k=k)).loss for k in (1, 2, 4)}
     assert loss[2] < loss[1], "fewer experts than trained cost something"
     assert abs(loss[4] - loss[2]) < 0.2, "more hardly help"
@@ -247,7 +247,7 @@ def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
 
 @pytest.mark.parametrize(("few", "kind"), [(8, "button_group"), (7, "selectbox")])
 def test_a_few_experts_stand_side_by_side(monkeypatch, few, kind):
-    monkeypatch.setattr(reading, "FEW", few)
+    monkeypatch.setattr(choices, "FEW", few)
     for address in ({"key": "only"}, {"key": "expert", "show": "experts"}):
         key = address.pop("key")
         assert [element.key for element in opened(**address).get(kind) if element.key == key]

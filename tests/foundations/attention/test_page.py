@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.attention import words as words
+from pages.foundations.attention import word_pairs as words
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.masks import training
+from pages.foundations.masks import without_mask
 from pages.ui import cache
 from pages.ui.work import jobs
 from tests.nightly import nightly
@@ -125,7 +125,7 @@ def test_much_text_is_cut_and_the_page_says_so():
 @nightly
 def test_a_model_trained_without_a_mask_cheats(monkeypatch):
     """Half as long as on the page."""
-    monkeypatch.setattr(training, "STEPS", 80)
+    monkeypatch.setattr(without_mask, "STEPS", 80)
     test = opened(train="true")
     config = PitfallConfig(kind="mask", steps=80)
     jobs.JOBS.wait(config, 10**9, 240)

@@ -252,7 +252,7 @@ def test_a_click_on_a_row_types_its_token_if_it_can_be_typed(monkeypatch):
     tokenizer = cache.model("stories")[1]
     (dog,) = tokenizer.encode(" dog")
     for row in (dog, tokenizer.vocab_size, -1, 2.0, "3"):
-        embeddings.choose("stories", {"customdata": row})
+        embeddings.click("stories", {"customdata": row})
     assert heard == [{"piece": " dog"}]
 
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.inference.generation import beam, speculative
-from pages.inside.stream.choice import TOKENS
+from pages.inside.stream.choices import TOKENS
 from pages.ui import cache
 from pages.ui.work.jobs import Job
 from tests.pages import visits

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pages.inside.probing import defaults
+from pages.inside.probing import choices
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -47,9 +47,9 @@ def test_two_classes_and_a_text_along_their_direction():
 
 def test_a_click_on_a_point_chooses_its_layer_the_embedding_too(monkeypatch):
     heard = []
-    monkeypatch.setattr(defaults.controls, "set_values", lambda **values: heard.append(values))
+    monkeypatch.setattr(choices.controls, "set_values", lambda **values: heard.append(values))
     for index in (0, 4, 5, -1, "2"):
-        defaults.click_on_layer({"customdata": index}, 5)
+        choices.click_on_layer({"customdata": index}, 5)
     assert heard == [{"after": -1}, {"after": 3}]
 
 

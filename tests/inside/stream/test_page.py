@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pages.inside.stream import choice, lens, parts, skip
-from pages.inside.stream.choice import TEXT, TOKENS
+from pages.inside.stream import choices, lens, parts, skip
+from pages.inside.stream.choices import TEXT, TOKENS
 from pages.ui import cache, controls
 from tests.nightly import nightly
 from tests.pages import visits
@@ -211,7 +211,7 @@ def test_a_click_on_a_row_of_the_lens_chooses_its_position(chosen):
     lens.choose_row({"curve": 0, "point": [3, 2], "x": 2, "y": 3, "customdata": "x"})
     assert chosen == {"position": 3}
     chosen.clear()
-    for hostile in (-1, choice.TOKENS, 1e9, "3", None, [1]):
+    for hostile in (-1, choices.TOKENS, 1e9, "3", None, [1]):
         lens.choose_row({"curve": 0, "point": 0, "x": 1, "y": hostile, "customdata": None})
     assert not chosen
 

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.reference.check.card import solution
-from pages.reference.check.kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
-from pages.reference.check.live import read
+from pages.reference.check.live_questions import read
+from pages.reference.check.question_kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
 from tests.pages import visits
 from tests.pages.figures import figures

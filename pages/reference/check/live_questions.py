@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pages.reference.check.kinds import ReadingQuestion
+from pages.reference.check.question_kinds import ReadingQuestion
 from pages.reference.check.round import Asked, Slot
 from pages.ui import text
 from tfcore.views.reference import check as views
