@@ -84,7 +84,7 @@ MODULES = {
     "tfcore.analysis.inference.online_softmax": "tfcore.views.inference.long_context.measure.online_softmax",
     "tfcore.analysis.inference.paged_memory": "tfcore.views.inference.kv_cache.measure.paging",
     "tfcore.analysis.inference.quantisation.activations": "tfcore.views.inference.quantisation.measure.activations",
-    "tfcore.analysis.inference.quantisation.cache_bits": "tfcore.views.inference.quantisation.measure.cache",
+    "tfcore.analysis.inference.quantisation.cache_bits": "tfcore.views.inference.quantisation.measure.cache_rounding",
     "tfcore.analysis.inference.quantisation.formats": "tfcore.measures.quantisation.formats",
     "tfcore.analysis.inference.quantisation.gguf_block": "tfcore.views.inference.quantisation.measure.gguf_block",
     "tfcore.analysis.inference.quantisation.losses": "tfcore.views.inference.quantisation.measure.losses",
@@ -103,7 +103,7 @@ MODULES = {
     "tfcore.analysis.inside.attribution_graphs.of_text": "tfcore.views.inside.circuits.measure.of_text",
     "tfcore.analysis.inside.attribution_patching": "tfcore.views.inside.interventions.measure.patching",
     "tfcore.analysis.inside.circuits": "tfcore.views.inside.induction.measure.circuit",
-    "tfcore.analysis.inside.features.feature_edits": "tfcore.views.inside.features.measure.edits",
+    "tfcore.analysis.inside.features.feature_edits": "tfcore.views.inside.features.measure.held_feature",
     "tfcore.analysis.inside.features.feature_scan": "tfcore.measures.dictionaries.feature_scan",
     "tfcore.analysis.inside.features.grown": "tfcore.views.inside.features.say",
     "tfcore.analysis.inside.features.of_text": "tfcore.views.inside.features.measure.of_text",
@@ -118,7 +118,7 @@ MODULES = {
     "tfcore.analysis.inside.head_measures": "tfcore.views.inside.flow.measure.heads",
     "tfcore.analysis.inside.in_context.accuracy": "tfcore.views.inside.in_context.measure.accuracy",
     "tfcore.analysis.inside.in_context.heads": "tfcore.views.inside.in_context.measure.heads",
-    "tfcore.analysis.inside.in_context.live": "tfcore.views.inside.in_context.measure.live",
+    "tfcore.analysis.inside.in_context.live": "tfcore.views.inside.in_context.measure.one_prompt",
     "tfcore.analysis.inside.in_context.steps": "tfcore.views.inside.in_context.measure.steps",
     "tfcore.analysis.inside.in_context.tasks": "tfcore.views.inside.in_context.measure.tasks",
     "tfcore.analysis.inside.induction_findings": "tfcore.views.inside.induction.say.find",
@@ -189,7 +189,7 @@ MODULES = {
     "tfcore.analysis.training.scaling_laws": "tfcore.measures.scaling_laws",
     "tfcore.analysis.training.text_bits": "tfcore.views.training.information.measure.text_bits",
     "tfcore.analysis.training.text_loss": "tfcore.measures.text_loss",
-    "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.choices",
+    "tfcore.analysis.training.training_choices": "tfcore.views.training.lab.say.option_effects",
     "tfcore.analysis.training.training_cost": "tfcore.views.training.scaling.measure.training_cost",
     "tfcore.analysis.training.training_runs": "tfcore.views.training.lab.say.runs",
     "tfcore.analysis.twins": "tfcore.views.pitfall_remarks",
@@ -233,7 +233,7 @@ MODULES = {
     "tfcore.figures.inference.next_token": "tfcore.views.inference.generation.draw.next_token",
     "tfcore.figures.inference.online_softmax": "tfcore.views.inference.long_context.draw.online_softmax",
     "tfcore.figures.inference.paged_memory": "tfcore.views.inference.kv_cache.draw.memory",
-    "tfcore.figures.inference.quantised_cache": "tfcore.views.inference.quantisation.draw.cache",
+    "tfcore.figures.inference.quantised_cache": "tfcore.views.inference.quantisation.draw.cache_rounding",
     "tfcore.figures.inference.quantised_losses": "tfcore.views.inference.quantisation.draw.losses",
     "tfcore.figures.inference.quantised_weights": "tfcore.views.inference.quantisation.draw.weights",
     "tfcore.figures.inference.ring_attention": "tfcore.views.inference.long_context.draw.ring",
@@ -283,11 +283,26 @@ MODULES = {
     "tfcore.figures.training.preference": "tfcore.views.training.finetuning.draw.preference",
     "tfcore.figures.training.scaling": "tfcore.views.training.scaling.draw.scaling",
     "tfcore.figures.training.text_bits": "tfcore.views.training.information.draw.text_bits",
-    "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.choices",
+    "tfcore.figures.training.training_choices": "tfcore.views.training.lab.draw.option_effects",
     "tfcore.figures.training.training_cost": "tfcore.views.training.scaling.draw.training_cost",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.generation.kv_cache": "tfcore.kv_cache",
+    "tfcore.loading.families.settings": "tfcore.loading.families.config_values",
+    "tfcore.tokenizers.typed": "tfcore.tokenizers.typed_text",
+    "tfcore.training.kept": "tfcore.training.resumed_state",
+    "tfcore.training.lab.choices": "tfcore.training.lab.option_effects",
+    "tfcore.training.lab.files": "tfcore.training.lab.model_file",
+    "tfcore.training.lab.words": "tfcore.training.lab.setting_words",
     "tfcore.training.recurrence": "tfcore.training.recurrent.side_by_side",
+    "tfcore.views.block.normalisation.draw.training": "tfcore.views.block.normalisation.draw.early_training",
+    "tfcore.views.block.normalisation.measure.training": "tfcore.views.block.normalisation.measure.early_training",
+    "tfcore.views.foundations.attention.words": "tfcore.views.foundations.attention.word_pairs",
+    "tfcore.views.inference.quantisation.draw.cache": "tfcore.views.inference.quantisation.draw.cache_rounding",
+    "tfcore.views.inference.quantisation.measure.cache": "tfcore.views.inference.quantisation.measure.cache_rounding",
+    "tfcore.views.inside.features.measure.edits": "tfcore.views.inside.features.measure.held_feature",
+    "tfcore.views.inside.in_context.measure.live": "tfcore.views.inside.in_context.measure.one_prompt",
+    "tfcore.views.training.lab.draw.choices": "tfcore.views.training.lab.draw.option_effects",
+    "tfcore.views.training.lab.say.choices": "tfcore.views.training.lab.say.option_effects",
 }
 # Module -> where its names are now -> these names. A module of the table above may be here as well.
 NAMES = {
@@ -298,7 +313,7 @@ NAMES = {
         ),
     },
     "tfcore.analysis.block.depth": {
-        "tfcore.views.block.normalisation.measure.training": (
+        "tfcore.views.block.normalisation.measure.early_training": (
             "RUN_VOCAB RUN_SEQ RUN_ROWS RUN_STEPS ADAM_BETAS LEARNED_SHARE have_learned uniform_loss "
             "previous_token_batch learning_rate first_losses train_side_by_side first_steps all_first_steps run_name "
             "curves_of"
@@ -702,7 +717,7 @@ NAMES = {
         "tfcore.views.block.residuals.draw.dropout": "MEAN_BINS NUMBERS_DRAWN dropout_figure dropout_means_figure"
     },
     "tfcore.figures.block.depth": {
-        "tfcore.views.block.normalisation.draw.training": "first_steps_figure",
+        "tfcore.views.block.normalisation.draw.early_training": "first_steps_figure",
         "tfcore.views.block.residuals.draw.layers": "layers_figure",
     },
     "tfcore.figures.block.neurons": {"tfcore.charts.promoted": "promoted_figure"},

@@ -14,7 +14,7 @@ from pages.ui.session import session
 from tfcore.measures import one_text
 from tfcore.measures.one_text import Begin as Begin
 from tfcore.measures.one_text import FirstTokens as FirstTokens
-from tfcore.tokenizers import typed, vocabulary
+from tfcore.tokenizers import typed_text, vocabulary
 
 NAMED = 3  # special tokens in the label of a switch
 SPECIAL_HELP = (
@@ -38,9 +38,9 @@ def is_read(model_name: str, pasted: str) -> bool:
 
 
 @cache.data(max_entries=256)
-def spelt(model_name: str, pasted: str) -> typed.Spelt:
+def spelt(model_name: str, pasted: str) -> typed_text.Spelt:
     """The special tokens of a model that a text spells out."""
-    return typed.spelt(cache.model(model_name)[1], pasted)
+    return typed_text.spelt(cache.model(model_name)[1], pasted)
 
 
 @cache.data(max_entries=64)
@@ -114,7 +114,7 @@ def as_special(model_name: str, key: str, pasted: str) -> str:
     shown = ", ".join(text.escape(token) for token in special.text[:NAMED])
     on = controls.toggle(f"Read {shown} as special", links.special_key(key), help=SPECIAL_HELP)
     controls.say_read_as_text(key, () if on else special.text)
-    return typed.marked(pasted, special.text) if on else pasted
+    return typed_text.marked(pasted, special.text) if on else pasted
 
 
 def tell_left_out(model_name: str, key: str, pasted: str) -> None:

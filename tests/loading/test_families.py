@@ -13,7 +13,7 @@ from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, writ
 from tests.small import difference, ids
 from tfcore import CheckpointError, load
 from tfcore.loading.families import FAMILIES, config_of, family_of
-from tfcore.loading.families.settings import ConfigValues, NoTensors
+from tfcore.loading.families.config_values import ConfigValues, NoTensors
 from tfcore.part_configs import RopeScaling
 
 EVERY: dict[str, tuple[Any, Any]] = DECODERS | ENCODERS | BOTH

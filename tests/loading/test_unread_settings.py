@@ -5,7 +5,7 @@ import pytest
 import transformers as hf
 
 from tfcore.loading.families import FAMILIES, OF_OTHERS, config_of, family_of
-from tfcore.loading.families.settings import ConfigValues, NoTensors
+from tfcore.loading.families.config_values import ConfigValues, NoTensors
 
 # Fields that matter in training alone, to the heads of other tasks, or to how a program is called.
 WITHOUT_EFFECT = {

@@ -29,7 +29,7 @@ from tfcore.training import growing_dictionaries
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, grow_dictionary
 from tfcore.training.lora import add_lora_, merge_lora_
 from tfcore.views.inside.circuits.measure.of_text import draw_traced, take_strongest_off, trace_text
-from tfcore.views.inside.features.measure.edits import held_feature
+from tfcore.views.inside.features.measure.held_feature import held_feature
 from tfcore.views.inside.features.measure.of_text import feature_activations
 from tfcore.views.inside.stream.measure.lens import logit_lens
 

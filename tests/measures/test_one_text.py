@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 import tfcore
 from tests.small import model as small
 from tfcore.loading.checkpoints import load
-from tfcore.loading.families.settings import ConfigValues
+from tfcore.loading.families.config_values import ConfigValues
 from tfcore.measures.heads.part_texts import text_ids
 from tfcore.measures.one_text import begin_of, encoded, first_tokens, given_ids, last_tokens, text_of
 from tfcore.tokenizers.tokenizer import ByteTokenizer

@@ -18,7 +18,7 @@ SHORT: dict[str, object] = {
     "tfcore.training.pitfalls.SEQ": 8,
     "tfcore.training.pitfalls.LETTERS_SAID": 4,
     "tfcore.measures.deep_networks.D_MODEL": 8,
-    "tfcore.views.block.normalisation.measure.training.RUN_STEPS": 4,
+    "tfcore.views.block.normalisation.measure.early_training.RUN_STEPS": 4,
     "tfcore.views.model.modern.measure.SPEED": {
         "d_model": 16,
         "n_layers": 4,

@@ -20,7 +20,7 @@ from tests.pages.lab_models import KINDS, SPECS, trained
 from tests.pages.own_models import brought
 from tests.pages.visits import address, opened, press, run, said
 from tfcore.tokenizers.vocabulary import is_read
-from tfcore.training.lab.files import packed
+from tfcore.training.lab.model_file import packed
 from tfcore.training.lab.train import train_slice
 
 pytestmark = pytest.mark.usefixtures("short", "own")

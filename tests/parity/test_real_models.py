@@ -14,7 +14,7 @@ from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import Message, conversation
-from tfcore.tokenizers.typed import marked
+from tfcore.tokenizers.typed_text import marked
 from tfcore.training.real_models import of_minilm, of_smollm2
 
 MARY = "When Mary and John went to the store, John gave a drink to"

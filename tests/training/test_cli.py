@@ -48,9 +48,9 @@ def test_an_unknown_recipe_is_refused(monkeypatch, capsys, tmp_path):
 
 
 def test_progress_is_a_line_with_rate_and_time_to_go(capsys):
-    cli.show(Progress(15, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0))
+    cli.report(Progress(15, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0))
     assert capsys.readouterr().out == ""
-    cli.show(Progress(20, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0, {"bits_per_byte": 1.23456}))
+    cli.report(Progress(20, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0, {"bits_per_byte": 1.23456}))
     line = "step 20/100  loss 2.500  lr 1.0e-03  |g| 0.50  9,000 tokens/s  1:02 to go  bits_per_byte 1.2346\n"
     assert capsys.readouterr().out == line
 

@@ -15,10 +15,10 @@ from safetensors.torch import load
 import tfcore
 from tfcore.generation.sampling import Sampling
 from tfcore.training.data import IGNORE
-from tfcore.training.lab import words
-from tfcore.training.lab.choices import norms, rates, updates
+from tfcore.training.lab import setting_words
 from tfcore.training.lab.curves import look
-from tfcore.training.lab.files import packed
+from tfcore.training.lab.model_file import packed
+from tfcore.training.lab.option_effects import norms, rates, updates
 from tfcore.training.lab.options import PLAIN
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
@@ -289,31 +289,33 @@ def test_schedules_share_warm_up_and_peak():
 
 def test_settings_in_words():
     spec = tiny("sort", n_layers=2, feed_forward=True, optimiser="sgd", schedule="inverse_sqrt", steps=1_000, lr=0.01)
-    assert words.summary(spec) == (
+    assert setting_words.summary(spec) == (
         f"2 layers of 2 heads, width 8, with feed-forward, positions: RoPE; about {spec.parameters:,} parameters. SGD "
         "+ momentum at 0.01, inverse square root, 1,000 steps of 4 sequences of 8 tokens."
     )
-    assert words.summary(tiny(n_heads=1)).startswith("1 layer of 1 head, width 8, attention alone, positions: RoPE")
+    assert setting_words.summary(tiny(n_heads=1)).startswith(
+        "1 layer of 1 head, width 8, attention alone, positions: RoPE"
+    )
 
 
 def test_differences_are_said_from_the_one_to_the_other():
     spec = tiny()
-    assert words.difference(spec, spec) == ""
+    assert setting_words.difference(spec, spec) == ""
     changed = replace(spec, n_layers=2, feed_forward=True, lr=0.0001, schedule="constant", seed=3, dropout=0.2)
-    assert words.difference(spec, changed) == (
+    assert setting_words.difference(spec, changed) == (
         "layers 1 → 2, feed-forward off → on, dropout 0 → 0.2, schedule cosine → constant and 2 more"
     )
     text = tiny("characters")
-    assert words.difference(text, replace(text, text=TEXT + "a")) == "text"
+    assert setting_words.difference(text, replace(text, text=TEXT + "a")) == "text"
 
 
 def test_runs_are_named_by_what_sets_them_apart():
     specs = [tiny(), tiny(seed=2), tiny(dropout=0.1, lr=0.5)]
-    assert words.differing(specs) == ["dropout", "lr", "seed"]
-    assert words.apart(specs)[1:] == ["dropout 0, learning rate 0.003", "dropout 0.1, learning rate 0.5"]
-    assert words.apart([tiny(), tiny()]) == ["copy", "copy"]
+    assert setting_words.differing(specs) == ["dropout", "lr", "seed"]
+    assert setting_words.apart(specs)[1:] == ["dropout 0, learning rate 0.003", "dropout 0.1, learning rate 0.5"]
+    assert setting_words.apart([tiny(), tiny()]) == ["copy", "copy"]
     two = [tiny("characters"), replace(tiny("characters"), text=TEXT[:-1])]
-    assert words.differing(two) == []
+    assert setting_words.differing(two) == []
 
 
 def test_a_training_in_one_go_is_all_its_steps():

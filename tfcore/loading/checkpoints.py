@@ -19,8 +19,8 @@ from tfcore.files import CheckpointError as CheckpointError
 from tfcore.files import read_json
 from tfcore.loading import disk, real_models
 from tfcore.loading.families import config_of, family_of
+from tfcore.loading.families.config_values import NoTensors, Tensors
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
-from tfcore.loading.families.settings import NoTensors, Tensors
 from tfcore.loading.gguf_file import Elsewhere
 from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tfcore.files import CheckpointError, size
-from tfcore.loading.families.settings import short
+from tfcore.loading.families.config_values import short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import rope_frequencies

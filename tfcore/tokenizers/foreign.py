@@ -34,7 +34,7 @@ class ForeignTokenizer:
     """A tokenizer.json as its authors meant it: encode puts the tokens around a text that the model was trained with
     ([CLS] and [SEP], <s>, </s>). Special tokens in a text are ordinary text, as everywhere here (BPETokenizer), but for
     the blanks that a text may have, such as [MASK], and for those that are marked. (A Unigram vocabulary has the texts
-    of special tokens among its pieces, and finds them by itself: tfcore.tokenizers.typed tells.)
+    of special tokens among its pieces, and finds them by itself: tfcore.tokenizers.typed_text tells.)
 
     Unlike our own it may change a text: some make it lower case, or know only some characters.
 

@@ -31,7 +31,7 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text; decode gives it back exactly. Special tokens in it are text like any other, but for those that
-        are marked (tfcore.tokenizers.typed)."""
+        are marked (tfcore.tokenizers.typed_text)."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:

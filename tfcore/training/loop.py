@@ -23,8 +23,8 @@ from tfcore.experts import Experts
 from tfcore.loading import disk
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
-from tfcore.training.kept import put_back, tensors_of
 from tfcore.training.optim import adamw, warmup_cosine
+from tfcore.training.resumed_state import put_back, tensors_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import INIT_NAMES, networks
 from tfcore.views.block import normalisation as views
 from tfcore.views.block.normalisation import TOKENS, say
-from tfcore.views.block.normalisation.measure import training
+from tfcore.views.block.normalisation.measure import early_training
 from tfcore.views.block.normalisation.measure.depths import probe_of
 from tfcore.views.block.normalisation.measure.norms import NORM_NAMES
 
@@ -204,16 +204,16 @@ def first_steps() -> None:
                 "Layers", "deep", 2, DEEPEST_TRAINED, 8, 2, help=f"{DEEPEST_TRAINED} at most: all four are trained now."
             )
             peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
-            warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, training.RUN_STEPS, 40, 5)
+            warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, early_training.RUN_STEPS, 40, 5)
             with page.more_settings():
                 seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
             beside = st.container()
         key = ("first steps", n_layers, peak, warm, seed)
-        job = live.begin(key, lambda: training.first_steps(n_layers, peak, warm, seed))
+        job = live.begin(key, lambda: early_training.first_steps(n_layers, peak, warm, seed))
 
         def draw(job: jobs.Job) -> None:
             with beside:
-                live.bar(key, job, len(job.items), training.RUN_STEPS, {"seed": controls.next_seed(seed, 9)})
+                live.bar(key, job, len(job.items), early_training.RUN_STEPS, {"seed": controls.next_seed(seed, 9)})
             with p.picture:
                 p.show(views.first_steps(n_layers, peak, warm, seed, so_far=list(job.items)))
 
@@ -229,8 +229,8 @@ def first_steps() -> None:
         )
         st.caption(
             "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: repeat "
-            f"the previous token, {training.RUN_VOCAB} tokens, {training.RUN_ROWS} sequences of {training.RUN_SEQ} per "
-            f"step, width {deep_networks.D_MODEL}."
+            f"the previous token, {early_training.RUN_VOCAB} tokens, {early_training.RUN_ROWS} sequences of "
+            f"{early_training.RUN_SEQ} per step, width {deep_networks.D_MODEL}."
         )
         p.what_to_see(
             "Compare for each placement the curve with warm-up and the one without: the caption has their losses, and "

@@ -13,7 +13,7 @@ from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.views.foundations import attention as views
 from tfcore.views.foundations.attention.measure.similarity import Measure
 from tfcore.views.foundations.attention.say import ClosestTokens, closest_tokens
-from tfcore.views.foundations.attention.words import MODEL, TOKENS, similarity_of
+from tfcore.views.foundations.attention.word_pairs import MODEL, TOKENS, similarity_of
 
 CHARACTERS = 2_000  # of a text
 TEXT = "The king and the queen had a cat and a dog. The dog was happy, but the cat was sad."

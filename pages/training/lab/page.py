@@ -14,13 +14,13 @@ from pages.ui import cache, controls, head_links, page
 from pages.ui.frame import Panel, panel
 from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
-from tfcore.training.lab import words
-from tfcore.training.lab.choices import DECAY, WARM
+from tfcore.training.lab import setting_words
 from tfcore.training.lab.curves import Curves, Evaluation
+from tfcore.training.lab.option_effects import DECAY, WARM
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 from tfcore.views.training import lab as views
-from tfcore.views.training.lab.say import choices as say
+from tfcore.views.training.lab.say import option_effects as say
 from tfcore.views.view import View
 
 EVERY = 0.5  # seconds between two looks at a run
@@ -260,10 +260,10 @@ def compare(_: LabSpec | str, seen: Seen | None) -> None:
 
 def table(runs_seen: list[Seen]) -> pd.DataFrame:
     """The runs as the server has them, and the settings in which they differ."""
-    differ, rows = words.differing([one.spec for one in runs_seen]), []
+    differ, rows = setting_words.differing([one.spec for one in runs_seen]), []
     for i, one in enumerate(runs_seen):
         assert one.curves is not None
-        fields = {words.LABELS[key]: str(value) for key, value in one.spec.to_dict().items() if key in differ}
+        fields = {setting_words.LABELS[key]: str(value) for key, value in one.spec.to_dict().items() if key in differ}
         rows.append(
             {
                 "run": i + 1,

@@ -11,9 +11,9 @@ from pages.ui import keys, links, notices, text
 from pages.ui.loading import models, run_models
 from pages.ui.work import jobs, run_settings, runs
 from pages.ui.work.run_records import ACTIVE, RefusedError, Seen
-from tfcore.training.lab.files import packed
+from tfcore.training.lab.model_file import packed
+from tfcore.training.lab.setting_words import difference
 from tfcore.training.lab.spec import LabSpec
-from tfcore.training.lab.words import difference
 from tfcore.views.training import lab as views
 
 RUN = "_lab_run"  # in the session: the run that is looked at

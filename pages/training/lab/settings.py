@@ -7,8 +7,8 @@ import streamlit as st
 from pages.ui import controls, text
 from tfcore.training.lab.options import OPTIMISERS, SCHEDULES
 from tfcore.training.lab.recipes import own_text, recipe
+from tfcore.training.lab.setting_words import POSITIONS, setting_text, summary
 from tfcore.training.lab.spec import LONGEST_TEXT, TASKS, LabSpec, TaskName
-from tfcore.training.lab.words import POSITIONS, setting_text, summary
 
 NAMES: dict[TaskName, str] = {
     "induction": "induction: repeated random tokens",

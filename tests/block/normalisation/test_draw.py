@@ -5,8 +5,8 @@ import pytest
 
 from tests import small
 from tfcore.charts import theme
+from tfcore.views.block.normalisation.draw.early_training import first_steps_figure
 from tfcore.views.block.normalisation.draw.norms import axis_figure, norm_steps_figure
-from tfcore.views.block.normalisation.draw.training import first_steps_figure
 from tfcore.views.block.normalisation.measure.norms import axis_leak, normalisation_steps
 
 LAYER, RMS = (normalisation_steps((2.0, 4.0, 9.0), kind, 2.0, 1.0) for kind in ("layernorm", "rmsnorm"))

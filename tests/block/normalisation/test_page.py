@@ -15,7 +15,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import Deep, probe
-from tfcore.views.block.normalisation.measure import training
+from tfcore.views.block.normalisation.measure import early_training
 from tfcore.views.block.normalisation.say import gradient_fall
 from tfcore.views.kept import SHELF
 
@@ -38,7 +38,7 @@ def _small(monkeypatch):
     st.cache_resource.clear()
     SHELF.clear()
     monkeypatch.setattr(deep_networks, "D_MODEL", 8)
-    monkeypatch.setattr(training, "RUN_STEPS", 4)
+    monkeypatch.setattr(early_training, "RUN_STEPS", 4)
     yield
     SHELF.clear()
 
@@ -155,7 +155,7 @@ def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
 
 
 def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
-    monkeypatch.setattr(training, "RUN_STEPS", 10_000)
+    monkeypatch.setattr(early_training, "RUN_STEPS", 10_000)
     test = opened(part="First steps", deep="2")
     test.button(key="stop:button").click()
     assert run(test).button(key="anew:button").label == "Train again"
@@ -177,7 +177,7 @@ def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     ],
 )
 def test_the_ends_of_the_sliders(part, ends, monkeypatch):
-    monkeypatch.setattr(training, "RUN_STEPS", 40)
+    monkeypatch.setattr(early_training, "RUN_STEPS", 40)
     assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
 
 

@@ -100,11 +100,11 @@ def test_the_texts_go_on_and_change_with_the_set():
 def test_a_click_on_a_dot_sets_the_switches(monkeypatch):
     chosen = {}
     monkeypatch.setattr(ablation_panel.controls, "set_values", lambda **values: chosen.update(values))
-    ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
+    ablation_panel.click({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
     assert [key for key, kept in chosen.items() if not kept] == ["attention1"]
     chosen.clear()
     for hostile in (-1, 256, "3", None, [1], 2.0):
-        ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
+        ablation_panel.click({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
     assert not chosen
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tfcore.views.foundations import attention as views
 from tfcore.views.foundations.attention.scale import saturation_of, spread_of
-from tfcore.views.foundations.attention.words import TOKENS, similarity_of, tokens_of
+from tfcore.views.foundations.attention.word_pairs import TOKENS, similarity_of, tokens_of
 
 TEXT = "The king and the queen had a cat and a dog."
 VECTORS = [(1.0, 0.0), (0.0, 1.0)]

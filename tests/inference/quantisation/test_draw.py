@@ -8,11 +8,11 @@ from tfcore.charts import theme
 from tfcore.charts.tokens import LINE
 from tfcore.measures.quantisation.formats import Scheme
 from tfcore.measures.quantisation.rounded_cache import CacheScheme
-from tfcore.views.inference.quantisation.draw import cache as quantised_cache
+from tfcore.views.inference.quantisation.draw import cache_rounding as quantised_cache
 from tfcore.views.inference.quantisation.draw import losses
 from tfcore.views.inference.quantisation.draw import weights as figures
 from tfcore.views.inference.quantisation.measure.activations import WAYS, ActivationScan
-from tfcore.views.inference.quantisation.measure.cache import CacheEffect
+from tfcore.views.inference.quantisation.measure.cache_rounding import CacheEffect
 from tfcore.views.inference.quantisation.measure.gguf_block import block_of_weights
 from tfcore.views.inference.quantisation.measure.losses import LossPoint, LossTable
 from tfcore.views.inference.quantisation.measure.speed import SpeedPoint

@@ -13,7 +13,7 @@ from tfcore.loading.checkpoints import load
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.views.inside.features import say
-from tfcore.views.inside.features.measure import edits as feature_edits
+from tfcore.views.inside.features.measure import held_feature as feature_edits
 from tfcore.views.inside.features.measure import of_text, one_feature
 from tfcore.views.inside.features.measure.one_feature import FeaturePromotion
 from tfcore.views.inside.features.measure.ratings import LEAST_FIRES

@@ -9,7 +9,7 @@ import torch
 import tfcore
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside.in_context import say
-from tfcore.views.inside.in_context.measure import accuracy, live
+from tfcore.views.inside.in_context.measure import accuracy, one_prompt
 from tfcore.views.inside.in_context.measure.accuracy import Interval
 from tfcore.views.inside.in_context.measure.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt, written
 from tfcore.views.inside.in_context.say import LabelsMatter
@@ -186,7 +186,7 @@ def test_intervals_that_touch_overlap():
 
 def test_a_probability_of_a_thousandth_is_said():
     model, tokenizer = tfcore.load("induction")
-    found = live.answer(model, tokenizer, "code", "right", 3, 4)
+    found = one_prompt.answer(model, tokenizer, "code", "right", 3, 4)
     assert "has probability 0.1%:" in str(replace(found, probability=0.001))
     assert "has probability less than 0.1%:" in str(replace(found, probability=0.00099))
 
@@ -194,16 +194,16 @@ def test_a_probability_of_a_thousandth_is_said():
 @pytest.mark.parametrize("count", [0, 12])
 def test_the_live_answer_is_the_models(induction, count):
     model, tokenizer = induction
-    found = live.answer(model, tokenizer, "code", "right", count, 4)
+    found = one_prompt.answer(model, tokenizer, "code", "right", count, 4)
     logits = model(torch.tensor([tokenizer.encode(found.text)])).logits[0, -1]
     chances = [math.exp(float(one)) for one in logits]
     right = tokenizer.encode(found.right)[0]
     assert found.probability == pytest.approx(chances[right] / sum(chances), rel=1e-4)
     assert found.rank == sorted(chances, reverse=True).index(chances[right]) + 1
     assert found.probabilities[0] == pytest.approx(max(chances) / sum(chances), rel=1e-4)
-    read = live.ReadExamples(model, tokenizer, "code", "right", 4)
+    read = one_prompt.ReadExamples(model, tokenizer, "code", "right", 4)
     for other in (5, 16, 3, count):  # more examples than were read, and fewer
-        again = live.answer(model, tokenizer, "code", "right", other, 4, read)
+        again = one_prompt.answer(model, tokenizer, "code", "right", other, 4, read)
     assert again.probabilities == pytest.approx(found.probabilities, rel=1e-4)
     assert again.tokens == found.tokens
     assert (f"After {count} examples" if count else "Without examples") in str(found)
@@ -211,13 +211,13 @@ def test_the_live_answer_is_the_models(induction, count):
 
 def test_examples_are_read_once_and_only_when_they_are_asked_for(induction):
     model, tokenizer = induction
-    read, passes = live.ReadExamples(model, tokenizer, "code", "right", 4), []
+    read, passes = one_prompt.ReadExamples(model, tokenizer, "code", "right", 4), []
     drawn = draw("code", "right", 4)
     lengths = [len(tokenizer.encode(written(drawn.task, drawn.examples[:count]))) for count in range(17)]
     hook = model.register_forward_pre_hook(lambda _, given: passes.append(given[0].shape[1]))
     query = {}
     for count in (4, 9, 9, 2, 12):
-        whole = live.answer(model, tokenizer, "code", "right", count, 4, read).length
+        whole = one_prompt.answer(model, tokenizer, "code", "right", count, 4, read).length
         query[count] = whole - lengths[count]
     hook.remove()
     new = [lengths[4], lengths[9] - lengths[4], 0, 0, lengths[12] - lengths[9]]

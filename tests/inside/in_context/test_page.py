@@ -7,7 +7,7 @@ import pytest
 from pages.ui import cache
 from tests.pages import visits
 from tfcore.views.inside import in_context as views
-from tfcore.views.inside.in_context.measure import accuracy, live, steps
+from tfcore.views.inside.in_context.measure import accuracy, one_prompt, steps
 from tfcore.views.inside.in_context.measure.accuracy import kept
 from tfcore.views.inside.in_context.measure.steps import kept_steps
 
@@ -20,7 +20,7 @@ def words(test):
 
 def test_the_prompt_is_shown_as_it_is():
     test = opened(model="induction", task="code", k="3")
-    found = live.answer(*cache.model("induction"), "code", "right", 3, 0)
+    found = one_prompt.answer(*cache.model("induction"), "code", "right", 3, 0)
     assert found.text in [element.value for element in test.code]
     assert found.text.count("\n") == 3
     assert test.metric[0].value == f"{found.probability:.1%}"
@@ -28,8 +28,8 @@ def test_the_prompt_is_shown_as_it_is():
 
 def test_random_labels():
     text = opened(task="code", k="8", labels="random").code[0].value
-    assert text == live.answer(*cache.model("stories"), "code", "random", 8, 0).text
-    assert text != live.answer(*cache.model("stories"), "code", "right", 8, 0).text
+    assert text == one_prompt.answer(*cache.model("stories"), "code", "random", 8, 0).text
+    assert text != one_prompt.answer(*cache.model("stories"), "code", "right", 8, 0).text
 
 
 def test_a_model_that_cannot_read_a_task_says_why():

@@ -3,7 +3,7 @@
 import pytest
 
 from tfcore.views.inside.in_context.measure.accuracy import Interval
-from tfcore.views.inside.in_context.measure.live import Answer
+from tfcore.views.inside.in_context.measure.one_prompt import Answer
 from tfcore.views.inside.in_context.say import Accuracy, HeadsAgree, LabelsMatter, StepsHelp
 
 

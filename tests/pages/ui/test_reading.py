@@ -6,7 +6,7 @@ from pages.ui import cache, links, text
 from tests.pages.visits import opened, run, said
 from tfcore.measures import one_text, token_pieces
 from tfcore.tokenizers.tokenizer import MARK, SEPARATOR
-from tfcore.tokenizers.typed import marked
+from tfcore.tokenizers.typed_text import marked
 
 HEADS = "foundations/heads/page.py"
 TYPED = f"The end.{SEPARATOR}Once"

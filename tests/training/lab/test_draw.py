@@ -8,7 +8,7 @@ from pages.ui.components.figure import _json
 from tfcore.charts import theme
 from tfcore.training.lab.curves import Curves, Evaluation
 from tfcore.training.lab.options import Norms, Rates, Updates
-from tfcore.views.training.lab.draw import choices, runs
+from tfcore.views.training.lab.draw import option_effects, runs
 from tfcore.views.training.lab.measure import smoothing
 
 
@@ -34,8 +34,8 @@ def size(figure, height=300):
 
 def test_all_are_valid():
     c, rates = curves(), Rates(np.arange(3, dtype=np.int32), dict.fromkeys(("a", "b", "c"), np.ones(3)))
-    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in choices.SIGNS]
-    names = {kind: kind for kind in (*"abc", *choices.HUES)}
+    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in option_effects.SIGNS]
+    names = {kind: kind for kind in (*"abc", *option_effects.HUES)}
     for figure in (
         runs.run_figure(c, 1_000, 3.2, 300),
         runs.dials_figure(c, 1_000, 1.0, 200),
@@ -45,12 +45,12 @@ def test_all_are_valid():
         runs.answer_figure(a_look(), list("abcde"), 160),
         runs.compare_figure([("one", c), ("two", c)], True, 300),
         runs.compare_figure([("one", c)], False, 300),
-        choices.rates_figure(rates, names, "b", 300),
-        choices.updates_figure(one, names, 300),
-        choices.weight_norms_figure([Norms("none", np.ones(3), np.ones(3))], {"none": "no"}, 300),
-        choices.clipping_figure(c, 0.5, 300),
-        choices.smoothing_figure(smoothing(0.1, 20), 300),
-        choices.gap_figure([("dropout 0", c)], 300),
+        option_effects.rates_figure(rates, names, "b", 300),
+        option_effects.updates_figure(one, names, 300),
+        option_effects.weight_norms_figure([Norms("none", np.ones(3), np.ones(3))], {"none": "no"}, 300),
+        option_effects.clipping_figure(c, 0.5, 300),
+        option_effects.smoothing_figure(smoothing(0.1, 20), 300),
+        option_effects.gap_figure([("dropout 0", c)], 300),
     ):
         theme.check(figure)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.bert import BERT, DISTILBERT
+from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.gpt2 import GPT2
 from tfcore.loading.families.llama import GEMMA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3
 from tfcore.loading.families.mapping import Family
-from tfcore.loading.families.settings import ConfigValues, Tensors, short
 from tfcore.loading.families.t5 import T5
 
 FAMILIES: dict[str, Family] = {

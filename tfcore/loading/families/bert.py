@@ -3,8 +3,8 @@
 from typing import Any
 
 from tfcore.config import Head, ModelConfig
+from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import ConfigValues, Tensors
 
 _BERT, _DISTIL = "encoder.layer.*.", "transformer.layer.*."
 _SHARED: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """GPT-2: settings and weight names. Its matrices are stored (in, out), its q, k and v in one."""
 
 from tfcore.config import ModelConfig
+from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import ConfigValues, Tensors
 
 
 def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from tfcore.config import ModelConfig
+from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import Family, of
-from tfcore.loading.families.settings import ConfigValues, Tensors, short
 from tfcore.part_configs import ExpertsConfig
 
 _LAYER = "layers.*."

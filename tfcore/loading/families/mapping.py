@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tfcore.config import ModelConfig
 from tfcore.files import CheckpointError
-from tfcore.loading.families.settings import ConfigValues, Tensors
+from tfcore.loading.families.config_values import ConfigValues, Tensors
 
 Shape = tuple[int, ...]
 

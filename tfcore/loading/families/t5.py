@@ -1,8 +1,8 @@
 """T5, 1.0 and 1.1: settings and weight names."""
 
 from tfcore.config import Activation, ModelConfig
+from tfcore.loading.families.config_values import ConfigValues, Tensors, known_activation
 from tfcore.loading.families.mapping import Family, WeightSource, of
-from tfcore.loading.families.settings import ConfigValues, Tensors, known_activation
 
 _TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one table, which files call by any of them
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake

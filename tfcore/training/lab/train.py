@@ -15,11 +15,11 @@ from torch import nn
 
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
-from tfcore.training.kept import put_back, tensors_of
 from tfcore.training.lab.curves import Curves, Evaluation, look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import LabTask, task
 from tfcore.training.optim import optimiser, rate
+from tfcore.training.resumed_state import put_back, tensors_of
 
 BETAS = (0.9, 0.98)
 CHECKED_ROWS = 64  # for loss and accuracy

@@ -14,9 +14,9 @@ from tfcore.measures.deep_networks import PLACEMENTS, DepthProbe
 from tfcore.measures.token_text import tick_labels
 from tfcore.norms import layer_norm, rms_norm
 from tfcore.views.block.normalisation import say
+from tfcore.views.block.normalisation.draw.early_training import first_steps_figure
 from tfcore.views.block.normalisation.draw.norms import axis_figure, norm_steps_figure
-from tfcore.views.block.normalisation.draw.training import first_steps_figure
-from tfcore.views.block.normalisation.measure import norms, training
+from tfcore.views.block.normalisation.measure import early_training, norms
 from tfcore.views.block.normalisation.measure.depths import probe_of
 from tfcore.views.block.normalisation.measure.norms import NormSteps, ReplacedToken
 from tfcore.views.finding import state
@@ -213,16 +213,16 @@ def first_steps(
         seed: of weights and data.
         so_far: the losses until now; None trains all networks.
     """
-    losses = training.all_first_steps(n_layers, peak, warmup, seed) if so_far is None else so_far
-    columns = {name: (WIRING_COLOURS[name], training.curves_of(losses, name)) for name in PLACEMENTS}
+    losses = early_training.all_first_steps(n_layers, peak, warmup, seed) if so_far is None else so_far
+    columns = {name: (WIRING_COLOURS[name], early_training.curves_of(losses, name)) for name in PLACEMENTS}
     return View(
         key="race",
         title="Loss over the first steps",
         result=losses,
-        chart=first_steps_figure(columns, training.RUN_STEPS, training.uniform_loss(), height=380),
+        chart=first_steps_figure(columns, early_training.RUN_STEPS, early_training.uniform_loss(), height=380),
         min_width=580,
         findings=(say.describe_first_steps(losses, n_layers),),
         table=lambda: pd.DataFrame(losses),
         formula=r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)",
-        code=(training.first_losses, training.learning_rate, deep_networks.residual_sublayer),
+        code=(early_training.first_losses, early_training.learning_rate, deep_networks.residual_sublayer),
     )

@@ -7,14 +7,14 @@ from tfcore.config import Init, Norm
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import PLACEMENTS
 from tfcore.measures.quantities import listed
-from tfcore.views.block.normalisation.measure.norms import AXES, NORM_NAMES, Axis, AxisLeak, NormSteps
-from tfcore.views.block.normalisation.measure.training import (
+from tfcore.views.block.normalisation.measure.early_training import (
     LEARNED_SHARE,
     RUN_VOCAB,
     curves_of,
     have_learned,
     uniform_loss,
 )
+from tfcore.views.block.normalisation.measure.norms import AXES, NORM_NAMES, Axis, AxisLeak, NormSteps
 from tfcore.views.finding import Finding, Statement, state
 
 

@@ -10,5 +10,5 @@ from tfcore.views.foundations.attention.scale import variance as variance
 from tfcore.views.foundations.attention.steps import planes as planes
 from tfcore.views.foundations.attention.steps import steps as steps
 from tfcore.views.foundations.attention.steps import temperature as temperature
-from tfcore.views.foundations.attention.words import embeddings as embeddings
-from tfcore.views.foundations.attention.words import scores as scores
+from tfcore.views.foundations.attention.word_pairs import embeddings as embeddings
+from tfcore.views.foundations.attention.word_pairs import scores as scores

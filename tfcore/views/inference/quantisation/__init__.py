@@ -20,7 +20,7 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.training import ladder
 from tfcore.views.finding import Finding
 from tfcore.views.inference.quantisation import say
-from tfcore.views.inference.quantisation.draw.cache import channels_map, moved_figure
+from tfcore.views.inference.quantisation.draw.cache_rounding import channels_map, moved_figure
 from tfcore.views.inference.quantisation.draw.losses import CLEAR, losses_figure, speeds_figure
 from tfcore.views.inference.quantisation.draw.weights import SHOWN as SHOWN
 from tfcore.views.inference.quantisation.draw.weights import (
@@ -30,9 +30,9 @@ from tfcore.views.inference.quantisation.draw.weights import (
     errors_figure,
     row_figure,
 )
-from tfcore.views.inference.quantisation.measure import activations, cache, gguf_block, speed, weights, written
+from tfcore.views.inference.quantisation.measure import activations, cache_rounding, gguf_block, speed, weights, written
 from tfcore.views.inference.quantisation.measure.activations import ActivationScan
-from tfcore.views.inference.quantisation.measure.cache import CacheEffect
+from tfcore.views.inference.quantisation.measure.cache_rounding import CacheEffect
 from tfcore.views.inference.quantisation.measure.losses import HOW, LossTable, Part, fewest_bits, loss_table, types_of
 from tfcore.views.inference.quantisation.measure.speed import SpeedPoint
 from tfcore.views.inference.quantisation.measure.weights import SAMPLED
@@ -305,7 +305,7 @@ vectors_of = kept(_vectors, entries=16)
 
 
 def _effect(reading: Reading, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
-    return cache.cache_effect(vectors_of(reading), layer, head, scheme)
+    return cache_rounding.cache_effect(vectors_of(reading), layer, head, scheme)
 
 
 effect_of = kept(_effect, entries=32)
@@ -344,7 +344,12 @@ def keys(reading: Reading, layer: int, head: int, scheme: CacheScheme, what: str
         "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 later "
         "tokens.",
         terms=("KV cache", "quantisation"),
-        code=(rounded_cache.rounded_cache, cache.cache_effect, cache.rounded_cache_bytes, kv_bytes.cache_bytes),
+        code=(
+            rounded_cache.rounded_cache,
+            cache_rounding.cache_effect,
+            cache_rounding.rounded_cache_bytes,
+            kv_bytes.cache_bytes,
+        ),
     )
 
 

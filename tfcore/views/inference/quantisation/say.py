@@ -13,7 +13,7 @@ from tfcore.measures.statistics import ratio
 from tfcore.measures.timing import milliseconds
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.quantisation.measure.activations import OUTLIER_TEXT, ActivationScan
-from tfcore.views.inference.quantisation.measure.cache import CacheEffect, rounded_cache_bytes
+from tfcore.views.inference.quantisation.measure.cache_rounding import CacheEffect, rounded_cache_bytes
 from tfcore.views.inference.quantisation.measure.gguf_block import BLOCK, OpenedBlock
 from tfcore.views.inference.quantisation.measure.losses import (
     HOW,

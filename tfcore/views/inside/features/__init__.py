@@ -37,8 +37,8 @@ from tfcore.views.inside.features.draw import (
     neighbours_figure,
     quality_figure,
 )
-from tfcore.views.inside.features.measure import edits, of_text, one_feature, ratings
-from tfcore.views.inside.features.measure.edits import Held
+from tfcore.views.inside.features.measure import held_feature, of_text, one_feature, ratings
+from tfcore.views.inside.features.measure.held_feature import Held
 from tfcore.views.inside.features.measure.one_feature import FeaturePromotion
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
@@ -132,7 +132,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
             Transcoder,
             of_text.feature_activations,
             one_feature.feature_promotion,
-            edits.hold_feature,
+            held_feature.hold_feature,
             say.readability,
             say.rated_sample,
             say.phrases_elsewhere,
@@ -232,7 +232,7 @@ def readable(model: str, dictionary: int) -> str:
 
 def _held(reading: Reading, dictionary: int, feature: int, factor: float) -> Held:
     model, ids = opened(reading.model)[0], read_of(reading).ids
-    return edits.held_feature(model, str(reading.model), ids, dictionary, feature, factor, NEW_TOKENS)
+    return held_feature.held_feature(model, str(reading.model), ids, dictionary, feature, factor, NEW_TOKENS)
 
 
 held_of = kept(_held, entries=64)

@@ -9,11 +9,11 @@ from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.statistics import rank_correlation, wilson
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.inside.in_context import draw, say
-from tfcore.views.inside.in_context.measure import accuracy, live, steps, tasks
+from tfcore.views.inside.in_context.measure import accuracy, one_prompt, steps, tasks
 from tfcore.views.inside.in_context.measure import heads as of_heads
 from tfcore.views.inside.in_context.measure.accuracy import PROMPTS, kept
 from tfcore.views.inside.in_context.measure.heads import Exact, Start, every_of, scores_of, together
-from tfcore.views.inside.in_context.measure.live import answer_of
+from tfcore.views.inside.in_context.measure.one_prompt import answer_of
 from tfcore.views.inside.in_context.measure.steps import MOST_TOKENS, Way, kept_steps
 from tfcore.views.inside.in_context.measure.tasks import Labels
 from tfcore.views.sources import Source
@@ -56,7 +56,7 @@ def next_token(model: Source, task: str, labels: Labels, examples: int, seed: in
             "`python -m tfcore.views.inside.in_context.measure.accuracy`."
         ),
         terms=("in-context learning", "few-shot prompting", "confidence interval"),
-        code=(tasks.draw, tasks.prompt, live.ReadExamples, live.answer, accuracy.measure, wilson),
+        code=(tasks.draw, tasks.prompt, one_prompt.ReadExamples, one_prompt.answer, accuracy.measure, wilson),
     )
 
 

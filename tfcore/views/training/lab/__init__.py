@@ -12,18 +12,18 @@ import numpy as np
 import pandas as pd
 
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
-from tfcore.training.lab import choices
-from tfcore.training.lab.choices import DECAY, DECAYING, MOST_RATE, WARM
+from tfcore.training.lab import option_effects
 from tfcore.training.lab.curves import Curves, Evaluation, free_running, look
+from tfcore.training.lab.option_effects import DECAY, DECAYING, MOST_RATE, WARM
 from tfcore.training.lab.options import SCHEDULES
+from tfcore.training.lab.setting_words import apart
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import PROBED_ROWS, Slice, one_step, train_slice, trained
-from tfcore.training.lab.words import apart
 from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
 from tfcore.views.finding import state
 from tfcore.views.kept import kept
-from tfcore.views.training.lab.draw.choices import (
+from tfcore.views.training.lab.draw.option_effects import (
     clipping_figure,
     gap_figure,
     rates_figure,
@@ -41,7 +41,7 @@ from tfcore.views.training.lab.draw.runs import (
     tokens_a_cell,
 )
 from tfcore.views.training.lab.measure import smoothing, smoothing_target
-from tfcore.views.training.lab.say.choices import (
+from tfcore.views.training.lab.say.option_effects import (
     DECAYED,
     MOVED,
     clipped_steps,
@@ -91,9 +91,9 @@ def _token_names(spec: LabSpec) -> tuple[str, ...]:
 
 whole_run = kept(_whole_run, entries=8)
 token_names = kept(_token_names, entries=64)
-rates_of = kept(choices.rates, entries=64)
-updates_of = kept(choices.updates, entries=32)
-norms_of = kept(choices.norms, entries=32)
+rates_of = kept(option_effects.rates, entries=64)
+updates_of = kept(option_effects.updates, entries=32)
+norms_of = kept(option_effects.norms, entries=32)
 
 
 # ---- a run ----
@@ -288,7 +288,7 @@ def optimisers(spec: LabSpec) -> View:
             [(one.kind, *row) for one in updates for row in zip(one.tensors, one.gradient, one.update, strict=True)],
             columns=["optimiser", "tensor", "gradient", "update"],
         ),
-        code=(choices.updates, optimiser, adamw),
+        code=(option_effects.updates, optimiser, adamw),
     )
 
 
@@ -315,7 +315,7 @@ def decay(spec: LabSpec) -> View:
         findings=(left,),
         described=state("decay", "Norm of the weights, step by step. {left}", left=left),
         table=lambda: pd.DataFrame({"step": np.arange(DECAYING + 1), **norms}),
-        code=(choices.norms, optimiser, decay_groups, adamw),
+        code=(option_effects.norms, optimiser, decay_groups, adamw),
     )
 
 

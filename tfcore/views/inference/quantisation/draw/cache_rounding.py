@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from tfcore.charts import kit
 from tfcore.charts.theme import base_layout, build
 from tfcore.charts.tokens import LINE, hover_ticks, label_room, ticks, token_heatmap
-from tfcore.views.inference.quantisation.measure.cache import CacheEffect
+from tfcore.views.inference.quantisation.measure.cache_rounding import CacheEffect
 
 TOP, BOTTOM = 12, 44  # pixels around the map of channels
 MOST_KEYS = 12  # labels under the map of weights, which is about 170 pixels wide beside the other

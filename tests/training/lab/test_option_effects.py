@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from tests.training.lab.test_runs import curves
 from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.measure import smoothing, smoothing_target
-from tfcore.views.training.lab.say.choices import (
+from tfcore.views.training.lab.say.option_effects import (
     clipped_steps,
     lowest_point,
     norms_kept,

@@ -11,7 +11,7 @@ from tfcore.measures.token_pieces import cut_text
 from tfcore.tokenizers.foreign import tokenizer_of
 from tfcore.tokenizers.isolated import isolated
 from tfcore.tokenizers.tokenizer import MARK, BPETokenizer, ByteTokenizer, CharacterTokenizer, NamedTokenizer, unmarked
-from tfcore.tokenizers.typed import Spelt, marked, spelt
+from tfcore.tokenizers.typed_text import Spelt, marked, spelt
 
 KINDS = FILES | {"byte-level, nothing around": byte_level()}
 ENDS = {name: ("[CLS]", "[SEP]") if name == "WordPiece" else ("<unk>", "</s>") for name in KINDS} | {

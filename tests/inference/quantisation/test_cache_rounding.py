@@ -12,7 +12,7 @@ from tfcore.measures.head_vectors import text_vectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.quantisation.rounded_cache import CacheScheme, cache_edits, rounded_cache
 from tfcore.views.inference.quantisation import say
-from tfcore.views.inference.quantisation.measure.cache import cache_effect, rounded_cache_bytes
+from tfcore.views.inference.quantisation.measure.cache_rounding import cache_effect, rounded_cache_bytes
 
 IDS = [3, 14, 15, 9, 2, 6, 5]
 TEXT = "Once upon a time there was a little dog named Max."

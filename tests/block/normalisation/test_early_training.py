@@ -6,8 +6,8 @@ import torch
 from tests.nightly import nightly
 from tfcore.measures.deep_networks import PLACEMENTS, Deep
 from tfcore.views.block.normalisation import say
-from tfcore.views.block.normalisation.measure import training
-from tfcore.views.block.normalisation.measure.training import (
+from tfcore.views.block.normalisation.measure import early_training
+from tfcore.views.block.normalisation.measure.early_training import (
     RUN_VOCAB,
     first_losses,
     learning_rate,
@@ -53,7 +53,7 @@ def test_post_norm_without_warm_up_is_stuck_where_pre_norm_learns():
 
 
 def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypatch):
-    monkeypatch.setattr(training, "RUN_STEPS", 2)
+    monkeypatch.setattr(early_training, "RUN_STEPS", 2)
     runs = {"a": (deep("pre", 2), 0), "b": (deep("post", 2), 5)}
     given = list(train_side_by_side(runs, 0.003, 1))
     assert [item is None for item in given] == [True, True, False] * 2
@@ -66,19 +66,21 @@ def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypa
 def test_who_has_begun_to_learn_is_counted_from_the_last_five_losses():
     chance = uniform_loss()
     steps = [{"a": 9.0, "b": chance}] + [{"a": 0.5 * chance, "b": 0.9 * chance}] * 5
-    assert training.have_learned(steps) == ["a"]
-    assert training.have_learned(steps[:1]) == training.have_learned([]) == []
-    assert training.have_learned([{"a": training.LEARNED_SHARE * chance}]) == [], "at the limit none has begun"
+    assert early_training.have_learned(steps) == ["a"]
+    assert early_training.have_learned(steps[:1]) == early_training.have_learned([]) == []
+    assert early_training.have_learned([{"a": early_training.LEARNED_SHARE * chance}]) == [], (
+        "at the limit none has begun"
+    )
 
 
 def test_the_runs_are_named_by_placement_and_warm_up(monkeypatch):
-    monkeypatch.setattr(training, "RUN_STEPS", 2)
-    losses = training.all_first_steps(2, 0.003, 5, 1)
+    monkeypatch.setattr(early_training, "RUN_STEPS", 2)
+    losses = early_training.all_first_steps(2, 0.003, 5, 1)
     assert len(losses) == 2
     for name, placement, steps in (("pre-LN, warm-up", "pre", 5), ("no norm, none", "none", 0)):
         alone = first_losses(deep(placement, 2), 0.003, steps, 1)
         assert [step[name] for step in losses] == [next(alone), next(alone)]
-    assert training.curves_of(losses, "post-LN") == [
+    assert early_training.curves_of(losses, "post-LN") == [
         [step["post-LN, warm-up"] for step in losses],
         [step["post-LN, none"] for step in losses],
     ]
@@ -92,7 +94,7 @@ def test_what_the_first_steps_come_to_is_the_mean_of_the_last_five():
     for i, name in enumerate(PLACEMENTS):
         warm, cold = (sum(step + 2 * i + way for step in range(3, 8)) / 5 for way in (0, 1))
         assert found.ends[name] == (warm, cold)
-    assert found.learned == tuple(training.have_learned(losses))
+    assert found.learned == tuple(early_training.have_learned(losses))
     nothing = say.describe_first_steps([], 12)
     assert nothing.ends["pre-LN"] == (None, None)
     assert "Below" not in str(nothing)
