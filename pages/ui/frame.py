@@ -30,6 +30,16 @@ from tfcore.views.view import Scene, View
 Words = tuple[str, str]
 
 
+def about(view: View, hint: str = "") -> dict[str, str]:
+    """What a saved picture of a view carries with it, beside its address; and what it leaves out of the caption.
+
+    Args:
+        hint: see show.
+    """
+    finding = str((view.findings or (view.described,))[0])
+    return {"title": view.title, "finding": finding, "computed": view.computed, "hint": hint}
+
+
 def show(
     view: View,
     on_click: Callable[[Event], None] | None = None,
@@ -48,7 +58,7 @@ def show(
     seen.note(view)
     told, caption = None, f"{view.caption} {hint}".strip()
     if isinstance(view.chart, Scene):
-        told = scene(view.chart, key=view.key, alt=view.alt, caption=caption, on_told=on_told)
+        told = scene(view.chart, key=view.key, alt=view.alt, caption=caption, about=about(view, hint), on_told=on_told)
     else:
         figure(
             view.chart,
@@ -56,6 +66,7 @@ def show(
             alt=view.alt,
             height=view.height,
             caption=caption,
+            about=about(view, hint),
             table=view.table,
             min_width=view.min_width,
             at=view.at,

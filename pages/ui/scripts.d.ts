@@ -17,6 +17,10 @@ interface FrameHead {
   alt: string
   alone: boolean // in a frame already
   open: boolean // other sites may show it
+  title?: string // these four for files of it: of the view, its main finding, what it was computed from
+  finding?: string
+  computed?: string
+  hint?: string // with which the caption ends, and which a file leaves out
 }
 
 interface FigureHead extends FrameHead {
@@ -108,7 +112,15 @@ interface SceneData {
 
 interface Scene {
   draw: (element: HTMLElement, data: any, tell?: Send) => () => void
-  saves?: (element: HTMLElement, caption: () => string) => Record<string, () => void> // kind of a file -> what saves one
+  picture?: (element: HTMLElement) => SVGSVGElement | HTMLCanvasElement | null // as it is now, for a file
+  film?: (element: HTMLElement) => Film | null
+}
+
+// A movement: its milliseconds, and what shows a moment of it, from 0 to 1.
+interface Film {
+  lasts: number
+  at: (moment: number) => void
+  end: () => void // shows what was shown before
 }
 
 // ---- the scene parts_map.js ----
@@ -218,6 +230,12 @@ interface ViewTold {
   model: string | null
 }
 
+// Of copy_link.js: the address that Copy link copies, without these names of it; and the names of it that are the visitor's own texts.
+interface ViewLink {
+  address: (without: string[]) => string
+  own: () => string[]
+}
+
 interface History {
   oneEntryEach?: boolean
 }
@@ -311,4 +329,5 @@ interface PlotlyLibrary {
 
 interface Window {
   Plotly: PlotlyLibrary
+  viewLink?: ViewLink
 }

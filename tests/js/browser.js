@@ -18,8 +18,10 @@ register("data:text/javascript," + encodeURIComponent(HOOK))
 export const { window } = new JSDOM("<!doctype html>", { url: "https://app.test/heads?layer=1", pretendToBeVisual: true })
 const { document } = window
 globalThis.addEventListener = window.addEventListener.bind(window)
+globalThis.dispatchEvent = window.dispatchEvent.bind(window)
 globalThis.requestAnimationFrame = window.requestAnimationFrame.bind(window)
-Object.assign(globalThis, { window, document, location: window.location })
+const { CustomEvent, DOMParser, HTMLCanvasElement, Node, XMLSerializer } = window
+Object.assign(globalThis, { window, document, location: window.location, CustomEvent, DOMParser, HTMLCanvasElement, Node, XMLSerializer })
 Object.defineProperty(globalThis, "navigator", { value: window.navigator, configurable: true })
 
 // ---- what jsdom lacks ----
@@ -55,6 +57,8 @@ export function pixel(colour) {
 }
 window.HTMLCanvasElement.prototype.getContext = () => ({
   fillRect() {},
+  drawImage() {},
+  measureText: words => ({ width: 7 * words.length }),
   getImageData() {
     return pixel(this.fillStyle)
   },

@@ -263,35 +263,38 @@ test("buttons are those that make sense, and CSV asks Python", async () => {
   assert.deepEqual(["CSV", "Embed", "Whole page"].map(name => button(name).hidden), [true, true, false])
 })
 
-test("pictures are saved in their format, from base64 and from text", async () => {
-  const { button } = await shown()
-  for (const [name, url, type, bytes] of [
-    ["PNG", `data:image/png;base64,${btoa("\x00\xff")}`, "image/png", [0, 255]],
-    ["SVG", `data:image/svg+xml,${encodeURIComponent("<é,>")}`, "image/svg+xml", [...new TextEncoder().encode("<é,>")]],
-  ]) {
-    window.Plotly.toImage.mock.mockImplementation(async () => url)
-    button(name).onclick()
-    await settled()
-    const { blob, name: file } = saved.at(-1)
-    assert.deepEqual([file, blob.type], [`map.${name.toLowerCase()}`, type])
-    assert.deepEqual([...new Uint8Array(await blob.arrayBuffer())], bytes)
-  }
-  assert.deepEqual(window.Plotly.toImage.mock.calls.map(call => call.arguments[1].scale), [3, 1])
+test("a saved picture is what plotly draws, with its words around it", async () => {
+  window.Plotly.toImage.mock.mockImplementation(async () =>
+    "data:image/svg+xml," + encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="600" height="320"><text>é,</text></svg>'))
+  const { button } = await shown({ head: { title: "A map" } })
+  button("SVG").onclick()
+  await settled()
+  const { blob, name } = saved.at(-1), picture = await blob.text()
+  assert.deepEqual([name, blob.type], ["map.svg", "image/svg+xml"])
+  assert.match(picture, /<text[^>]*>A map<\/text>.*<text>é,<\/text>.*https:\/\/app.test\/heads\?layer=1/s)
+  assert.equal(window.Plotly.toImage.mock.calls.at(-1).arguments[1].format, "svg")
 })
 
 test("a saved page needs no network, and no text of a user ends its script", async () => {
-  globalThis.fetch = async () => ({ text: async () => "plotly('</script>')" })
+  const asked = []
+  globalThis.fetch = async url => (asked.push(url.replace(/.*\//, "")), { text: async () => "plotly('</script>')" })
   const spec = { data: [{ text: ["</script><b>"], marker: { color: "@query" } }], layout: {} }
-  const { button } = await shown({ spec })
+  const { button, show } = await shown({ spec, head: { title: "</title> of 'x'", computed: "text <i>" } })
   button("HTML").onclick()
   await settled()
   const html = await saved[0].blob.text()
   assert.equal(saved[0].name, "map.html")
   assert.equal(html.match(/<\/script>/g).length, 2)
-  assert.ok(html.includes("<title>a &#34;finding&#34;</title>"))
-  assert.ok(html.includes("<figcaption>$x$ &#60;b&#62;</figcaption>"))
+  assert.ok(html.includes("<title>&#60;/title&#62; of 'x'</title>"))
+  assert.ok(html.includes('aria-label="a &#34;finding&#34;"'))
+  assert.match(html, /<figcaption[^>]*>\$x\$ &#60;b&#62;<\/figcaption><p[^>]*>text &#60;i&#62;<\/p>/)
+  assert.ok(html.includes('<a href="https://app.test/heads?layer=1">'))
   const written = JSON.parse(/const f=(.*?);Plotly/s.exec(html)[1])
   assert.deepEqual(written.data, [{ text: ["</script><b>"], marker: { color: "#ff0000" } }])
+  await show({ head: { hash: 2 }, spec: { data: [{ type: "bar" }, { type: "treemap" }], layout: {} } })
+  button("HTML").onclick()
+  await settled()
+  assert.deepEqual(asked, ["plotly-cartesian.min.js", "plotly.min.js"]) // the small one draws no treemap
 })
 
 test("the frame to paste shows this figure of this view, its words escaped", async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { load, place, press, window } from "./browser.js"
 
-const { draw, saves } = await load("river.js")
+const { draw, film, picture } = await load("river.js")
 const { edges, lay, reached } = await load("river_layout.js")
 
 const DATA = {
@@ -358,17 +358,17 @@ test("the wheel enlarges with the Ctrl key alone, what is under the pointer", ()
   assert.deepEqual(sent(), [["zoom", "0"]])
 })
 
-test("its files: the picture as it is, with the caption in the one that is a page", async () => {
-  const files = []
-  URL.createObjectURL = blob => files.push(blob)
-  URL.revokeObjectURL = () => {}
-  globalThis.XMLSerializer = window.XMLSerializer
-  const { parentElement } = shown()
-  const kinds = saves(parentElement, () => "b comes from <a>")
-  assert.deepEqual(Object.keys(kinds), ["PNG", "SVG", "HTML"])
-  kinds.SVG()
-  kinds.HTML()
-  const [picture, page] = await Promise.all(files.map(one => one.text()))
-  assert.match(picture, /^<svg[^>]*>.*without it, the logit of b falls by 2.00/s)
-  assert.match(page, /^<!doctype html>.*<figcaption>b comes from &lt;a&gt;<\/figcaption>/s)
+test("its picture for a file is as it is now, and its film goes with the wave to the end", () => {
+  const { parentElement, find } = shown()
+  const copy = new XMLSerializer().serializeToString(picture(parentElement))
+  assert.match(copy, /^<svg[^>]* width="\d+".*without it, the logit of b falls by 2.00/s)
+  const { lasts, at, end } = film(parentElement)
+  assert.equal(lasts, 3000)
+  const front = () => Number(find("clipPath rect")[0].getAttribute("width")) / Number(find("svg")[0].getAttribute("width"))
+  at(0.25)
+  near(front(), 0.25)
+  end()
+  near(front(), 1)
+  assert.equal(find("button")[0].textContent, "Play")
+  assert.equal(picture(place().parentElement), null)
 })

@@ -7,9 +7,8 @@ import { colours, load, place } from "./browser.js"
 const { draw } = await load("parts_map.js")
 const { render, scenes } = await load("scene.js")
 scenes.set("parts_map", Promise.resolve({ draw }))
-const saved = []
-const saves = (root, caption) => ({ SVG: () => saved.push([root.getAttribute("role"), caption()]) })
-scenes.set("saved", Promise.resolve({ draw, saves }))
+const film = () => null
+scenes.set("moving", Promise.resolve({ draw, film }))
 
 const part = label => ({ label, note: "", role: "query", about: label, marked: false, across: "" })
 const of = label => ({ label, urls: { [label]: `/${label}` }, stacks: [{ title: "", groups: [{ title: "", rows: [[part(label)]] }] }] })
@@ -81,20 +80,38 @@ test("of two changes at once the last is drawn; what is gone leaves nothing and 
   assert.equal(early.parentElement.children.length, 0)
 })
 
-test("its caption, and what can be saved of it: its own files, and a frame where it does not stand alone in one", async () => {
+test("its caption, and what can be saved of it: files, a video of what moves, a frame where it does not stand alone in one", async () => {
   const copied = []
   Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => copied.push(text) }, configurable: true })
-  const { find, show } = shown(of("q"), "saved")
+  const { find, show } = shown(of("q"), "moving")
   await drawn()
   assert.equal(find("figcaption")[0].textContent, "A model of <i>")
   const offered = () => find("details button").filter(one => !one.hidden).map(one => one.textContent)
-  assert.deepEqual(offered(), ["SVG", "Embed"])
-  find("details button").forEach(one => one.textContent !== "Whole page" && one.click())
-  assert.deepEqual(saved, [["group", "A model of <i>"]])
+  assert.deepEqual(offered(), ["PNG", "SVG", "HTML", "Video", "Embed"])
+  find("details button").find(one => one.textContent === "Embed").click()
   await drawn()
   assert.match(copied[0], /embed=true&#38;figure=map" title="a model"/)
   assert.match(find("[role=status]")[0].textContent, /^Copied/)
   show(of("q"), { alone: true })
   await drawn()
-  assert.deepEqual(offered(), ["SVG", "Whole page"])
+  assert.deepEqual(offered(), ["PNG", "SVG", "HTML", "Video", "Whole page"])
+  const still = shown(of("q"))
+  await drawn()
+  assert.ok(!still.find("details button").some(one => one.textContent === "Video"))
+})
+
+test("a scene of elements is saved as the browser shows it, with its style and colours", async () => {
+  const files = []
+  URL.createObjectURL = blob => files.push(blob)
+  URL.revokeObjectURL = () => {}
+  globalThis.fetch = async () => ({ text: async () => ".tf-parts { gap: 24px }" })
+  colours["text-color"] = "#123456"
+  const { find } = shown(of("<q>"))
+  await drawn()
+  find("details button").find(one => one.textContent === "SVG").click()
+  await drawn()
+  await drawn()
+  const picture = await files[0].text()
+  assert.match(picture, /<foreignObject.*--st-text-color: #123456.*\.tf-parts { gap: 24px }.*&lt;q&gt;/s)
+  delete colours["text-color"]
 })

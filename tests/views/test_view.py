@@ -28,7 +28,7 @@ from tfcore.views.inference.kv_cache.measure.paging import Traffic
 from tfcore.views.inference.kv_cache.measure.serving import Model
 from tfcore.views.model import parts
 from tfcore.views.sources import Reading, Source, opened
-from tfcore.views.view import Metric, View, view
+from tfcore.views.view import Made, Metric, View, view
 
 
 @view
@@ -60,6 +60,26 @@ def test_it_knows_the_function_and_the_arguments_that_were_given():
     assert shown.made.arguments == {"model": "stories", "text": "ab"}
     assert (shown.alt, shown.caption) == ("The text has 2 characters.", "The text has 2 characters. A bar.")
     assert str(shown) == "The text has 2 characters.\nCharacters: 2; all"
+
+
+def test_it_says_in_a_line_what_it_was_computed_from():
+    assert length("stories", "ab").computed == "model stories · text ab"
+    assert length(model_in_memory(), " a b").computed == 'model a model of your own · text "a b"'
+    hostile = length("stories", "a\n\x00\u202e<b>" + "x" * 99).computed
+    assert hostile.startswith('model stories · text "a⏎␀[U+202E]<b>xxx')
+    assert hostile.endswith('x…"')
+    assert len(hostile) < 100
+    values = {
+        "reading": Reading("smollm2", "a", hide_sink=True),
+        "k": 0.1234567,
+        "log": False,
+        "heads": (1, 2),
+        "n_x": None,
+    }
+    shown = replace(length("stories", "ab"), made=Made(length, {**values, "many": range(99), "of": {"a": 1}}))
+    assert shown.computed == "model smollm2 · text a · hide sink yes · k 0.123457 · log no · heads 1, 2"
+    assert len(replace(shown, made=Made(length, {str(i): i for i in range(999)})).computed) == 240
+    assert replace(shown, made=None).computed == ""
 
 
 def test_it_keeps_no_model_alive():

@@ -29,8 +29,11 @@ import numpy as np
 
 from tfcore.charts import scenes
 from tfcore.charts.theme import Figure, Theme, painted
+from tfcore.measures.token_text import shorten as cut
+from tfcore.measures.token_text import visible_character
+from tfcore.tokenizers.tokenizer import unmarked
 from tfcore.views.finding import Finding, Statement
-from tfcore.views.sources import File, Reading, in_memory
+from tfcore.views.sources import File, Reading, in_memory, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +101,8 @@ class Metric:
 
 
 PREVIEW = 200  # signs
+LONGEST_SETTING, LONGEST_LINE = 60, 240  # signs of what a view was computed from
+MANY_SETTINGS = 8  # values of a list that are said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +172,12 @@ class View:
     def preview(self) -> str:
         """A line of at most 200 signs for a preview of a link: the title and the main finding, whole words of it."""
         return shorten(f"{self.title}: {(self.findings or (self.described,))[0]}", PREVIEW, placeholder=" ...")
+
+    @property
+    def computed(self) -> str:
+        """The model, the text and the settings that it was computed from, in a line: the beginning of what is long."""
+        said = [_setting(name, value) for name, value in (self.made.arguments if self.made else {}).items()]
+        return cut(" · ".join(filter(None, said)), LONGEST_LINE)
 
     def __str__(self) -> str:
         """The findings, or where there are none what the picture shows, and the metrics, one a line."""
@@ -260,6 +271,35 @@ def _range(values: Any) -> str:
 def _values(finding: Finding) -> Any:
     """The values that a finding states, by name."""
     return finding.values if isinstance(finding, Statement) else _plain(finding)
+
+
+def _setting(name: str, value: Any) -> str:
+    """An argument of a view in words; empty where words would not say it."""
+    match value:
+        case Reading():
+            rest = {"part": value.part, "bos": value.bos, "hide_sink": value.hide_sink or None}
+            said = {"model": value.model, "text": value.text, **rest}
+            return " · ".join(filter(None, (_setting(key, one) for key, one in said.items())))
+        case File():
+            return _setting(name, Path(value.path).name)
+    words = name_of(()) if name == "model" and value is None else _shortly(value)
+    return f"{name.replace('_', ' ').strip()} {words}" if words else ""
+
+
+def _shortly(value: Any) -> str:
+    """A value in words, on one line; empty for a record, for nothing, and for many values at once."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:.6g}"
+        case str():
+            signs = (one if one == " " else visible_character(one) for one in unmarked(value))
+            said = cut("".join(signs).strip(), LONGEST_SETTING)
+            return f'"{said}"' if " " in said or len(said) != len(value) else said
+        case tuple() | list() if len(value) <= MANY_SETTINGS:
+            return ", ".join(filter(None, map(_shortly, value)))
+    return ""
 
 
 def _name(function: Callable[..., Any]) -> str:

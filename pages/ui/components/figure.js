@@ -1,8 +1,10 @@
 // The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
 import { coloured, palette } from "./colours.js"
 import { html, save, svg } from "./dom.js"
-import { styled } from "./styles.js"
+import { drop, embeds, files, keep, menu, page, pageFigure, parsed, safe, take } from "./saving.js"
 import themes from "./theme.js"
+
+/** @typedef {import("./saving.js").Words} Words */
 
 /**
  * @typedef {object} View
@@ -26,13 +28,15 @@ import themes from "./theme.js"
  * @property {string} [reported] what the pointer rested on
  * @property {number} [resting]
  * @property {number} [noted]
+ * @property {() => Promise<SVGSVGElement | null>} taken
  */
 /** @typedef {View & { plot: PlotlyElement }} Drawn a view whose picture is there */
-/** @typedef {{ frame: HTMLElement, note: HTMLElement, noted?: number, head: FrameHead }} Framed what can be embedded */
 
 /** @type {WeakMap<HTMLElement, View>} */
 const instances = new WeakMap()
 const PLOTLY = new URL("plotly.min.js", import.meta.url).href
+const SMALL = new URL("plotly-cartesian.min.js", import.meta.url).href // a third of it, which a saved page carries
+const CARTESIAN = ["bar", "contour", "heatmap", "pie", "scatter"] // types of traces of ours that it draws
 const CONFIG = { displayModeBar: false, scrollZoom: false, showTips: false, doubleClick: "reset" }
 
 /** @type {Promise<PlotlyLibrary> | undefined} */
@@ -51,7 +55,6 @@ const plotly = () => (library ??= (async () => {
   })
   return window.Plotly
 })())
-await styled("figure.css")
 
 /**
  * The figure that was drawn before the page was there, until the page takes it.
@@ -128,7 +131,9 @@ function create(parent) {
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     frame, scroll, picture, caption, drawn: "", busy: false, again: false,
   }))
-  Object.assign(view, menu(foot, files(view)))
+  view.taken = () => taken(view)
+  Object.assign(view, menu(foot, saves(view)))
+  keep(view)
   view.row = cursor()
   view.column = cursor()
   view.observer = new ResizeObserver(() => requestAnimationFrame(() => draw(view)))
@@ -143,6 +148,7 @@ function destroy(parent) {
   if (!view) return
   instances.delete(parent)
   view.gone = true
+  drop(view)
   view.observer.disconnect()
   clearTimeout(view.resting)
   if (view.plot && window.Plotly) window.Plotly.purge(view.plot)
@@ -182,12 +188,12 @@ async function paint(Plotly, view) {
   const stamp = stampOf(view.head, width, colours)
   if (stamp === view.drawn) return
   mark(view, null)
-  const taken = !view.plot && ahead?.hash === view.head.hash ? ahead : null
-  if (taken) ahead = null
-  const there = taken && (await taken.plot)
+  const early = !view.plot && ahead?.hash === view.head.hash ? ahead : null
+  if (early) ahead = null
+  const there = early && (await early.plot)
   const plot = view.plot ?? there ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (html("div", "tf-plot")))
   if (!view.plot) view.picture.replaceChildren(plot)
-  if (!there || taken?.stamp !== stamp) await react(Plotly, plot, view.spec, view.head, width, colours)
+  if (!there || early?.stamp !== stamp) await react(Plotly, plot, view.spec, view.head, width, colours)
   if (view.gone) return Plotly.purge(plot)
   if (!view.plot) listen(Object.assign(view, { plot })) // a view has a plot once it is drawn, not where drawing failed
   plot.classList.toggle("tf-clickable", view.head.click)
@@ -263,116 +269,35 @@ function place(box, left, top, width, height) {
   Object.assign(box.style, { left: left + "px", top: top + "px", width: width + "px", height: height + "px" })
 }
 
-// ---- saving and embedding ----
-
-// A menu of what can be saved, and a place for what is said of it.
-/** @param {HTMLElement} foot @param {Record<string, () => void>} kinds name -> what saves it */
-export function menu(foot, kinds) {
-  const details = html("details", "tf-save", foot)
-  const summary = html("summary", "", details)
-  summary.textContent = "Save"
-  const list = html("div", "", details)
-  const note = html("div", "tf-note", foot)
-  note.setAttribute("role", "status")
-  /** @type {Record<string, HTMLButtonElement>} */
-  const buttons = {}
-  for (const [kind, action] of Object.entries(kinds)) {
-    const button = (buttons[kind] = html("button", "", list))
-    button.type = "button"
-    button.textContent = kind
-    button.onclick = () => {
-      details.open = false
-      action()
-    }
-  }
-  details.addEventListener("focusout", event => details.contains(/** @type {Node | null} */ (event.relatedTarget)) || (details.open = false))
-  details.addEventListener("keydown", event => {
-    if (event.key !== "Escape" || !details.open) return
-    details.open = false
-    summary.focus()
-  })
-  return { note, buttons }
-}
+// ---- saving ----
 
 /** @param {View} view @returns {Record<string, () => void>} */
-function files(view) {
-  /** @param {(view: Drawn) => void} action */
-  const drawn = action => () => view.plot && action(/** @type {Drawn} */ (view))
+function saves(view) {
+  /** @param {() => void} action */
+  const drawn = action => () => view.plot && action()
+  const { PNG, SVG } = files(view, () => view.head.name)
   return {
-    PNG: drawn(one => void savePicture(one, "png")), SVG: drawn(one => void savePicture(one, "svg")),
-    HTML: drawn(savePage), CSV: drawn(() => view.send("download", "csv")), ...embeds(view),
+    PNG: drawn(PNG), SVG: drawn(SVG), HTML: drawn(() => void take(view, said => savePage(view, said))),
+    CSV: drawn(() => view.send("download", "csv")), ...embeds(view),
   }
 }
 
-// What shows this picture alone in a frame of another page, and the view it is from.
-/** @param {Framed} view */
-export const embeds = view => ({ Embed: () => void embed(view), "Whole page": () => void window.open(address(view, false), "_blank", "noopener") })
-
-// The address of this figure alone in a frame, or of the view it is from.
-/** @param {Framed} view @param {boolean} framed */
-function address(view, framed) {
-  const url = new URL(location.href)
-  url.hash = ""
-  for (const name of ["embed", "embed_options", "figure", "tour"]) url.searchParams.delete(name)
-  url.searchParams.set("v", view.head.v)
-  if (framed) url.searchParams.set("embed", "true")
-  if (framed) url.searchParams.set("figure", view.head.key)
-  return url.toString()
-}
-
-/** @param {string} text */
-const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
-
-// Copies a frame that shows this figure, live, in another page; where the browser refuses, shows it ready for Ctrl+C.
-/** @param {Framed} view */
-async function embed(view) {
-  const high = Math.ceil(view.frame.getBoundingClientRect().height) + 24
-  const code = `<iframe src="${safe(address(view, true))}" title="${safe(view.head.alt)}" width="100%" height="${high}" style="border:0" loading="lazy"></iframe>`
-  const where = view.head.open ? "" : " For now only pages of this server may show it; its setting TFCORE_EMBED lets others in."
-  let said = "Copied: paste it into the HTML of your page." + where
-  view.note.replaceChildren()
-  try {
-    await navigator.clipboard.writeText(code)
-  } catch {
-    const field = html("textarea", "", view.note)
-    Object.assign(field, { readOnly: true, value: code, rows: 3 })
-    field.setAttribute("aria-label", "The frame, as HTML")
-    field.onblur = () => view.note.replaceChildren()
-    field.select()
-    said = "Press Ctrl+C, then paste it into the HTML of your page." + where
-    if (document.execCommand("copy")) said = "Copied: paste it into the HTML of your page." + where
-  }
-  html("span", "", view.note).textContent = said
-  clearTimeout(view.noted)
-  if (!view.note.querySelector("textarea")) view.noted = setTimeout(() => view.note.replaceChildren(), 8000)
-}
-
-/** @param {Drawn} view @param {string} format */
-async function savePicture(view, format) {
-  const { width, height } = view.plot.getBoundingClientRect()
-  const url = await (await plotly()).toImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1 })
-  save(await blob(url), `${view.head.name}.${format}`)
-}
-
-// toImage answers with a data address, which our content policy does not let fetch() read.
-/** @param {string} url */
-async function blob(url) {
-  const [kind, body] = url.split(/,(.*)/s)
-  const text = kind.includes(";base64") ? atob(body) : null
-  const bytes = text === null ? new TextEncoder().encode(decodeURIComponent(body)) : Uint8Array.from(text, c => c.charCodeAt(0))
-  return new Blob([bytes], { type: kind.slice(5).split(/[;,]/)[0] })
-}
-
-// A page of its own that needs no network: plotly, the figure in the colours it has now, the words under it.
+// The picture as it is now.
 /** @param {View} view */
-async function savePage(view) {
-  const code = (await (await fetch(PLOTLY)).text()).replaceAll("</script", "<\\/script")
-  const spec = coloured(JSON.parse(view.spec), palette(view.frame))
-  const { paper, ink } = palette(view.frame).roles
+async function taken({ plot }) {
+  if (!plot) return null
+  const { width, height } = plot.getBoundingClientRect()
+  return parsed(await (await plotly()).toImage(plot, { format: "svg", width, height }))
+}
+
+// A page of its own that needs no network: plotly, the figure in the colours it has now, the words around it.
+/** @param {View} view @param {Words} said */
+async function savePage(view, said) {
+  const colours = palette(view.frame), spec = coloured(JSON.parse(view.spec), colours)
+  const small = spec.data.every((/** @type {{ type?: string }} */ trace) => CARTESIAN.includes(trace.type ?? "scatter"))
+  const code = (await (await fetch(small ? SMALL : PLOTLY)).text()).replaceAll("</script", "<\\/script")
   const json = JSON.stringify(spec).replaceAll("<", "\\u003c")
-  save(new Blob([`<!doctype html><meta charset="utf-8"><title>${safe(view.head.alt)}</title>
-<body style="margin:2em;background:${paper};color:${ink};font-family:system-ui,sans-serif">
-<figure style="margin:0"><div id="figure" role="img" aria-label="${safe(view.head.alt)}"></div><figcaption>${safe(view.head.caption)}</figcaption></figure>
-<script>${code}</script><script>const f=${json};Plotly.newPlot("figure",f.data,f.layout,{responsive:true,displaylogo:false})</script>`],
-    { type: "text/html" }), view.head.name + ".html")
+  const body = pageFigure(said, `<div id="figure" role="img" aria-label="${safe(said.alt)}"></div>`) +
+    `\n<script>${code}</script><script>const f=${json};Plotly.newPlot("figure",f.data,f.layout,{responsive:true,displaylogo:false})</script>`
+  save(new Blob([page(said.title || said.alt, body, said.address, colours.roles)], { type: "text/html" }), view.head.name + ".html")
 }

@@ -44,6 +44,7 @@ def figure(
     alt: str,
     height: int,
     caption: str = "",
+    about: Mapping[str, str] | None = None,
     table: Table | None = None,
     on_click: Callable[[Event], None] | None = None,
     on_hover: Callable[[Event], None] | None = None,
@@ -61,6 +62,7 @@ def figure(
         alt: the finding in words, for who cannot see the picture.
         height: of the picture, in pixels; fixed, so that nothing below it moves.
         caption: shown under the figure as plain text; markdown and HTML are shown literally.
+        about: what a saved picture says besides, as `frame.about` has it.
         table: the numbers behind the figure for the CSV download; a function is called only when they are asked for.
         on_click: called as a Streamlit callback (before the rerun, so it may set widgets) with curve, point, x, y and
             customdata of the clicked mark.
@@ -93,6 +95,7 @@ def figure(
         "v": links.VERSION,
         "alone": embedding.is_alone(key),
         "open": embedding.is_allowed(),
+        **(about or {}),
     }
     sent = json.dumps(head).encode() + b"\n" + body
     first_figures.keep(key, sent)

@@ -1,7 +1,7 @@
 // The browser's half of scene.py: a scene of tfcore in the colours of the theme, its caption, and what can be saved of it.
 import { html } from "./dom.js"
 import { palette } from "./colours.js"
-import { embeds, menu } from "./figure.js"
+import { drop, elements, embeds, files, keep, menu, video } from "./saving.js"
 import { styled } from "./styles.js"
 
 /**
@@ -11,6 +11,8 @@ import { styled } from "./styles.js"
  * @property {HTMLElement} foot
  * @property {HTMLElement} caption
  * @property {HTMLElement} note
+ * @property {string} module
+ * @property {() => Promise<import("./saving.js").Picture | null>} taken
  * @property {Record<string, HTMLButtonElement>} [buttons]
  * @property {FrameHead} head
  * @property {Promise<Scene>} code
@@ -51,10 +53,18 @@ export function render({ data: { module, data, height, caption, head }, parentEl
   view.code.then(scene => offer(view, scene))
   return () => {
     view.gone = true
+    drop(view)
     view.end?.()
     views.delete(parentElement)
     view.frame.remove()
   }
+}
+
+// The picture as it is now: of a scene that draws one, its own; of others what their elements show.
+/** @param {Shown} view */
+async function taken(view) {
+  const scene = await view.code, own = scene.picture?.(view.root)
+  return own === undefined ? elements(view.root, await (await fetch(new URL(`${view.module}.css`, import.meta.url))).text()) : own
 }
 
 // The scene as it is to be by the time its script has come.
@@ -64,9 +74,19 @@ function show(view, scene, data, now) {
   view.end = scene.draw(view.root, JSON.parse(data), (name, value) => view.tell(name, value))
 }
 
+/** @param {Shown} view */
+const named = ({ head }) => head.key.replace(/\W+/g, "-")
+
 /** @param {Shown} view @param {Scene} scene */
-function offer(view, { saves }) {
-  view.buttons ??= Object.assign(view, menu(view.foot, { ...saves?.(view.root, () => view.caption.textContent), ...embeds(view) })).buttons
+function offer(view, { film }) {
+  const { PNG, SVG, HTML } = files(view, () => named(view))
+  view.buttons ??= Object.assign(view, menu(view.foot, {
+    PNG,
+    ...(view.root.querySelector("canvas") ? {} : { SVG }), // whose picture is made of pixels
+    HTML,
+    ...(film ? { Video: video(view, () => named(view), () => film(view.root)) } : {}),
+    ...embeds(view),
+  })).buttons
   view.buttons.Embed.hidden = view.head.alone
   view.buttons["Whole page"].hidden = !view.head.alone
 }
@@ -79,7 +99,9 @@ function create(parent, module) {
   const foot = html("div", "tf-foot", frame)
   const caption = html("figcaption", "", foot)
   caption.setAttribute("aria-live", "polite")
-  const view = /** @type {Shown} */ (/** @type {Partial<Shown>} */ ({ frame, root, foot, caption, code: loaded(module), tell: () => {} }))
+  const view = /** @type {Shown} */ (/** @type {Partial<Shown>} */ ({ frame, root, foot, caption, module, code: loaded(module), tell: () => {} }))
+  view.taken = () => taken(view)
   views.set(parent, view)
+  keep(view)
   return view
 }

@@ -3,7 +3,7 @@
 See scene.js for the browser's half.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,7 +25,13 @@ class Told(NamedTuple):
 
 
 def scene(
-    chart: Scene, *, key: str, alt: str, caption: str = "", on_told: Callable[[Told], None] | None = None
+    chart: Scene,
+    *,
+    key: str,
+    alt: str,
+    caption: str = "",
+    about: Mapping[str, str] | None = None,
+    on_told: Callable[[Told], None] | None = None,
 ) -> Told | None:
     """Show a scene.
 
@@ -33,6 +39,7 @@ def scene(
         key: names it on its page; other data under the same key redraw in place.
         alt: the finding in words, for who cannot see the picture.
         caption: shown below as plain text.
+        about: what a saved picture says besides, as `frame.about` has it.
         on_told: a callback with what was clicked or moved; it may call `controls.set_values`.
 
     Returns:
@@ -56,6 +63,7 @@ def scene(
             "alt": alt,
             "alone": embedding.is_alone(key),
             "open": embedding.is_allowed(),
+            **(about or {}),
         },
     }
     with embedding.box(key):

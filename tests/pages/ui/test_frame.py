@@ -18,6 +18,17 @@ def test_what_a_click_does_follows_the_caption(monkeypatch):
     assert panel.views == {"portrait": shown}
 
 
+def test_what_a_saved_picture_says_goes_along(monkeypatch):
+    said = list[dict[str, str]]()
+    monkeypatch.setattr(frame, "figure", lambda _, *, about, **__: said.append(about))
+    shown = heads.portrait(READ, 0, 1, 2)
+    frame.show(shown, lambda _: None, "Click a word.")
+    assert said == [
+        {"title": shown.title, "finding": shown.caption, "computed": shown.computed, "hint": "Click a word."}
+    ]
+    assert "model stories" in shown.computed
+
+
 def test_a_drawer_offers_the_program_of_what_a_fragment_has_shown_since_it_was_opened():
     panel = Panel(None, None, None)
     panel.views["closer"] = heads.head(READ, 0, 1, 2)

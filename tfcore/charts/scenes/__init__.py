@@ -4,7 +4,8 @@ A scene is NAME.js with NAME.css beside it. The script imports nothing but scrip
 (dom.js, dragging.js, colours.js), which may import one another, and exports
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
-    saves(element, caption)      // where it writes files of itself: their kind -> what saves one
+    picture(element)             // for files: an SVG or a canvas of it as it is now; without, its elements are drawn
+    film(element)                // for videos, where it moves: how long, and what shows a moment of it
 
 where `tell(name, value)` says what a visitor clicked; without it nothing can be clicked. The CSS variables --role-NAME
 of the element are the colours, and those of HOUSE its text, lines and papers, as Streamlit calls them. What is drawn on

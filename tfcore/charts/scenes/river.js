@@ -1,6 +1,6 @@
 // Streams of tokens through the layers, ribbons between them, heads that can be changed where somebody is told of it.
 import { palette, tint } from "./colours.js"
-import { SVG, html, save, set, svg } from "./dom.js"
+import { html, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
 import { edges, lay, reached } from "./river_layout.js"
 import { aimed, crumbs, inward, outward } from "./river_zoom.js"
@@ -40,21 +40,6 @@ export function draw(element, data, tell) {
   arrange(view)
   post(view)
   return () => remove(element, view)
-}
-
-// Files of the picture as it is, for a menu: their kind -> what saves one.
-/** @param {HTMLElement} element @param {() => string} caption as it is then */
-export function saves(element, caption) {
-  /** @param {(view: View) => void} kind */
-  const of = kind => () => {
-    const view = views.get(element)
-    if (view) kind(view)
-  }
-  return {
-    PNG: of(view => void bitmap(view)),
-    SVG: of(view => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg")),
-    HTML: of(view => save(new Blob([standalone(view, caption())], { type: "text/html" }), "flow.html")),
-  }
 }
 
 /** @param {HTMLElement} parent @param {View} view */
@@ -503,43 +488,26 @@ function change(view, name, factor, final) {
 
 // ---- files ----
 
-/** @param {View} view */
-function copied(view) {
+// The picture as it is now.
+/** @param {HTMLElement} element */
+export function picture(element) {
+  const view = views.get(element)
+  if (!view?.scene) return null
   const copy = /** @type {SVGSVGElement} */ (view.svg.cloneNode(true))
-  copy.prepend(svg("rect", { width: view.scene.width, height: view.scene.height, fill: view.colours.roles.paper }))
-  set(copy, { xmlns: SVG, "font-family": "sans-serif" })
+  set(copy, { "font-family": "sans-serif" })
   return copy
 }
 
-/** @param {View} view */
-const serialised = view => new XMLSerializer().serializeToString(copied(view))
-
-// A page of its own: the picture, whose parts say what they are on hover, the caption, and where it came from.
-/** @param {View} view @param {string} caption */
-function standalone(view, caption) {
-  const page = document.implementation.createHTMLDocument(view.data.label)
-  const { roles } = view.colours
-  html("meta", "", page.head).setAttribute("charset", "utf-8")
-  html("style", "", page.head).textContent =
-    `body { margin: 24px; font-family: sans-serif; background: ${roles.paper}; color: ${roles.ink} } svg { max-width: 100%; height: auto }`
-  const figure = html("figure", "", page.body)
-  figure.append(copied(view))
-  html("figcaption", "", figure).textContent = caption
-  const link = html("a", "", page.body)
-  link.href = link.textContent = location.href
-  return "<!doctype html>" + new XMLSerializer().serializeToString(page.documentElement)
-}
-
-/** @param {View} view */
-async function bitmap(view) {
-  const picture = new Image()
-  const address = URL.createObjectURL(new Blob([serialised(view)], { type: "image/svg+xml" }))
-  picture.src = address
-  await picture.decode()
-  const canvas = html("canvas", "")
-  canvas.width = 2 * view.scene.width
-  canvas.height = 2 * view.scene.height
-  canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height)
-  URL.revokeObjectURL(address)
-  canvas.toBlob(blob => blob && save(blob, "flow.png"))
+// The wave through the layers.
+/** @param {HTMLElement} element */
+export function film(element) {
+  const view = views.get(element)
+  if (!view?.scene) return null
+  /** @param {number} moment */
+  const at = moment => {
+    Object.assign(view, { wave: moment, paused: moment < 1 })
+    cancelAnimationFrame(view.asked)
+    tick(view, performance.now())
+  }
+  return { lasts: WAVE, at, end: () => at(1) }
 }

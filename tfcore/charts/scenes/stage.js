@@ -5,6 +5,7 @@ import { legible, palette, shades } from "./colours.js"
 import { html } from "./dom.js"
 
 const LONG = 600, SHORT = 350 // ms, of a step that moves cells and of one that only changes colours
+const FILMED = 800 // ms of a step in a video
 const LONGER = ["scores", "softmax", "values"]
 const NARROW = 560 // pixels below which names and vectors get less room
 const TOP = 50, BAND = 84, GAP = 14, BARS = 62, UNDER = 16 // pixels, from top to bottom
@@ -143,6 +144,35 @@ function point(view, event) {
   paint(view)
 }
 
+// ---- files ----
+
+// The picture as it is now, with twice as many pixels.
+/** @param {HTMLElement} element */
+export function picture(element) {
+  const view = views.get(element)
+  if (!view?.places) return null
+  const canvas = html("canvas", ""), scale = 2
+  Object.assign(canvas, { width: view.canvas.clientWidth * scale, height: view.data.height * scale })
+  paint({ ...view, canvas }, scale)
+  return canvas
+}
+
+// Attention from its beginning to its end.
+/** @param {HTMLElement} element */
+export function film(element) {
+  const view = views.get(element)
+  if (!view?.places) return null
+  const { steps, at: shown } = view.data
+  /** @param {number} moment */
+  const at = moment => {
+    cancelAnimationFrame(view.frame)
+    view.now = moment * steps.length
+    view.scrub.value = String(view.now)
+    paint(view)
+  }
+  return { lasts: FILMED * steps.length, at, end: () => at((shown + 1) / steps.length) }
+}
+
 // ---- where everything stands ----
 
 /** @param {View} view */
@@ -220,10 +250,9 @@ function between(view, states, names) {
 }
 
 /** @param {View} view */
-function paint(view) {
+function paint(view, scale = window.devicePixelRatio || 1) {
   const pen = view.canvas.getContext("2d")
   if (!pen || !view.places) return
-  const scale = window.devicePixelRatio || 1
   pen.setTransform(scale, 0, 0, scale, 0, 0)
   pen.clearRect(0, 0, view.canvas.width, view.canvas.height)
   const { data, places: at } = view, n = data.tokens.length, d = data.width

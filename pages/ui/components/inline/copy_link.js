@@ -30,6 +30,9 @@ const oneEntryEach = history => {
 /** @returns {ViewTold} */
 const told = () => JSON.parse(document.documentElement.dataset.viewTold ?? '{"names":[],"examples":[],"model":null}')
 
+const LINK = "This link carries the text you typed, and addresses are kept in logs and histories."
+const SHEET = "The address in this file carries the text you typed."
+
 /** Names of the address whose texts are the visitor's own. @param {URL} url */
 const ownTexts = url => {
   const { names, examples } = told()
@@ -69,6 +72,8 @@ export default function (component) {
     url.searchParams.set("v", data.version)
     return url.toString()
   }
+
+  window.viewLink = { address, own: () => ownTexts(new URL(location.href)) } // what saved pictures carry
 
   /** @param {string} short @param {string} long */
   const say = (short, long) => {
@@ -124,6 +129,20 @@ export default function (component) {
     if (!own.hidden) show(own, false)
   }
 
+  // Where what was copied or saved carries the visitor's own text: offers it without.
+  /** @param {string} sentence @param {string} offered @param {(without: string[]) => void} again */
+  const warn = (sentence, offered, again) => {
+    const texts = ownTexts(new URL(location.href))
+    find(".carries").textContent = sentence
+    find(".without").textContent = offered
+    find(".without").onclick = () => {
+      close()
+      button.focus()
+      again(texts)
+    }
+    show(own, texts.length > 0)
+  }
+
   const report = () => {
     const private_ = ownTexts(new URL(location.href))
     const left = private_.length ? [`Text: the visitor's own, left out (${private_.join(", ")})`] : seen().length ? ["Seen:", ...seen()] : []
@@ -144,24 +163,28 @@ export default function (component) {
   button.onclick = async () => {
     close()
     await copy(address(), "Link")
-    show(own, ownTexts(new URL(location.href)).length > 0)
+    warn(LINK, "Copy without the text", without => copy(address(without), "Link"))
   }
   more.onclick = () => {
     const opening = menu.hidden
     close()
+    find(".sheet").hidden = !document.querySelector(".tf-figure, .tf-scene")
     if (opening) show(menu, true)
     if (opening) find(".anew").focus()
-  }
-  find(".without").onclick = async () => {
-    close()
-    button.focus()
-    await copy(address(ownTexts(new URL(location.href))), "Link")
   }
   find(".anew").onclick = () => {
     close()
     more.focus()
     say("As at first", "The settings are as they were at first")
     setTriggerValue("anew", true)
+  }
+  /** @param {string[]} without */
+  const sheet = without => void dispatchEvent(new CustomEvent("tf-sheet", { detail: without })) // see saving.js
+  find(".sheet").onclick = () => {
+    close()
+    more.focus()
+    sheet([])
+    warn(SHEET, "Save without the text", sheet)
   }
   find(".report").onclick = async () => {
     close()
