@@ -124,6 +124,15 @@ test("the sheet has every picture that is seen, in the order of the page, and no
   views.forEach(drop)
 })
 
+test("what has no title is a part of something, and not on the sheet", async () => {
+  const { view } = shown({ title: undefined })
+  keep(view)
+  dispatchEvent(new CustomEvent("tf-sheet", { detail: [] }))
+  await settled()
+  assert.ok(!(await saved[0].blob.text()).includes("<figure>"))
+  drop(view)
+})
+
 test("a browser that cannot record says so", () => {
   const { choose, note } = shown()
   choose("Video")

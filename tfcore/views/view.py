@@ -282,7 +282,7 @@ def _setting(name: str, value: Any) -> str:
             return " · ".join(filter(None, (_setting(key, one) for key, one in said.items())))
         case File():
             return _setting(name, Path(value.path).name)
-    words = name_of(()) if name == "model" and value is None else _shortly(value)
+    words = name_of((None, None)) if name == "model" and value is None else _shortly(value)
     return f"{name.replace('_', ' ').strip()} {words}" if words else ""
 
 

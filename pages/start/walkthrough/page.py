@@ -11,7 +11,7 @@ from pages.start.walkthrough.stage import Here
 from pages.ui import cache, controls, fragments, links, notices, page, text
 from pages.ui.components.player import player
 from pages.ui.components.scene import Told, scene
-from pages.ui.frame import Panel, about, panel, show
+from pages.ui.frame import Panel, panel, show
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
@@ -46,7 +46,7 @@ def overview(view: View, names: Sequence[str]) -> None:
             controls.set_values(stage=names[told.value])
 
     assert isinstance(view.chart, Scene)
-    scene(view.chart, key=view.key, alt=view.alt, about=about(view), on_told=go)
+    scene(view.chart, key=view.key, alt=view.alt, on_told=go)
 
 
 def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:

@@ -100,7 +100,7 @@ export async function take(view, make) {
   view.note.replaceChildren()
   await make(wordsOf(view, []))
   if (!own.length) return
-  say(view, "The address in this file carries the text you typed. ")
+  say(view, "The address in this file carries the text you typed. ", 20_000)
   button(view, "Save without the text", () => {
     view.note.replaceChildren()
     void make(wordsOf(view, own))
@@ -289,7 +289,7 @@ export const pageFigure = ({ caption, computed, finding }, picture) =>
 // All pictures that are seen on this page, one below the other. The menu beside the title asks for it.
 /** @param {string[]} without names that the address leaves out */
 async function sheet(without) {
-  const seen = [...all].filter(({ frame }) => frame.isConnected && frame.clientWidth)
+  const seen = [...all].filter(({ frame, head }) => head.title && frame.isConnected && frame.clientWidth)
   seen.sort((a, b) => (a.frame.compareDocumentPosition(b.frame) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))
   const parts = []
   for (const view of seen) {

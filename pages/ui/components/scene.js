@@ -39,7 +39,7 @@ export function render({ data: { module, data, height, caption, head }, parentEl
   const { root } = view, colours = palette(root)
   view.head = head
   view.caption.textContent = caption
-  view.foot.style.display = caption ? "" : "none" // what has no caption is a part of something, as a map to choose from
+  view.foot.style.display = caption || head.title ? "" : "none" // what has neither is a part of something, as a map to choose from
   root.setAttribute("aria-label", head.alt)
   root.style.minHeight = `${height}px`
   for (const [role, colour] of Object.entries(colours.roles)) root.style.setProperty("--role-" + role, colour)
