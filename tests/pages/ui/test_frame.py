@@ -24,7 +24,7 @@ def test_what_a_saved_picture_says_goes_along(monkeypatch):
     shown = heads.portrait(READ, 0, 1, 2)
     frame.show(shown, lambda _: None, "Click a word.")
     assert said == [
-        {"title": shown.title, "finding": shown.caption, "computed": shown.computed, "hint": "Click a word."}
+        {"title": shown.title, "finding": str(shown.findings[0]), "computed": shown.computed, "hint": "Click a word."}
     ]
     assert "model stories" in shown.computed
 
