@@ -35,7 +35,7 @@ MODULES = {
     "tfcore.analysis.familiarity": "tfcore.views.familiarity",
     "tfcore.analysis.finding": "tfcore.views.finding",
     "tfcore.analysis.foundations.attention_maps": "tfcore.views.foundations.heads.measure.attention_maps",
-    "tfcore.analysis.foundations.attention_sink": "tfcore.views.foundations.heads.measure.attention_sink",
+    "tfcore.analysis.foundations.attention_sink": "tfcore.measures.heads.sink",
     "tfcore.analysis.foundations.attention_steps": "tfcore.views.foundations.attention.measure.steps",
     "tfcore.analysis.foundations.bpe": "tfcore.views.foundations.tokens.measure.bpe",
     "tfcore.analysis.foundations.embedding_scale": "tfcore.views.foundations.tokens.measure.embedding_scale",
@@ -297,6 +297,7 @@ MODULES = {
     "tfcore.views.block.normalisation.draw.training": "tfcore.views.block.normalisation.draw.early_training",
     "tfcore.views.block.normalisation.measure.training": "tfcore.views.block.normalisation.measure.early_training",
     "tfcore.views.foundations.attention.words": "tfcore.views.foundations.attention.word_pairs",
+    "tfcore.views.foundations.heads.measure.attention_sink": "tfcore.measures.heads.sink",
     "tfcore.views.inference.quantisation.draw.cache": "tfcore.views.inference.quantisation.draw.cache_rounding",
     "tfcore.views.inference.quantisation.measure.cache": "tfcore.views.inference.quantisation.measure.cache_rounding",
     "tfcore.views.inside.features.measure.edits": "tfcore.views.inside.features.measure.held_feature",
@@ -361,7 +362,8 @@ NAMES = {
         "tfcore.measures.heads.maps": "NAMES AttentionMaps attention_maps",
     },
     "tfcore.analysis.foundations.attention_sink": {
-        "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first"
+        "tfcore.views.foundations.heads.measure.attention_maps": "HiddenSink",
+        "tfcore.views.foundations.heads.say": "RolloutOnFirst rollout_on_first",
     },
     "tfcore.analysis.foundations.attention_steps": {
         "tfcore.measures.information": "entropy_bits",
@@ -754,6 +756,9 @@ NAMES = {
     "tfcore.model": {"tfcore.input_checks": "check_vocabulary"},
     "tfcore.tokenizers.tokenizer": {"tfcore.tokenizers.foreign": "load_tokenizer"},
     "tfcore.views.model.your_model.measure": {"tfcore.measures.one_text": "is_finite"},
+    "tfcore.views.foundations.heads.measure.attention_sink": {
+        "tfcore.views.foundations.heads.measure.attention_maps": "HiddenSink"
+    },
 }
 
 

@@ -14,7 +14,7 @@ from tests.nightly import nightly, often
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.measures.heads.maps import attention_maps
-from tfcore.views.foundations.heads.measure.attention_sink import without_keys
+from tfcore.measures.heads.sink import without_keys
 
 TIRED = "The animal didn't cross the street because it was too tired."
 MARY = "When Mary and John went to the store, John gave a drink to"

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.foundations.heads.measure.test_attention_sink import causal
 from tests.foundations.heads.measure.test_kinds import random_patterns, scores_of
+from tests.foundations.heads.measure.test_sink import causal
 from tfcore.measures.heads.kinds import score_heads
+from tfcore.measures.heads.sink import without_keys
 from tfcore.views.foundations.heads.measure.attention_maps import rollout
-from tfcore.views.foundations.heads.measure.attention_sink import without_keys
 from tfcore.views.foundations.heads.measure.head_ranking import ENTROPY, PAIR, rank_heads
 from tfcore.views.foundations.heads.say import (
     HeadKind,

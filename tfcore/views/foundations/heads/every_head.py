@@ -8,6 +8,7 @@ from tfcore.attention import attention_scores, attention_weights
 from tfcore.charts.theme import Figure
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.kinds import Place, score_heads
+from tfcore.measures.heads.sink import without_keys
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads import say
@@ -39,7 +40,6 @@ from tfcore.views.foundations.heads.measure.attention_maps import (
     strongest_key,
     token_table,
 )
-from tfcore.views.foundations.heads.measure.attention_sink import without_keys
 from tfcore.views.foundations.heads.measure.head_ranking import KIND, rank_heads, standard_kinds
 from tfcore.views.foundations.heads.measure.head_table import head_table
 from tfcore.views.sources import Reading

@@ -11,18 +11,12 @@ from numpy import ndarray
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.heads.maps import AttentionMaps, attention_maps
 from tfcore.measures.heads.part_texts import Part, parts, text_ids
+from tfcore.measures.heads.sink import score_without, sink_tokens, weight_on, without_keys
 from tfcore.measures.largest import first_largest
 from tfcore.measures.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding
-from tfcore.views.foundations.heads.measure.attention_sink import (
-    HiddenSink,
-    score_without,
-    sink_tokens,
-    weight_on,
-    without_keys,
-)
 
 TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 
@@ -96,6 +90,32 @@ def without_sink(reading: AttentionReading) -> AttentionReading:
         patterns[layer] = without_keys(seen, reading.sink)
     heads = score_without(patterns, maps.ids, reading.sink, within)
     return replace(reading, maps=replace(maps, patterns=patterns, heads=heads), hides_sink=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSink(Finding):
+    """The part of a map that is hidden.
+
+    Args:
+        tokens: the hidden tokens.
+        positions: theirs.
+        share: of the weight of the other tokens that lay on them, 0 to 1.
+        whose: "this head" or "all heads".
+    """
+
+    tokens: tuple[str, ...]
+    positions: tuple[int, ...]
+    share: float
+    whose: str
+
+    @property
+    def sentence(self) -> str:
+        pairs = zip(self.tokens, self.positions, strict=True)
+        names = " and ".join(f"'{shorten(visible(token), TOKEN_LETTERS)}' ({place})" for token, place in pairs)
+        return (
+            f"Hidden: {names}, with {self.share:.0%} of the weight of {self.whose}; "
+            "the other weights of each row are divided by their sum."
+        )
 
 
 def hidden_sink(reading: AttentionReading, layer: int | None = None, head: int | None = None) -> HiddenSink:

@@ -12,15 +12,9 @@ from tests.small import model
 from tfcore import load
 from tfcore.measures.heads.kinds import score_cross, score_heads
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.heads.sink import score_without, sink_tokens, weight_on, without_keys
 from tfcore.tokenizers.tokenizer import ByteTokenizer
-from tfcore.views.foundations.heads.measure.attention_maps import hidden_sink, read_attention, without_sink
-from tfcore.views.foundations.heads.measure.attention_sink import (
-    HiddenSink,
-    score_without,
-    sink_tokens,
-    weight_on,
-    without_keys,
-)
+from tfcore.views.foundations.heads.measure.attention_maps import HiddenSink, hidden_sink, read_attention, without_sink
 
 
 class Around(ByteTokenizer):

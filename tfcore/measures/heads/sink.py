@@ -5,18 +5,14 @@ tokenizer puts around it, such as [CLS] and [SEP] (arXiv:1906.04341, section 3.2
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from tfcore.measures.heads.kinds import HeadScores, score_cross, score_heads
-from tfcore.measures.token_text import shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.finding import Finding
 
-LETTERS = 12  # of a token in a sentence
 LEAST = 1e-6  # weight that must be left in a row; less is rounding
 
 
@@ -77,29 +73,3 @@ def score_without(
         return score_cross(patterns[..., kept])
     inside = slice(kept[0], kept[-1] + 1)  # sinks stand at the ends: no copy
     return score_heads(patterns[:, :, inside, inside], ids[inside])
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenSink(Finding):
-    """The part of a map that is hidden.
-
-    Args:
-        tokens: the hidden tokens.
-        positions: theirs.
-        share: of the weight of the other tokens that lay on them, 0 to 1.
-        whose: "this head" or "all heads".
-    """
-
-    tokens: tuple[str, ...]
-    positions: tuple[int, ...]
-    share: float
-    whose: str
-
-    @property
-    def sentence(self) -> str:
-        pairs = zip(self.tokens, self.positions, strict=True)
-        names = " and ".join(f"'{shorten(visible(token), LETTERS)}' ({place})" for token, place in pairs)
-        return (
-            f"Hidden: {names}, with {self.share:.0%} of the weight of {self.whose}; "
-            "the other weights of each row are divided by their sum."
-        )
