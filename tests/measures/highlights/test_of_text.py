@@ -1,0 +1,163 @@
+"""All highlights of a text, against other ways to the same numbers."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import tfcore
+from tests import small
+from tfcore.inspection.edits import Edit
+from tfcore.measures.highlights.of_text import USES, cut_words, explained, highlights, repeated_spans
+from tfcore.measures.highlights.usual import stored_usual
+from tfcore.measures.highlights.words import Word, words_of
+from tfcore.measures.one_text import one_text
+from tfcore.tokenizers.tokenizer import ByteTokenizer
+
+TEXT = "a dog and a dog"
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    model, tokenizer = small.model(vocab_size=256, n_layers=3), ByteTokenizer()
+    ids = tokenizer.encode(TEXT)
+    return model, tokenizer, ids, highlights(model, tokenizer, ids)
+
+
+def log_probabilities(model, ids, edits=()):
+    with torch.no_grad():
+        return model(one_text(model, ids), edits=edits).logits[0].double().log_softmax(-1)
+
+
+def test_surprises_are_the_least_probable_tokens(decoder):
+    model, _, ids, found = decoder
+    log_p = log_probabilities(model, ids)
+    bits = [-float(log_p[i, token]) / math.log(2) for i, token in enumerate(ids[1:])]
+    order = sorted(range(len(bits)), key=lambda i: -bits[i])[:3]
+    assert [one.position for one in found.surprises] == [i + 1 for i in order]
+    assert [one.bits for one in found.surprises] == pytest.approx([bits[i] for i in order], abs=1e-3)
+    for one in found.surprises:
+        expected = log_p[one.position - 1]
+        assert one.token == TEXT[one.position]
+        assert one.probability == pytest.approx(float(expected.max().exp()), abs=1e-4)
+
+
+def test_the_decision_is_the_last_prediction(decoder):
+    model, _, ids, found = decoder
+    decision, last = found.decision, log_probabilities(model, ids)[-1]
+    assert decision.position == len(ids) - 1
+    assert decision.id == int(last.argmax())
+    assert decision.probability == pytest.approx(float(last.max().exp()), abs=1e-4)
+
+
+def test_it_leads_from_its_layer_on(decoder):
+    model, _, ids, found = decoder
+    names = [f"blocks.{i}.resid_post" for i in range(3)]
+    states = model.activations(one_text(model, ids), names)
+    leads = [int(model.to_logits(model.decoder.ln_final(states[name]))[0, -1].argmax()) for name in names]
+    layer = found.decision.layer
+    assert set(leads[layer:]) == {found.decision.id}
+    assert layer == 0 or leads[layer - 1] != found.decision.id
+
+
+def test_the_first_estimates_are_measured(decoder):
+    model, _, ids, found = decoder
+    decision = found.decision
+    plain = log_probabilities(model, ids)[-1, decision.id]
+    head, token = decision.heads[0], decision.tokens[0]
+    off = Edit.zero(f"blocks.{head.place[0]}.attn.z", heads=[head.place[1]])
+    mean = model.activations(one_text(model, ids), "embed")["embed"].mean(1)
+    blank = Edit.replace("embed", mean, positions=[token.place])
+    for one, edit in ((head, off), (token, blank)):
+        assert one.exact == pytest.approx(
+            float(plain - log_probabilities(model, ids, [edit])[-1, decision.id]), abs=1e-3
+        )
+    for several in (decision.heads, decision.tokens):
+        estimates = [one.estimate for one in several]
+        assert estimates == sorted(estimates, reverse=True)
+        assert min(estimates) > 0
+        assert [one.exact is None for one in several] == [i > 0 for i in range(len(several))]
+
+
+def test_a_small_change_is_estimated_well(decoder):
+    """The estimate is the slope: of a head scaled down by a hundredth, a hundredth of it is lost."""
+    model, _, ids, found = decoder
+    for head in found.decision.heads:
+        layer, number = head.place
+        scaled = log_probabilities(model, ids, [Edit.scale(f"blocks.{layer}.attn.z", 0.99, heads=[number])])
+        fall = float(log_probabilities(model, ids)[-1, found.decision.id] - scaled[-1, found.decision.id])
+        assert 100 * fall == pytest.approx(head.estimate, rel=0.1, abs=1e-3)
+
+
+def test_the_model_stays_as_it_is(decoder):
+    model = decoder[0]
+    assert all(not weight.requires_grad and weight.grad is None for weight in model.parameters())
+
+
+def test_an_encoder_predicts_nothing():
+    found = highlights(small.model(vocab_size=256, architecture="encoder"), ByteTokenizer(), list(b"a dog ran"))
+    assert found.decision is None
+    assert found.surprises == ()
+    assert not found.against_usual
+    assert 0 < found.on_first < 1
+
+
+def test_a_text_of_one_token():
+    found = highlights(small.model(vocab_size=256), ByteTokenizer(), [65])
+    assert found.links == found.repeated == found.surprises == ()
+    assert found.on_first == 1
+    assert found.decision.position == 0
+    assert found.decision.tokens == ()
+
+
+@pytest.mark.parametrize(("ids", "architecture"), [([], "decoder"), ([65], "encoder-decoder")])
+def test_what_has_no_highlights_is_refused(ids, architecture):
+    with pytest.raises(ValueError, match="need a token"):
+        highlights(small.model(vocab_size=256, architecture=architecture), ByteTokenizer(), ids)
+
+
+def test_repeated_spans_and_who_uses_them():
+    tokenizer = ByteTokenizer()
+    ids = tokenizer.encode("xab_cd-ab_ce")
+    patterns = np.zeros((2, 2, len(ids), len(ids)), dtype=np.float32)
+    for step in range(4):
+        patterns[1, 0, 7 + step, 2 + step] = 0.9  # at what followed in the first
+        patterns[0, 1, 7 + step, 1 + step] = 0.9  # at the same token in the first: no induction
+    (span,) = repeated_spans(tokenizer, ids, patterns)
+    assert (span.first, span.again, span.tokens, span.text) == (1, 7, 4, "ab_c")
+    assert span.heads == ((1, 0, pytest.approx(0.9)),)
+    assert USES < 0.9
+
+
+def test_spans_do_not_overlap_and_signs_alone_are_none():
+    tokenizer = ByteTokenizer()
+    ids = tokenizer.encode("abcabcabc ...... ab")
+    patterns = np.zeros((1, 1, len(ids), len(ids)), dtype=np.float32)
+    spans = repeated_spans(tokenizer, ids, patterns)
+    assert [(one.first, one.again, one.text) for one in spans] == [(0, 3, "abcabc"), (0, 17, "ab")]
+
+
+def test_words_of_many_tokens_come_first():
+    words = [Word(0, 1, "a"), Word(1, 4, " bcd"), Word(4, 9, " efghi"), Word(9, 13, " ...."), Word(13, 15, " jk")]
+    assert [word.text for word in cut_words(words)] == ["efghi", "bcd"]
+
+
+def test_where_a_sentence_ends_a_word_is_explained():
+    words = [Word(0, 1, "A"), Word(1, 3, " suitcase"), Word(3, 4, " is"), Word(4, 5, ".")]
+    certainty = [0.3, 0.99, 0.4, 0.8, 0.9]
+    assert explained("A suitcase is.", words, certainty) == 2
+    assert explained("A suitcase is", words, certainty[:4]) == 3
+    assert explained(".", [Word(0, 1, ".")], [0.2]) == 0
+
+
+def test_stories_links_a_pronoun(unchecked):
+    model, tokenizer = tfcore.load("stories", device="cpu")
+    ids = tokenizer.encode("Lily had a red ball. The ball was big. She liked to")
+    found = highlights(model, tokenizer, ids, stored_usual("stories"))
+    assert found.against_usual
+    assert 1 <= len(found.links) <= 3
+    assert all(link.weight >= 0.2 and link.score > 0 for link in found.links)
+    texts = {word.text for word in words_of(tokenizer, ids)}
+    assert {word for link in found.links for word in (link.query_word, link.key_word)} <= texts
+    assert [link.score for link in found.links] == sorted((link.score for link in found.links), reverse=True)

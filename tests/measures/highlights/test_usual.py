@@ -1,0 +1,105 @@
+"""Usual weights of heads by distance, against loops; their file."""
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from tests import small
+from tfcore.files import CheckpointError
+from tfcore.loading.checkpoints import PRETRAINED, described
+from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.highlights import usual as module
+from tfcore.measures.highlights.usual import DISTANCES, UsualWeights, save_usual, stored_usual, usual_weights
+from tfcore.tokenizers.tokenizer import ByteTokenizer
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder"])
+def test_means_are_those_of_loops(architecture):
+    model = small.model(vocab_size=256, architecture=architecture)
+    texts = ["abcdefg", "hgfedcbahgf"]
+    found = usual_weights(model, ByteTokenizer(), texts)
+    weights: dict[int, list[np.ndarray]] = {}
+    for text in texts:
+        patterns = attention_maps(model, list(text.encode())).patterns[..., 1:, 1:]
+        patterns = patterns / patterns.sum(-1, keepdims=True)
+        for query, key in np.ndindex(patterns.shape[2:]):
+            if architecture == "encoder" or key <= query:
+                weights.setdefault(query - key, []).append(patterns[:, :, query, key])
+    for distance, values in weights.items():
+        mean = found.before[:, :, distance] if distance >= 0 else found.after[:, :, -distance - 1]
+        assert mean == pytest.approx(np.mean(values, axis=0), abs=1e-6)
+    assert bool(found.after.any()) == (architecture == "encoder")
+    assert not found.before[:, :, 11:].any()
+
+
+def test_at_has_each_distance_in_its_place():
+    before, after = np.zeros((2, 1, 1, 4), np.float32)
+    before[0, 0], after[0, 0] = (0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.7, 0.8)
+    (one,) = UsualWeights(before, after).at(0, 6)
+    assert one[2].tolist() == pytest.approx([0.3, 0.2, 0.1, 0.5, 0.6, 0.7])
+    assert one[5].tolist() == pytest.approx([0.4, 0.4, 0.4, 0.3, 0.2, 0.1])  # further away counts as the furthest
+
+
+def test_an_encoder_decoder_has_none():
+    model = small.model(vocab_size=256, architecture="encoder-decoder")
+    with pytest.raises(ValueError, match="model of one stack"):
+        usual_weights(model, ByteTokenizer(), ["abc"])
+
+
+def test_no_text_is_refused():
+    with pytest.raises(ValueError, match="no token"):
+        usual_weights(small.model(vocab_size=256), ByteTokenizer(), [""])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PRETRAINED", tmp_path / "pretrained")
+    stored_usual.cache_clear()
+    yield tmp_path / "pretrained"
+    stored_usual.cache_clear()
+
+
+def test_a_file_gives_back_what_was_saved(folder):
+    before, after = torch.rand(2, 2, 3, DISTANCES, generator=torch.Generator().manual_seed(0)).numpy()
+    save_usual(folder / "mine" / module.FILE, UsualWeights(before, after))
+    found = stored_usual("mine")
+    assert found.before == pytest.approx(before, abs=1e-3)
+    assert found.after == pytest.approx(after, abs=1e-3)
+
+
+def test_a_model_without_a_file(folder):
+    assert stored_usual("mine") is None
+    save_usual(folder.parent / module.FILE, UsualWeights(*np.ones((2, 1, 1, 4), np.float32)))
+    assert stored_usual("..") is None
+
+
+def test_another_file_is_refused(folder):
+    (folder / "mine").mkdir(parents=True)
+    save_file({"other": torch.ones(2)}, folder / "mine" / module.FILE)
+    with pytest.raises(CheckpointError, match=r"usual_weight\.before"):
+        stored_usual("mine")
+
+
+def test_stored_weights_fit_their_models():
+    names = sorted(path.parent.name for path in PRETRAINED.glob(f"*/{module.FILE}"))
+    assert {"smollm2", "stories"} <= set(names)
+    for name in names:
+        found = stored_usual(name)
+        assert (PRETRAINED / name / module.FILE).stat().st_size < 150_000
+        assert found.before.min() >= 0
+        assert found.before.max() <= 1
+        if (PRETRAINED / name / "config.json").is_file():
+            config, _ = described(name)
+            assert found.before.shape == (config.n_layers, config.n_heads, DISTANCES)
+            assert bool(found.after.any()) == (config.architecture == "encoder")
+
+
+def test_stored_weights_are_measured_again(unchecked):
+    import tfcore
+
+    model, tokenizer = tfcore.load("stories", device="cpu")
+    texts = module.general_texts()[:4]
+    again, stored = usual_weights(model, tokenizer, texts), stored_usual("stories")
+    near = slice(1, 8)  # of a few texts, the distances with many pairs
+    assert np.corrcoef(again.before[:, :, near].ravel(), stored.before[:, :, near].ravel())[0, 1] > 0.9

@@ -1,0 +1,335 @@
+"""All highlights of a text, from one pass there and back; two more passes make the first estimates exact."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.inspection.edits import Edit
+from tfcore.measures.attribution_patching import FirstOrder, first_order
+from tfcore.measures.effect_metric import logits_of
+from tfcore.measures.heads.sink import sink_tokens, without_keys
+from tfcore.measures.highlights.links import Link, links
+from tfcore.measures.highlights.usual import UsualWeights
+from tfcore.measures.highlights.words import Word, words_of
+from tfcore.measures.lenses import check_model, lens_logits
+from tfcore.measures.one_text import one_text, piece_of
+from tfcore.measures.text_loss import LN2, has_ended, next_losses
+from tfcore.model import NO_LOGITS, Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+MOST = 3  # of each sort
+REPEATED = 2  # tokens that make a repeated span
+CUT = 3  # tokens of a word from which on it is cut into many
+SURPRISING = 4.0  # bits
+USES = 1 / 3  # mean weight from which on a head uses a repeated span
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSpan:
+    """Tokens that stand twice in a text.
+
+    Args:
+        first, again: where both begin.
+        tokens: how many.
+        text: of them.
+        heads: (layer, head, weight) of those that look, from the second, at the token that came next in the first;
+            mean weight without the first token of the text; the strongest first.
+    """
+
+    first: int
+    again: int
+    tokens: int
+    text: str
+    heads: tuple[tuple[int, int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """A token that was not expected.
+
+    Args:
+        position: of the token.
+        token: as text.
+        bits: -log2 of its probability.
+        expected, probability: the most probable token there, and how probable it was.
+    """
+
+    position: int
+    token: str
+    bits: float
+    expected: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """A token or a head that a prediction depends on.
+
+    Args:
+        place: position of the token, or (layer, head).
+        token: as text; empty for a head.
+        estimate: by how many nats the log-probability would fall without it, to first order.
+        exact: the same, measured; None where it was not.
+    """
+
+    place: int | tuple[int, int]
+    token: str
+    estimate: float
+    exact: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A prediction and where it is made.
+
+    Args:
+        position: of the token after which it stands.
+        id, token: what is predicted.
+        probability: of it.
+        layer: the first from which on it is the most probable token after every layer, read by the logit lens.
+        tokens, heads: those it depends on most, see Dependence: a token replaced by the mean of the text's
+            embeddings, a head that writes nothing.
+    """
+
+    position: int
+    id: int
+    token: str
+    probability: float
+    layer: int
+    tokens: tuple[Dependence, ...]
+    heads: tuple[Dependence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Highlights:
+    """What is worth seeing in a text.
+
+    Args:
+        links: the strongest links between words; empty where no head has one.
+        on_first: mean weight of all heads on the first token.
+        repeated: the longest repeated spans.
+        surprises: the least expected tokens; empty where a model does not predict the next token.
+        decision: None there, too.
+        cut: words that are cut into many tokens.
+        against_usual: whether links were ranked against what heads do on general texts.
+    """
+
+    links: tuple[Link, ...]
+    on_first: float
+    repeated: tuple[RepeatedSpan, ...]
+    surprises: tuple[Surprise, ...]
+    decision: Decision | None
+    cut: tuple[Word, ...]
+    against_usual: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass there and back.
+
+    Args:
+        logits: of every position.
+        position: whose prediction is explained.
+    """
+
+    found: FirstOrder
+    logits: Float[Tensor, "seq vocab"]
+    position: int
+
+
+def highlights(
+    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], usual: UsualWeights | None = None
+) -> Highlights:
+    """The highlights of a text as a decoder or an encoder reads it.
+
+    Args:
+        usual: what the heads do on general texts, see tfcore.measures.highlights.usual.
+
+    Raises:
+        ValueError: no token, or an encoder-decoder.
+    """
+    if not ids or model.config.architecture == "encoder-decoder":
+        raise ValueError("highlights need a token, and a model of one stack")
+    words = words_of(tokenizer, ids)
+    names = [f"blocks.{layer}.attn.pattern" for layer in range(model.config.n_layers)]
+    run = _there_and_back(model, tokenizer.decode(list(ids)), words, ids, names)
+    with torch.no_grad():
+        maps = model.activations(one_text(model, ids), names) if run is None else run.found.values
+    patterns = torch.cat([maps[name] for name in names]).float().cpu().numpy()
+    hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
+    rest = without_keys(patterns, hidden)
+    return Highlights(
+        links=links(tokenizer, ids, rest, hidden, words, usual),
+        on_first=float(patterns[:, :, 1:, 0].mean()) if len(ids) > 1 else 1.0,
+        repeated=repeated_spans(tokenizer, ids, rest),
+        surprises=() if run is None else _surprises(tokenizer, ids, run.logits),
+        decision=None if run is None else _decision(model, tokenizer, ids, run),
+        cut=cut_words(words),
+        against_usual=usual is not None,
+    )
+
+
+def cut_words(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The words with the most tokens, at least CUT."""
+    many = [word for word in words if word.is_real and word.stop - word.first >= CUT]
+    return tuple(sorted(many, key=lambda word: word.first - word.stop)[:MOST])
+
+
+def repeated_spans(
+    tokenizer: Tokenizer, ids: Sequence[int], patterns: Float[ndarray, "layer head query key"]
+) -> tuple[RepeatedSpan, ...]:
+    """The longest spans of at least REPEATED tokens that stand twice, none within another, and the heads that look
+    from the second to what followed in the first (induction).
+
+    Args:
+        patterns: without the sink.
+    """
+    spans = sorted(_repetitions(ids), key=lambda span: -span[2])
+    found: list[RepeatedSpan] = []
+    for first, again, length in spans:
+        text = tokenizer.decode(list(ids[again : again + length]))
+        if len(found) == MOST or not any(sign.isalnum() for sign in text):
+            continue
+        if any(one.again < again + length and again < one.again + one.tokens for one in found):
+            continue
+        steps = np.arange(length)
+        weights = patterns[:, :, again + steps, first + 1 + steps].mean(-1)  # (layer, head)
+        best = np.argsort(-weights.ravel(), kind="stable")[:MOST]
+        places = [divmod(int(i), weights.shape[1]) for i in best if weights.flat[i] >= USES]
+        heads = tuple((layer, head, float(weights[layer, head])) for layer, head in places)
+        found.append(RepeatedSpan(first, again, length, text, heads))
+    return tuple(found)
+
+
+def _repetitions(ids: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(first, again, length) of all spans that cannot be made longer; both may overlap, as in "a b a b a"."""
+    found = []
+    length = np.zeros((len(ids) + 1, len(ids) + 1), dtype=int)  # of the common span that begins at both
+    for i in reversed(range(len(ids))):
+        for j in reversed(range(i + 1, len(ids))):
+            if ids[i] == ids[j]:
+                length[i, j] = length[i + 1, j + 1] + 1
+    for i in range(len(ids)):
+        for j in range(i + 1, len(ids)):
+            longer = i > 0 and ids[i - 1] == ids[j - 1]
+            if length[i, j] >= REPEATED and not longer:
+                found.append((i, j, int(length[i, j])))
+    return found
+
+
+def _there_and_back(
+    model: Transformer, text: str, words: Sequence[Word], ids: Sequence[int], names: Sequence[str]
+) -> _Pass | None:
+    """A pass with the attention maps, and back from the log-probability of the predicted token; None of a model that
+    does not predict the next one."""
+    try:
+        check_model(model)
+    except ValueError:
+        return None
+    layers = range(model.config.n_layers)
+    streams = [f"blocks.{layer}.{part}" for layer in layers for part in ("attn.z", "resid_post")]
+    seen: list[tuple[Tensor, int]] = []
+
+    def certainty(hidden: Float[Tensor, "row seq d_model"]) -> Float[Tensor, " row"]:
+        with torch.no_grad():
+            logits = logits_of(model, hidden.detach()).squeeze(0)
+            seen.append((logits, explained(text, words, logits.softmax(-1).max(-1).values.tolist())))
+        return logits_of(model, hidden[:, seen[0][1]]).log_softmax(-1).max(-1).values
+
+    found = first_order(model, one_text(model, ids), [*names, *streams, "embed"], certainty)
+    (logits, position), *_ = seen
+    return _Pass(found, logits, position)
+
+
+def explained(text: str, words: Sequence[Word], certainty: Sequence[float]) -> int:
+    """The position whose prediction is explained: the last one; where a sentence ends there, so that little but a new
+    line is expected, the one before a word after which the model is surest.
+
+    Args:
+        certainty: the probability of the most probable token after each token of the text.
+    """
+    before = [word.first - 1 for word in words if word.is_real and word.first > 0]
+    return max(before, key=certainty.__getitem__) if has_ended(text) and before else len(certainty) - 1
+
+
+def _surprises(tokenizer: Tokenizer, ids: Sequence[int], logits: Float[Tensor, "seq vocab"]) -> tuple[Surprise, ...]:
+    """The tokens with the most bits, at least SURPRISING, the most surprising first."""
+    bits = (next_losses(logits[None], ids).squeeze(0) / LN2).cpu().numpy()
+    found: list[Surprise] = []
+    for place in np.argsort(-bits, kind="stable"):
+        if len(found) == MOST or bits[place] < SURPRISING:
+            break
+        expected = int(logits[place].argmax())
+        probability = float(logits[place].softmax(-1)[expected])
+        pieces = piece_of(tokenizer, ids[place + 1]), float(bits[place]), piece_of(tokenizer, expected)
+        found.append(Surprise(int(place) + 1, *pieces, probability))
+    return tuple(found)
+
+
+def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run: _Pass) -> Decision:
+    """The prediction, where it is made, and what it depends on."""
+    at, values, slopes = run.position, run.found.values, run.found.gradients
+    predicted = int(run.logits[at].argmax())
+    with torch.no_grad():
+        states = torch.cat([values[f"blocks.{i}.resid_post"][:, at] for i in range(model.config.n_layers)])
+        leads = (lens_logits(model, states).argmax(-1) == predicted).tolist()
+        embedded = values["embed"][0]
+        mean = embedded.mean(0)
+        tokens = ((embedded - mean) * slopes["embed"][0]).sum(-1)
+        heads = torch.stack(
+            [(values[name] * slopes[name])[0].sum((1, 2)) for name in values if name.endswith("attn.z")]
+        )
+    tokens[0] = 0  # the sink: without it all heads look elsewhere
+    return Decision(
+        position=at,
+        id=predicted,
+        token=piece_of(tokenizer, predicted),
+        probability=float(run.logits[at].softmax(-1)[predicted]),
+        layer=next((i for i in range(len(leads)) if all(leads[i:])), len(leads) - 1),
+        tokens=_tokens(model, tokenizer, ids, run, predicted, tokens, mean),
+        heads=_heads(model, ids, run, predicted, heads),
+    )
+
+
+def _tokens(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    run: _Pass,
+    predicted: int,
+    estimates: Float[Tensor, " seq"],
+    mean: Float[Tensor, " d_model"],
+) -> tuple[Dependence, ...]:
+    places = [int(i) for i in estimates.argsort(descending=True)[:MOST] if estimates[i] > 0]
+    found: list[Dependence] = []
+    for i in places:
+        edit = Edit.replace("embed", mean, positions=[i])
+        exact = None if found else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
+        found.append(Dependence(i, piece_of(tokenizer, ids[i]), float(estimates[i]), exact))
+    return tuple(found)
+
+
+def _heads(
+    model: Transformer, ids: Sequence[int], run: _Pass, predicted: int, estimates: Float[Tensor, "layer head"]
+) -> tuple[Dependence, ...]:
+    places = [divmod(int(i), estimates.shape[1]) for i in estimates.flatten().argsort(descending=True)[:MOST]]
+    found: list[Dependence] = []
+    for layer, head in places:
+        if estimates[layer, head] <= 0:
+            break
+        edit = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
+        exact = None if found else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
+        found.append(Dependence((layer, head), "", float(estimates[layer, head]), exact))
+    return tuple(found)
+
+
+@torch.no_grad()
+def _edited(model: Transformer, ids: Sequence[int], position: int, predicted: int, edit: Edit) -> float:
+    """The log-probability of the predicted token under an edit, nats."""
+    hidden = model(one_text(model, ids[: position + 1]), edits=[edit], logits_to_keep=NO_LOGITS).hidden
+    return float(logits_of(model, hidden[:, -1]).log_softmax(-1)[0, predicted])
