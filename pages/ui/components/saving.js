@@ -110,8 +110,8 @@ export async function take(view, make) {
 
 /** @param {Shown} view @param {string[]} without names that the address leaves out @returns {Words} */
 function wordsOf({ head, caption }, without) {
-  const { title = "", finding = "", computed = "", hint = "", alt } = head, all = caption.textContent ?? ""
-  const still = hint && all.endsWith(hint) ? all.slice(0, -hint.length).trim() : all // nothing can be clicked in a file
+  const { title = "", finding = "", computed = "", hint = "", alt } = head, whole = caption.textContent ?? ""
+  const still = hint && whole.endsWith(hint) ? whole.slice(0, -hint.length).trim() : whole // nothing can be clicked in a file
   return { title, finding, computed, alt, caption: still, address: link().address(without) }
 }
 
