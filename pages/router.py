@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
     sys.path.insert(0, str(ROOT))
 
 from pages import facts  # noqa: E402  (needs the path above)
-from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402
+from pages.ui import embedding, links, notices, places, recent, shortcuts, streamlit_internals, tour  # noqa: E402
 from pages.ui.server import first_figures, view_menu  # noqa: E402
 from pages.ui.work import turns  # noqa: E402
 
@@ -23,11 +23,18 @@ present = st.navigation(
     {chapter.title: [places.entry(page) for page in facts.pages_of(chapter.folder)] for chapter in facts.CHAPTERS},
     position="hidden" if embedding.is_on() else "sidebar",
 )
+shortcuts.go()
 first_figures.begin(present.url_path, asked=bool(st.query_params))
 is_new = links.arrive(present.url_path)
 recent.note(present.url_path, st.query_params.to_dict())
 tour.bar(present.url_path)
+shortcuts.begin(present.url_path)
 embedding.begin()
 with turns.opening() if is_new else nullcontext(), notices.whole_run():
-    present.run()
-    view_menu.tell()
+    try:
+        present.run()
+        view_menu.tell()
+    except streamlit_internals.stopped():  # a page that ends early has a foot, too
+        shortcuts.foot(present.url_path)
+        raise
+    shortcuts.foot(present.url_path)

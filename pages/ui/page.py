@@ -14,6 +14,7 @@ from pages.ui.server import view_menu
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
+SEE = "What to see."  # what the words beside a figure begin with
 OPEN = False  # whether drawers begin open
 ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button without its words, of a letter
 LABELS = {"py": "{} as a Python script", "ipynb": "as a notebook"}  # of a program, by the ending of its file
@@ -30,6 +31,7 @@ def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
         view_menu.show(always)
     st.markdown(facts.claim)
     links.visit().always = dict(always or {})  # before any notice: a new visit begins without the old ones
+    links.visit().offered = {}
     notices.reserve()
     links.check_version()
     links.rename_keys()
@@ -41,6 +43,7 @@ def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this")
         for name, value in values.items():
             if isinstance(value, str):
                 links.visit().examples.setdefault(name, set()).add(value)
+    links.visit().offered |= examples
     shown = _fitting(list(examples))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"{label}:", width="content")
@@ -69,7 +72,7 @@ def more_settings() -> Any:
 
 def what_to_see(markdown: str) -> None:
     """Explain what the figure shows, for a person who looks at it for the first time."""
-    st.markdown(f"**What to see.** {markdown}")
+    st.markdown(f"**{SEE}** {markdown}")
 
 
 def question(text: str, answer: str) -> None:

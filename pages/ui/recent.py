@@ -8,6 +8,7 @@ from pages.ui import links, places
 from pages.ui.session import session
 
 MOST = 4
+PRESENT = "present"  # what the address says while a page is presented (shortcuts.js)
 
 
 def note(url: str, view: Mapping[str, str]) -> None:
@@ -21,7 +22,7 @@ def note(url: str, view: Mapping[str, str]) -> None:
         return
     views = session().recent
     views.pop(url, None)
-    views[url] = dict(view)
+    views[url] = {key: value for key, value in view.items() if key != PRESENT}
     while len(views) > MOST:
         del views[next(iter(views))]
 

@@ -331,3 +331,34 @@ interface Window {
   Plotly: PlotlyLibrary
   viewLink?: ViewLink
 }
+
+// ---- shortcuts.js ----
+
+interface Way {
+  at: number // among the entries
+  title: string
+  key: string // of the page
+}
+
+interface KeysData {
+  part: "keys"
+  page: string
+  see: string // what the words beside a figure begin with
+}
+
+interface FootData {
+  part: "foot"
+  page: string
+  before: Way | null
+  after: Way | null
+  sections: string[]
+  open: number // the section that is
+  examples: string[]
+}
+
+type SearchEntry = [kind: "page" | "section" | "term" | "example", title: string, about: string, page: string]
+
+declare module "*/entries.js" {
+  const entries: SearchEntry[]
+  export default entries
+}

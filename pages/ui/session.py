@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ class Visit:
         began: of controls that begin with something else in each section of the page: section and beginning.
         texts: keys of the boxes for text drawn so far.
         examples: key of a control -> words that buttons of the page set it to.
+        offered: name of each example on the page -> what it sets, by control.
     """
 
     page: str | None = None
@@ -43,6 +44,7 @@ class Visit:
     began: dict[str, tuple[str, Any]] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     examples: dict[str, set[str]] = field(default_factory=dict)
+    offered: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class Notice(NamedTuple):
@@ -84,6 +86,7 @@ class Session:
         answered: control that is dragged -> the number of the last message of it.
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
         stand_ins: examples of their own models, which stood where a page's own text could not.
+        way: where they asked to be taken, among finder.entries().
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -107,6 +110,7 @@ class Session:
     answered: dict[str, int] = field(default_factory=dict)
     first_texts: dict[str, str] = field(default_factory=dict)
     stand_ins: set[str] = field(default_factory=set)
+    way: int | None = None
 
 
 def session() -> Session:

@@ -121,6 +121,11 @@ def is_told() -> bool:
     return bool(context.session_state.get_widget_states())
 
 
+def stopped() -> tuple[type[BaseException], ...]:
+    """What `stop` and `st.stop` raise, for `except`; nothing where that is not known."""
+    return (STOP["StopException"],) if STOP.on else ()
+
+
 def stop() -> None:
     """End the run, where that can be done. Unlike `st.stop`, which lets nothing more be drawn, this lets `finally`
     write the notices."""

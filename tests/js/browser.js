@@ -9,7 +9,7 @@ import { JSDOM } from "jsdom"
 const PAGES = new URL("../../pages/", import.meta.url), SCENES = new URL("../../tfcore/charts/scenes/", import.meta.url)
 // Where they are served, all scripts stand in one folder.
 const ELSEWHERE = JSON.stringify({
-  "./theme.js": new URL("theme.js", import.meta.url).href,
+  ...Object.fromEntries(["theme.js", "entries.js"].map(name => [`./${name}`, new URL(name, import.meta.url).href])),
   ...Object.fromEntries(readdirSync(fileURLToPath(SCENES)).map(name => [`./${name}`, new URL(name, SCENES).href])),
 })
 const HOOK = `export const resolve = (name, context, next) => next(${ELSEWHERE}[name] ?? name, context)`

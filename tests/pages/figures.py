@@ -36,6 +36,9 @@ def tables(test: AppTest) -> dict[str, pd.DataFrame]:
     return {name: pd.read_csv(io.BytesIO(csv), encoding="utf-8-sig") for name, csv in files.items()}
 
 
+FRAME = ("copy_link", "view_told", "tf_shortcuts")  # components that frame every page
+
+
 def kind_of(component: Any) -> str:
     """The name of a component, of a scene tf_ and the name of the scene, from what the browser gets."""
     name: str = component.component_name.rpartition(".")[2]

@@ -17,11 +17,9 @@ from streamlit.testing.v1 import AppTest
 from pages.facts import pages
 from pages.ui import links
 from pages.ui.work import jobs
-from tests.pages.figures import heads, kind_of
+from tests.pages.figures import FRAME, heads, kind_of
 from tests.pages.random_controls import controls, set_all
 from tests.pages.visits import opened, run
-
-FRAME = {"copy_link", "view_told", "tf_figure"}  # components of every page, and what draws all figures
 
 
 def shown(test: AppTest) -> dict[str, Any]:
@@ -40,7 +38,7 @@ def shown(test: AppTest) -> dict[str, Any]:
 def pictures(test: AppTest) -> list[str]:
     """The names of the figures, components and scenes of a page."""
     parts = {kind_of(element.proto) for element in test.get("bidi_component")}
-    return sorted({*heads(test), *(parts - FRAME)})
+    return sorted({*heads(test), *(parts - {*FRAME, "tf_figure"})})
 
 
 def at_random(file: str, release: str) -> Iterator[AppTest]:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components import figure as drawing
-from tests.pages.figures import Everything, array, figures, heads, kind_of, tables
+from tests.pages.figures import FRAME, Everything, array, figures, heads, kind_of, tables
 from tests.pages.visits import plain
 
 DRAWN = (":figure", ":river", ":bars")  # what keys of pictures end with
@@ -57,7 +57,9 @@ def _places(block: Any, path: str, nested: bool) -> Iterator[tuple[str, str]]:
         if hasattr(part, "children"):
             number = f"{i + 1}. " if nested or part.type == "column" else ""  # on the page itself others come and go
             yield from _places(part, f"{path}{number}{part.type.replace('flex_container', 'box')} ", True)
-        elif getattr(part, "key", None) and named(part.key) != "view_told":  # which frames every page, unseen
+        elif getattr(part, "key", None) and not part.key.endswith(
+            (":view_told", ":shortcuts")
+        ):  # which frame every page
             hidden = getattr(getattr(part.proto, "label_visibility", None), "value", 0)
             yield named(part.key), f"{path}{getattr(part.proto, 'type', '')}{' unnamed' if hidden else ''}".strip()
 
@@ -120,7 +122,7 @@ def _components(test: AppTest) -> dict[str, list[list[float]]]:
     """What is handed to components that are no figures: maps of the model, tokens as chips, bars, the player."""
     found: dict[str, list[list[float]]] = {}
     for element in test.get("bidi_component"):
-        if element.proto.json and kind_of(element.proto) not in ("copy_link", "view_told"):
+        if element.proto.json and kind_of(element.proto) not in FRAME:
             found.setdefault(kind_of(element.proto), []).append(_summary(json.loads(element.proto.json)))
     return found
 

@@ -20,7 +20,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from tests.comparison import NUMBER, says_the_same
-from tests.pages.figures import array, figures, kind_of, tables
+from tests.pages.figures import FRAME, array, figures, kind_of, tables
 from tests.pages.sights import set_by_buttons, sets
 from tests.pages.visits import plain
 
@@ -34,7 +34,6 @@ CONTROLS = (
     *("text_input", "text_area", "number_input", "radio", "button_group"),
 )
 BOXES = ("column", "expander", "popover", "tab")  # what stands in them is indented
-UNSEEN = ("copy_link", "view_told")
 ROWS, NAMES, LONG = 2, 6, 120  # of a table, of a list, and signs of a text in one
 
 
@@ -92,7 +91,7 @@ class _Reader:
         if name == "tf_figure":
             head = json.loads(part.proto.bytes.partition(b"\n")[0])
             yield from self.figure(head["name"])
-        elif name not in UNSEEN and name not in self.but:
+        elif name not in FRAME and name not in self.but:
             data = json.loads(part.proto.json or "{}")
             yield f"[{name}] " + readable(_outline(data))
 

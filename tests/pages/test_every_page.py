@@ -18,6 +18,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.facts import pages
 from pages.reference.check.round import LENGTH
+from pages.ui import finder
+from pages.ui.session import KEY as SESSION
 from pages.ui.work import filling, jobs, live
 from tests.comparison import differences, distinct, unmatched
 from tests.nightly import nightly, often
@@ -27,8 +29,8 @@ from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.random_controls import set_all
 from tests.pages.sights import ask_for_tables, drawn, places, said_and_set, set_by_buttons, sets
+from tests.pages.snapshot import ANEW, compare, lines, new_lines
 from tests.pages.snapshot import FOLDER as SNAPSHOTS
-from tests.pages.snapshot import compare, lines, new_lines
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.views.model.your_model import measure as your_model
@@ -305,6 +307,10 @@ def test_a_section_and_its_examples_are_as_in_their_snapshot(file, section, monk
     test, found = shown(test)
     assert file not in TEACHING or faults(test, file) == []
     said_here = list(found)
+    if ANEW not in environ:
+        kept = finder.examples().get(FACTS[file].key, {}).get(section, [])
+        offered = set(test.session_state[SESSION].visit.offered)  # without the real models there are fewer
+        assert offered <= set(kept), "python -m tools.examples renews them"
     for example, values in tries(test).items():
         if values.get(key, section) == section and any(button.key == example for button in test.button):
             clicked.clear()

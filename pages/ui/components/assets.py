@@ -13,6 +13,7 @@ from typing import Any
 import plotly
 import streamlit as st
 
+from pages.ui import finder
 from tfcore.charts import scenes
 
 HERE = Path(__file__).parent
@@ -21,6 +22,7 @@ PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 # plotly.js-cartesian-dist-min.
 CARTESIAN = HERE.parents[2] / "assets" / "plotly" / "plotly-cartesian.min.js"
 OURS = ("styles.js", "saving.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js")
+OURS += ("shortcuts.js", "shortcuts.css", "present.js", "search.js")
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 
@@ -43,6 +45,7 @@ def contents() -> dict[str, bytes]:
         CARTESIAN.name: CARTESIAN.read_bytes(),
         **{name: (HERE / name).read_bytes() for name in OURS},
         **{name: text.encode() for name, text in scenes.files().items()},
+        "entries.js": finder.script().encode(),
     }
 
 

@@ -29,6 +29,7 @@ import themes from "./theme.js"
  * @property {number} [resting]
  * @property {number} [noted]
  * @property {() => Promise<SVGSVGElement | null>} taken
+ * @property {number} [high] how high the picture is to be drawn, in place of what the page says
  */
 /** @typedef {View & { plot: PlotlyElement }} Drawn a view whose picture is there */
 
@@ -76,23 +77,23 @@ export async function begin(box, bytes, theme) {
     const Plotly = await plotly()
     if (!box.isConnected) return null
     const plot = /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (html("div", "tf-plot", box)))
-    await react(Plotly, plot, text.decode(bytes.subarray(size + 1, size + 1 + head.size)), head, width, colours)
+    await react(Plotly, plot, text.decode(bytes.subarray(size + 1, size + 1 + head.size)), head.height, width, colours)
     return plot
   }
-  ahead = { hash: head.hash, stamp: stampOf(head, width, colours), plot: drawing().catch(() => null) }
+  ahead = { hash: head.hash, stamp: stampOf(head, head.height, width, colours), plot: drawing().catch(() => null) }
   return Boolean(await ahead.plot)
 }
 
-/** @param {FigureHead} head @param {number} width @param {Palette} colours */
-const stampOf = (head, width, colours) => [head.hash, head.height, width, colours.stamp].join()
+/** @param {FigureHead} head @param {number} high @param {number} width @param {Palette} colours */
+const stampOf = (head, high, width, colours) => [head.hash, high, width, colours.stamp].join()
 
 /**
- * @param {PlotlyLibrary} Plotly @param {PlotlyElement} plot @param {string} spec @param {FigureHead} head
+ * @param {PlotlyLibrary} Plotly @param {PlotlyElement} plot @param {string} spec @param {number} high
  * @param {number} width @param {Palette} colours
  */
-async function react(Plotly, plot, spec, head, width, colours) {
+async function react(Plotly, plot, spec, high, width, colours) {
   const { data, layout } = coloured(JSON.parse(spec), colours)
-  Object.assign(layout, { width, height: head.height, autosize: false })
+  Object.assign(layout, { width, height: high, autosize: false })
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
   // Plotly takes the element of an empty label away, and draws a label only where there is one.
   for (const label of plot.querySelectorAll(".textpoint:empty")) svg("text", {}, label)
@@ -109,7 +110,7 @@ export function render({ parentElement, data, setTriggerValue }, head, start) {
   view.spec = text.decode(data.subarray(start, start + head.size))
   view.frame.setAttribute("aria-label", head.alt)
   view.picture.setAttribute("aria-label", head.alt)
-  view.picture.style.height = view.scroll.style.minHeight = head.height + "px"
+  stretch(view)
   view.picture.style.minWidth = head.minWidth ? head.minWidth + "px" : ""
   view.caption.textContent = head.caption
   view.buttons.CSV.hidden = !head.csv
@@ -118,6 +119,22 @@ export function render({ parentElement, data, setTriggerValue }, head, start) {
   if (head.file) save(new Blob([data.subarray(start + head.size)], { type: "text/csv" }), head.name + ".csv")
   draw(view)
   return () => destroy(parentElement)
+}
+
+// How high the picture is.
+/** @param {View} view */
+const drawnHigh = view => view.high || view.head.height
+
+/** @param {View} view */
+const stretch = view => void (view.picture.style.height = view.scroll.style.minHeight = drawnHigh(view) + "px")
+
+/** Draw a figure as high as this, in pixels, or as its page says (0). @param {HTMLElement} frame @param {number} high */
+export function fit(frame, high) {
+  const view = frame.parentElement && instances.get(frame.parentElement)
+  if (!view || high === (view.high ?? 0)) return
+  view.high = high
+  stretch(view)
+  draw(view)
 }
 
 /** @param {HTMLElement} parent */
@@ -185,7 +202,7 @@ async function paint(Plotly, view) {
   if (!view.scroll.clientWidth || view.gone) return // hidden in a tab: drawn when it gets a size
   reachable(view.scroll, width > view.scroll.clientWidth)
   const colours = palette(view.frame)
-  const stamp = stampOf(view.head, width, colours)
+  const stamp = stampOf(view.head, drawnHigh(view), width, colours)
   if (stamp === view.drawn) return
   mark(view, null)
   const early = !view.plot && ahead?.hash === view.head.hash ? ahead : null
@@ -193,7 +210,7 @@ async function paint(Plotly, view) {
   const there = early && (await early.plot)
   const plot = view.plot ?? there ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (html("div", "tf-plot")))
   if (!view.plot) view.picture.replaceChildren(plot)
-  if (!there || early?.stamp !== stamp) await react(Plotly, plot, view.spec, view.head, width, colours)
+  if (!there || early?.stamp !== stamp) await react(Plotly, plot, view.spec, drawnHigh(view), width, colours)
   if (view.gone) return Plotly.purge(plot)
   if (!view.plot) listen(Object.assign(view, { plot })) // a view has a plot once it is drawn, not where drawing failed
   plot.classList.toggle("tf-clickable", view.head.click)
