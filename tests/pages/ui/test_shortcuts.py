@@ -111,7 +111,7 @@ def telling():
 @pytest.fixture
 def page():
     """A function that tells a page something, and gives what its controls hold then, and where to go."""
-    test = run(AppTest.from_function(telling, default_timeout=30))
+    test = run(AppTest.from_function(telling, default_timeout=300))
 
     def tell(said: object) -> tuple[list[Any], int | None]:
         test.session_state["told"] = {"told": said}
@@ -146,7 +146,7 @@ def test_where_a_visitor_wants_to_go_is_gone_to_once(monkeypatch):
     at = next(
         i for i, one in enumerate(finder.entries()) if one.kind == "section" and one.title == "why it looks there"
     )
-    AppTest.from_function(going, kwargs={"at": at}).run()
+    run(AppTest.from_function(going, default_timeout=300, kwargs={"at": at}))
     assert gone == [(pages()["heads"].file, {"show": "why it looks there"})]
 
 
