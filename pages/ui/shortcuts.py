@@ -16,7 +16,7 @@ from pages.ui.components import assets
 from pages.ui.session import session
 
 _KEYS, _FOOT = (keys.own("shortcuts", part) for part in ("keys", "foot"))
-_COMPONENT = assets.component("tf_shortcuts", "shortcuts.js")
+_COMPONENT = assets.component("shortcuts", "shortcuts.js")
 
 
 def go() -> None:

@@ -36,7 +36,7 @@ def tables(test: AppTest) -> dict[str, pd.DataFrame]:
     return {name: pd.read_csv(io.BytesIO(csv), encoding="utf-8-sig") for name, csv in files.items()}
 
 
-FRAME = ("copy_link", "view_told", "tf_shortcuts")  # components that frame every page
+FRAME = ("copy_link", "view_told", "shortcuts")  # components that frame every page
 
 
 def kind_of(component: Any) -> str:

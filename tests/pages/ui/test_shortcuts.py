@@ -15,7 +15,7 @@ from tfcore.views.reference.glossary.measure import terms
 
 def told(test: AppTest) -> dict[str, Any]:
     """What the foot of the page was told."""
-    found = [one for one in test.get("bidi_component") if one.proto.component_name.endswith("tf_shortcuts")]
+    found = [one for one in test.get("bidi_component") if one.proto.component_name.endswith("shortcuts")]
     keys, foot = (json.loads(one.proto.json) for one in found)
     assert (keys["part"], foot["part"]) == ("keys", "foot")
     assert keys["page"] == foot["page"]
