@@ -14,7 +14,7 @@ GLOSSARY = "glossary"  # the key of its page
 Kind = Literal["page", "section", "term", "example"]
 
 
-class Entry(NamedTuple):
+class Findable(NamedTuple):
     """One thing that can be found.
 
     Args:
@@ -32,20 +32,20 @@ class Entry(NamedTuple):
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[Findable, ...]:
     """All that can be found, the pages first, in the order of the sidebar."""
     every = [page.facts for page in facts.pages().values()]
-    found = [Entry("page", one.title, one.question, one.key, {}) for one in every]
+    found = [Findable("page", one.title, one.question, one.key, {}) for one in every]
     found += [
-        Entry("section", name, one.title, one.key, _section(one, section))
+        Findable("section", name, one.title, one.key, _section(one, section))
         for one in every
         for section, name in one.sections.names.items()
     ]
     glossary = facts.pages()[GLOSSARY].facts.title
-    found += [Entry("term", term, glossary, GLOSSARY, {"term": term}) for term in facts.views_of_terms()]
+    found += [Findable("term", term, glossary, GLOSSARY, {"term": term}) for term in facts.views_of_terms()]
     kept = examples()
     found += [
-        Entry("example", name, one.title, one.key, _section(one, section))
+        Findable("example", name, one.title, one.key, _section(one, section))
         for one in every
         for section, names in kept.get(one.key, {}).items()
         for name in names

@@ -15,7 +15,8 @@ from pages.ui import controls, embedding, finder, keys, links, page, places
 from pages.ui.components import assets
 from pages.ui.session import session
 
-_KEYS, _FOOT = (keys.own("shortcuts", part) for part in ("keys", "foot"))
+_KEYS = keys.own("shortcuts", "keys")
+_FOOT = keys.own("shortcuts", "foot")
 _COMPONENT = assets.component("shortcuts", "shortcuts.js")
 
 

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.facts import pages
-from pages.ui import finder, links, shortcuts
+from pages.ui import finder, links
 from pages.ui.session import KEY
 from tests.pages.visits import opened, press, run
 from tfcore.views.reference.glossary.measure import terms
@@ -92,7 +92,7 @@ def telling():
     import streamlit as st
 
     from pages.facts import pages
-    from pages.ui import controls, links, notices, page
+    from pages.ui import controls, links, notices, page, shortcuts
     from pages.ui.session import session
 
     url = st.session_state.get("url", "heads")
@@ -151,6 +151,7 @@ def test_where_a_visitor_wants_to_go_is_gone_to_once(monkeypatch):
 
 
 def going(at: int):
+    from pages.ui import shortcuts
     from pages.ui.session import session
 
     session().way = at
