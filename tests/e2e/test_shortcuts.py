@@ -73,7 +73,7 @@ def test_something_is_found_and_opened_with_keys(visitor):
 
 @nightly
 def test_a_link_presents_and_typing_is_typing(visitor):
-    visitor.open("/masks?present=1&kind=sliding+window")
+    visitor.page.goto(f"{visitor.address}/masks?present=1&kind=sliding+window")  # no word that `open` waits for is seen
     visitor.wait_until(LARGE, 0.35)
     visitor.page.get_by_role("button", name="Leave the presentation").click()
     visitor.wait_until("() => !new URLSearchParams(location.search).has('present')")
