@@ -18,6 +18,9 @@ from tfcore.charts import scenes
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+# What saved pages carry: the bundle of the same release with fewer traces, a third as large, from the npm package
+# plotly.js-cartesian-dist-min.
+CARTESIAN = HERE.parents[2] / "assets" / "plotly" / "plotly-cartesian.min.js"
 OURS = (
     *("styles.js", "saving.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js"),
     *("shortcuts.js", "shortcuts.css", "present.js", "search.js"),
