@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache, fragments, links, notices, page, text
-from pages.ui.reading import choose_bos, first_tokens, say_nothing_read
+from pages.ui.reading import choose_bos, last_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.config import ModelConfig
 from tfcore.measures.counterfactual import counterfactual
@@ -31,15 +31,15 @@ def said_always(**first: str) -> dict[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text as these pages read it: its first tokens.
+    """A text as these pages read it: its last tokens.
 
     Args:
         model: name of the model that reads it.
         pasted: the text.
-        ids: of its first tokens.
+        ids: of its last tokens.
         tokens: as pieces of text.
         total: how many there are in all.
-        bos: as in first_tokens.
+        bos: as in last_tokens.
     """
 
     model: str
@@ -56,7 +56,7 @@ class ReadText:
 
 
 def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> ReadText:
-    return ReadText(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
+    return ReadText(model, pasted, *last_tokens(model, pasted, limit, bos), bos)
 
 
 def checked(
@@ -78,14 +78,14 @@ replaced_word = cache.of_model(max_entries=64)(counterfactual)
 def other_text(model: str, pasted: str, usual: str, limit: int) -> str:
     """The text to compare with at first: `usual`, or where that has another number of tokens, the same text with
     one word replaced."""
-    mine, theirs = (first_tokens(model, one, limit).ids for one in (pasted, usual))
+    mine, theirs = (last_tokens(model, one, limit).ids for one in (pasted, usual))
     if links.is_old() or (len(mine) == len(theirs) and mine != theirs):
         return usual
     return replaced_word(model, pasted, limit) or usual
 
 
 def more_settings(model: str) -> tuple[Any, bool | None]:
-    """The container of More settings, for those of a section; in it, with or without BOS, as in first_tokens."""
+    """The container of More settings, for those of a section; in it, with or without BOS, as in last_tokens."""
     more = page.more_settings()
     with more:
         return more, choose_bos(model)

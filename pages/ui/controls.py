@@ -27,6 +27,7 @@ from pages.facts import Sections
 from pages.ui import former_labels, keys, links, notices, streamlit_internals, text
 from pages.ui.server import settings
 from pages.ui.session import DrawnControl, session
+from tfcore.measures.one_text import End
 from tfcore.tokenizers.tokenizer import unmarked
 
 Number = TypeVar("Number", int, float)
@@ -269,8 +270,9 @@ def text_area(
     help: str | None = None,
     named: bool = True,
     row: DeltaGenerator | None = None,
+    end: End = "first",
 ) -> str:
-    """A box for text of any length, of which the first `max_chars` characters count, and a button that runs the page
+    """A box for text of any length, of which at most `max_chars` characters count, and a button that runs the page
     on it: a click leaves the box, which sends what is in it.
 
     Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
@@ -279,8 +281,9 @@ def text_area(
     Args:
         named: whether the label is seen; of the text that a whole page is about it is for screen readers alone.
         row: where it stands, a `text_row`; None: here.
+        end: which characters count: the last ones of a text that a model goes on from.
     """
-    value = typed(key, default, max_chars)
+    value = typed(key, default, max_chars, end=end)
     _say_special(key, value)
     with text_row() if row is None else row:
         seen: Any = "visible" if named else "collapsed"
@@ -305,7 +308,7 @@ def text_line(label: str, key: str, default: str, max_chars: int, *, help: str |
     return kept(key, value, default, "choice")
 
 
-def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> str:
+def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text", end: End = "first") -> str:
     """The text that a box should hold: what was typed or what the address says, as far as it counts.
 
     TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
@@ -324,7 +327,7 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text") -> 
     notices.keep(key, value)
     if len(value) > max_chars:
         length = "more than" if from_link else f"{len(value):,} characters, more than"
-        value = value[:max_chars]
+        value = value[:max_chars] if end == "first" else value[-max_chars:]
         notices.add(key, f"The text has {length} the {max_chars:,} used here; the rest was cut off", value=value)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value  # on the first draw always: the browser would start with an empty box

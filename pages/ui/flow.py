@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import cache, controls, frame, keys
 from pages.ui.components import dragging
 from pages.ui.components.scene import Told, adding
-from pages.ui.head_links import HeadOfText
+from pages.ui.head_links import HeadOfText, of_ids
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
 from tfcore.generation.sampling import Sampling
@@ -335,4 +335,7 @@ def _go(drawn: DrawnFlow, layer: int, head: int, query: int, key: int) -> None:
     if read:
         part = "encoder" if there.is_encoder else "cross" if there.is_cross else "decoder"
         query, key = query - read * (part != "encoder"), key - read * (part == "decoder")
-    HeadOfText(drawn.model, drawn.pasted, there.block, head, part=part).open(query, key)
+    found = HeadOfText(drawn.model, drawn.pasted, there.block, head, part=part)
+    if drawn.passage.total > len(drawn.passage.ids):  # the page on heads reads more of the text
+        found = of_ids(drawn.model, drawn.passage.ids, there.block, head)
+    found.open(query, key)

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.ui import text
 from pages.ui.session import Notice, session
+from tfcore.measures.one_text import End
 
 
 @contextmanager
@@ -87,8 +88,8 @@ def drop(key: str) -> None:
     session().notices.pop(key, None)
 
 
-def tokens(total: int, used: int, name: str = "text", which: str = "first") -> None:
-    """Say that of a text's tokens only the first (or the last) are used, or take that back where all are."""
+def tokens(total: int, used: int, name: str = "text", which: End = "last") -> None:
+    """Say that of a text's tokens only the last (or the first) are used, or take that back where all are."""
     said = f"The {name} has {total:,} tokens; the {which} {used} are used here"
     say(f"tokens of {name}", said if total > used else None)
 

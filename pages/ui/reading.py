@@ -1,4 +1,4 @@
-"""A pasted text as a model reads it: its first tokens, as many as a page shows and the model takes, with or without the
+"""A pasted text as a model reads it: its last tokens, as many as a page shows and the model takes, with or without the
 token that says that a text begins (BOS); and what a model is given at first, which is of its own where its vocabulary
 lacks the page's text."""
 
@@ -13,7 +13,8 @@ from pages.ui.loading import own_models, run_models
 from pages.ui.session import session
 from tfcore.measures import one_text
 from tfcore.measures.one_text import Begin as Begin
-from tfcore.measures.one_text import FirstTokens as FirstTokens
+from tfcore.measures.one_text import End
+from tfcore.measures.one_text import UsedTokens as UsedTokens
 from tfcore.tokenizers import typed_text, vocabulary
 
 NAMED = 3  # special tokens in the label of a switch
@@ -83,17 +84,19 @@ def text_box(
     help: str | None = None,  # noqa: A002 - as Streamlit calls it
     named: bool = True,
     row: DeltaGenerator | None = None,
+    end: End = "last",
 ) -> str:
     """A `controls.text_area` for a text that a model reads, see `begin_with`. What is left out is counted.
 
     Args:
         kind: of the example that it may begin with.
+        end: of a text that is too long, which is kept.
 
     Returns:
         The text; where a special token in it is to be read as that token, with marks (see `as_special`).
     """
     begin = begin_with(model_name, key, first, kind)
-    pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named, row=row)
+    pasted = controls.text_area(label, key, begin, max_chars, height=height, help=help, named=named, row=row, end=end)
     tell_left_out(model_name, key, pasted)
     with nullcontext() if row is None else row:
         return as_special(model_name, key, pasted)

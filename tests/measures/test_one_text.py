@@ -75,7 +75,7 @@ def test_a_text_can_give_ids_as_numbers():
     lone = text_of(small(vocab_size=256), tokenizer, [200, 7])  # no text has half a letter
     assert (lone.text, lone.bos) == ("token ids: 200 7", None)
     assert given_ids(small(vocab_size=256), tokenizer, lone.text) == [200, 7]
-    assert text_ids(model, tokenizer, "token ids: 7 8 9", "decoder", most=2).ids == [7, 8]
+    assert text_ids(model, tokenizer, "token ids: 7 8 9", "decoder", most=2).ids == [8, 9]
 
 
 def test_encoders_have_none():
@@ -128,3 +128,16 @@ def test_the_last_tokens_keep_what_stands_before_every_text(real_models):
     model, tokenizer = load("minilm")
     found = last_tokens(model, tokenizer, "The animal was too tired.", 5)
     assert found.tokens == ["[CLS]", "too", "tired", ".", "[SEP]"]
+    assert last_tokens(model, tokenizer, "The animal was too tired.", 1).tokens == ["[SEP]"]
+
+
+def test_the_last_tokens_keep_a_beginning_that_was_asked_for():
+    model, tokenizer = small(vocab_size=256, bos_id=7), ByteTokenizer()
+    assert last_tokens(model, tokenizer, "abcdef", 3).ids == list(b"def")
+    assert last_tokens(model, tokenizer, "abcdef", 3, True).ids == [7, *b"ef"]
+    assert last_tokens(model, tokenizer, "abcdef", 7, True).ids == [7, *b"abcdef"]
+    assert last_tokens(model, tokenizer, "abcdef", 1, True).ids == [7]
+    model, tokenizer = small(vocab_size=40, bos_id=3), Words(before=[1])
+    text = "one two three four five"
+    assert last_tokens(model, tokenizer, text, 3).ids == [1, *tokenizer.encode(text)[-2:]]
+    assert last_tokens(model, tokenizer, text, 3, False).ids == tokenizer.encode(text)[-3:]

@@ -25,7 +25,7 @@ TOKEN = "a"
 
 @pytest.fixture
 def cut(monkeypatch) -> set[str]:
-    """The texts of which only the first tokens were read."""
+    """The texts of which only a part was read."""
     found, present = set(), [""]
     encoded, shortened = one_text.encoded, one_text.shortened
 
@@ -33,10 +33,10 @@ def cut(monkeypatch) -> set[str]:
         present[0] = text
         return encoded(model, tokenizer, text, bos)
 
-    def cutting(tokenizer, ids, most):
+    def cutting(tokenizer, ids, most, *more):
         if len(ids) > most:
             found.add(present[0])
-        return shortened(tokenizer, ids, most)
+        return shortened(tokenizer, ids, most, *more)
 
     monkeypatch.setattr(one_text, "encoded", noted)
     monkeypatch.setattr(one_text, "shortened", cutting)
@@ -104,19 +104,23 @@ def test_what_was_said_of_a_text_goes_with_its_box():
     test = opened("inference/quantisation/page.py", look="KV cache", text=LONG)
     assert "tokens; the first 48 are used here" in said(test, "caption")
     test.segmented_control(key="look").set_value("row")
-    assert "tokens; the first" not in said(run(test), "caption")
+    assert "are used here" not in said(run(test), "caption")
 
 
 @pytest.mark.parametrize(
-    ("file", "address"),
+    ("file", "address", "end"),
     [
-        ("inference/quantisation/page.py", {"look": "cache", "text": LONG}),
-        ("inference/quantisation/page.py", {"look": "outliers", "text": LONG}),
-        ("inference/long_context/page.py", {"look": "patterns", "text": LONG}),
-        ("foundations/positions/page.py", {"scheme": "together", "said": LONG}),
-        ("foundations/heads/page.py", {"show": "compare", "with": "text", "text2": LONG}),
-        ("block/normalisation/page.py", {"part": "Which axis", "texts": LONG[:300]}),
+        ("inference/quantisation/page.py", {"look": "cache", "text": LONG}, "first"),
+        ("inference/quantisation/page.py", {"look": "outliers", "text": LONG}, "first"),
+        ("inference/long_context/page.py", {"look": "patterns", "text": LONG}, "first"),
+        ("foundations/positions/page.py", {"scheme": "together", "said": LONG}, "first"),
+        ("foundations/heads/page.py", {"show": "compare", "with": "text", "text2": LONG}, "last"),
+        ("block/normalisation/page.py", {"part": "Which axis", "texts": LONG[:300]}, "first"),
+        ("inside/flow/page.py", {"text": LONG}, "last"),
+        ("inside/stream/page.py", {"text": LONG}, "last"),
+        ("inside/interventions/page.py", {"text": LONG}, "last"),
+        ("inside/induction/page.py", {"text_is": "once", "text": LONG}, "last"),
     ],
 )
-def test_sections_that_once_were_silent(file, address):
-    assert "tokens; the first" in said(opened(file, **address), "caption")
+def test_sections_that_once_were_silent(file, address, end):
+    assert f"tokens; the {end}" in said(opened(file, **address), "caption")

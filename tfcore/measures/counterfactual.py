@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tfcore.measures.information import divergence
-from tfcore.measures.one_text import begin_of, first_tokens, one_text
+from tfcore.measures.one_text import begin_of, last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -16,7 +16,7 @@ LETTERS = 3  # that a word has at least; two that begin with so many alike may b
 
 @torch.no_grad()
 def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> str | None:
-    """The first tokens of a text with one word replaced by another that is used alike.
+    """The last tokens of a text with one word replaced by another that is used alike.
 
     Of the replacements that a decoder expects most in their places, and of these the half with the more probable texts,
     it is the one that changes the prediction after the last token most, by KL(p || p with the replacement). It has as
@@ -25,7 +25,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     Returns:
         None where no word has such a replacement.
     """
-    read = first_tokens(model, tokenizer, text, limit)
+    read = last_tokens(model, tokenizer, text, limit)
     places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
     if not places:
         return None
@@ -39,7 +39,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     begin = begin_of(model, tokenizer)
     first = 1 if begin is not None and begin.usual else 0  # the tokenizer puts it there again
     texts = [(tokenizer.decode(ids[first:]), ids) for _, ids in sorted(found, reverse=True)[:TRIED]]
-    texts = [(said, ids) for said, ids in texts if first_tokens(model, tokenizer, said, limit).ids == ids]
+    texts = [(said, ids) for said, ids in texts if last_tokens(model, tokenizer, said, limit).ids == ids]
     if not texts:
         return None
     rows = torch.tensor([ids for _, ids in texts], device=model.device)

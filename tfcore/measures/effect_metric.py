@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.measures.lenses import unembedding
-from tfcore.measures.one_text import first_tokens, next_logits, one_text
+from tfcore.measures.one_text import last_tokens, next_logits, one_text
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -85,8 +85,8 @@ def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> 
 def rival_of_text(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
 ) -> int | None:
-    """`rival_name` of the first tokens of a text."""
-    return rival_name(model, first_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
+    """`rival_name` of the last tokens of a text."""
+    return rival_name(model, last_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
 
 
 def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:

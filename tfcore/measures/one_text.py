@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -12,12 +12,13 @@ from torch import Tensor
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
+End = Literal["first", "last"]  # of the tokens of a text, which are kept where it is too long
 IDS = "token ids:"  # what a text begins with that gives ids, not words: "token ids: 5 17 5 17"
 _GIVEN = re.compile(rf"{IDS}((?: [0-9]{{1,7}})+)")
 
 
-class FirstTokens(NamedTuple):
-    """The beginning of a text, or its end.
+class UsedTokens(NamedTuple):
+    """The tokens of a text that are used, where it is too long for all: its beginning, or its end.
 
     Args:
         ids: of the tokens that are used.
@@ -78,32 +79,49 @@ def ends(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     return empty[:split], empty[split:]
 
 
-def shortened(tokenizer: Tokenizer, ids: list[int], most: int) -> list[int]:
-    """The first ids of a text, at most so many; what the tokenizer puts behind every text ([SEP]) stays."""
+def shortened(tokenizer: Tokenizer, ids: list[int], most: int, end: End = "first", before: int = 0) -> list[int]:
+    """At most so many ids of a text; what the tokenizer puts behind every text ([SEP]) stays.
+
+    Args:
+        end: which ones.
+        before: how many at the beginning stay, too, where the last ones are kept.
+    """
     if len(ids) <= most:
         return ids
     behind = ends(tokenizer)[1][:most]
-    return [*ids[: most - len(behind)], *behind]
+    room, stop = most - len(behind), len(ids) - len(behind)
+    if end == "first":
+        return [*ids[:room], *behind]
+    before = min(before, room)
+    return [*ids[:before], *ids[stop - (room - before) : stop], *behind]
 
 
 def first_tokens(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
-) -> FirstTokens:
+) -> UsedTokens:
     """At most `limit` tokens of a text, and never more than the context of the model; what the tokenizer puts behind
     every text is kept. `bos` as in encoded."""
     ids = encoded(model, tokenizer, text, bos)
     kept = shortened(tokenizer, ids, min(limit, model.config.max_seq_len))
-    return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
+    return UsedTokens(kept, tokenizer.tokens(kept), len(ids))
 
 
-def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> FirstTokens:
-    """At most `limit` tokens of a text, the last ones, with the token that its tokenizer puts before every text where
-    there is one; never more than the context of the model."""
-    ids = tokenizer.encode(text)
-    cut = max(0, len(ids) - min(limit, model.config.max_seq_len))
-    before = [one for one, other in zip(ids[:1], tokenizer.encode("")[:1], strict=False) if one == other]
-    kept = [*before, *ids[cut + len(before) :]]
-    return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
+def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> UsedTokens:
+    """At most `limit` tokens of a text, the last ones, and never more than the context of the model: they are what the
+    next token is predicted from. What stands before every text (BOS, [CLS]) and behind it ([SEP]) is kept. `bos` as in
+    encoded."""
+    ids = encoded(model, tokenizer, text, bos)
+    most = min(limit, model.config.max_seq_len)
+    kept = shortened(tokenizer, ids, most, "last", _before(model, tokenizer, bos))
+    return UsedTokens(kept, tokenizer.tokens(kept), len(ids))
+
+
+def _before(model: Transformer, tokenizer: Tokenizer, bos: bool | None) -> int:
+    """How many tokens stand before every text; `bos` as in encoded."""
+    begin, usual = begin_of(model, tokenizer), len(ends(tokenizer)[0])
+    if begin is None or bos is None or bos == begin.usual:
+        return usual
+    return usual + 1 if bos else usual - 1
 
 
 def given_ids(model: Transformer, tokenizer: Tokenizer, text: str) -> list[int] | None:

@@ -7,7 +7,7 @@ from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
-from pages.ui.reading import first_tokens
+from pages.ui.reading import last_tokens
 from tfcore.measures import neuron_scan
 from tfcore.views.block import feedforward as views
 from tfcore.views.block.feedforward.neurons import activations_of, strongest_of
@@ -111,11 +111,11 @@ def active_texts(layer: int, neuron: int, side: int) -> None:
 def own_text(p: Panel, layer: int, neuron: int, side: int) -> None:
     """The neuron on a text of the visitor, and the neurons that are most active at one of its tokens."""
     st.subheader("On your own text", anchor=False)
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80, end="last")
     if not pasted:
         st.info("There is no text yet: type or paste some above.")
         return
-    used = first_tokens(MODEL, pasted, cache.model(MODEL)[0].config.max_seq_len)
+    used = last_tokens(MODEL, pasted, cache.model(MODEL)[0].config.max_seq_len)
     notices.tokens(used.total, len(used.ids))
     on_text(p, layer, neuron, side, pasted)
 

@@ -8,7 +8,7 @@ from pages.ui import controls, notices, page, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from pages.ui.loading import models
-from pages.ui.reading import first_tokens, say_nothing_read, text_box
+from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore.config import ModelConfig
 from tfcore.measures import neuron_scan
 from tfcore.views.block import feedforward as views
@@ -39,7 +39,7 @@ def show(p: Panel, name: str) -> None:
     )
     with p.controls:
         pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68)
-    used = first_tokens(name, pasted, views.most_tokens(models.config(name)))
+    used = last_tokens(name, pasted, views.most_tokens(models.config(name)))
     if not used.ids:
         say_nothing_read(name, pasted, "text", "There is no text yet: type or paste some above.")
         return

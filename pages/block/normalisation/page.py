@@ -104,6 +104,7 @@ def which_axis() -> None:
                 height=100,
                 kind="lines",
                 row=box,
+                end="first",
             )
             lines = tuple(line.strip() for line in pasted.splitlines() if line.strip())[:ROWS]
             rows = views.batch_of(model_name, lines, TOKENS)
@@ -112,7 +113,7 @@ def which_axis() -> None:
                     say_nothing_read(model_name, pasted, "texts", "There is no text yet: type one to three lines.")
                 fragments.stop()
             longest = max(first_tokens(model_name, line, TOKENS).total for line in lines)
-            notices.tokens(longest, len(rows[0]), "longest sequence")
+            notices.tokens(longest, len(rows[0]), "longest sequence", "first")
             row = controls.place("Text of the token to replace", "row", len(rows))
             position = controls.place("Its position", "position", len(rows[row]), 3)
         shown = views.which_axis(model_name, lines, row, position, kind)

@@ -8,7 +8,7 @@ from pages.ui import controls, fragments, notices, text
 from pages.ui.components.figure import Event, place_of
 from pages.ui.frame import panel
 from pages.ui.loading import models
-from pages.ui.reading import first_tokens
+from pages.ui.reading import last_tokens
 from tfcore.views.block import residuals as views
 from tfcore.views.block.residuals import TOKENS, say
 from tfcore.views.sources import Reading
@@ -37,8 +37,8 @@ def keep(*skipped: str) -> dict[str, Any]:
 
 def read_text() -> str:
     """The box for the text; stops the page when it has too few tokens."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
-    ids, _, total = first_tokens(MODEL, pasted, TOKENS)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110, end="last")
+    ids, _, total = last_tokens(MODEL, pasted, TOKENS)
     notices.tokens(total, len(ids))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")

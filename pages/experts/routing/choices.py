@@ -9,7 +9,7 @@ from pages.ui.loading import models
 from pages.ui.reading import say_nothing_read, text_box
 from tfcore import shipped
 from tfcore.config import ModelConfig
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.views.experts import routing as views
 from tfcore.views.experts.routing.measure.text_routing import TextRouting
 from tfcore.views.sources import Reading
@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
     """
 
     reading: Reading
-    text: FirstTokens
+    text: UsedTokens
     layers: range
     n_experts: int
     top_k: int

@@ -42,7 +42,7 @@ def words() -> None:
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
     with box:
-        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
+        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, end="first")
     offer_real(model_name, pasted)
     pairs = examples(model_name)
     with panel(None) as p:
@@ -53,7 +53,7 @@ def words() -> None:
                 model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
             )
             return
-        notices.tokens(total, len(tokens))
+        notices.tokens(total, len(tokens), which="first")
         closest = closest_tokens(similarity_of(model_name, pasted).cosines, tokens)
         _pair(p, tokens, model_name, pasted, closest)
         p.what_to_see(

@@ -3,7 +3,7 @@
 from pages.ui import notices
 from tfcore import shipped
 from tfcore.measures.one_text import IDS, given_ids
-from tfcore.views.foundations.heads.measure.attention import attention, first_look
+from tfcore.views.foundations.heads.measure.attention import attention, first_look, model_parts
 from tfcore.views.foundations.heads.measure.attention_maps import AttentionReading
 from tfcore.views.sources import Reading, opened
 
@@ -47,7 +47,7 @@ def about_ids(model_name: str, pasted: str) -> str:
     return "The text gives its tokens as ids of this model's vocabulary."
 
 
-def tell_dropped(read: AttentionReading, name: str = "text") -> None:
-    """Say how much of a text is used, where that is not all."""
-    used = len(read.maps.ids)
-    notices.tokens(used + read.dropped, used, name)
+def tell_dropped(reading: Reading, read: AttentionReading, name: str = "text") -> None:
+    """Say how much of a text is used, where that is not all: its end, but the beginning of one that is translated."""
+    used, is_translated = len(read.maps.ids), len(model_parts(reading.model)) > 1
+    notices.tokens(used + read.dropped, used, name, "first" if is_translated else "last")

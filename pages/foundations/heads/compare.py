@@ -120,7 +120,7 @@ def another_text(name: str, reading: Reading, place: Place, log: bool) -> Second
         said = "The tokenizer of this model makes no token of the other text: type something else."
         say_nothing_read(name, pasted, "text2", said)
         fragments.stop()
-    tell_dropped(second, "other text")
+    tell_dropped(other, second, "other text")
     shown = views.two_texts(reading, other, *place, log)
     return Second(shown, name, pasted, place, ("Kind of the head on each text", None))
 
@@ -135,7 +135,7 @@ def another_model(name: str, reading: Reading, place: Place, log: bool) -> Secon
     if (second := read(other)) is None:
         st.info("The tokenizer of the other model makes no token of this text: choose another model.")
         fragments.stop()
-    tell_dropped(second, "text in the other model")
+    tell_dropped(other, second, "text in the other model")
     layers, heads = size(other)
     first_layer, first_head = striking_head(kinds(other))
     there = (

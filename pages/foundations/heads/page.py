@@ -147,7 +147,7 @@ with panel(None) as p:
     if said := about_ids(name, pasted):
         with p.picture:
             st.caption(said)
-    tell_dropped(attended)
+    tell_dropped(reading, attended)
     if section == "heads":
         every_head(p, reading, log, more)
     elif section == "why":

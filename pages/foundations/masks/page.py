@@ -100,14 +100,14 @@ with panel((2, 3)) as p:
         with box:
             mask = choose_mask(more)
             model_name = models.choose("decoder", "encoder")
-        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110, row=row)
+        pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110, row=row, end="first")
         config = cache.model(model_name)[0].config
         with more:
             layer = controls.place("Layer", "layer", config.n_layers, 3)
             head = controls.place("Head", "head", config.n_heads, 5)
     offer_real(model_name, pasted)
     ids, tokens, total = first_tokens(model_name, pasted, views.TOKENS)
-    notices.tokens(total, len(ids))
+    notices.tokens(total, len(ids), which="first")
     if not ids:
         say_nothing_read(
             model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."

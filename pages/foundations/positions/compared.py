@@ -99,13 +99,13 @@ def together() -> None:
         with p.controls:
             row = controls.text_row()
             model_name = models.choose("decoder", default=MODEL, why_not=no_use)
-            pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120, row=row)
+            pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120, row=row, end="first")
             head = controls.place("Head of the first layer", "of_head", models.config(model_name).n_heads)
         if not pasted:
             st.info("There is no text yet: type or paste some.")
             return
         read = first_tokens(model_name, pasted, views.TOKENS)
-        notices.tokens(read.total, len(read.ids))
+        notices.tokens(read.total, len(read.ids), which="first")
         if not read.ids:
             said = "The tokenizer of this model makes no token of this text: type something else."
             say_nothing_read(model_name, pasted, "said", said)

@@ -51,7 +51,7 @@ def text_of(model: str) -> str:
 def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
     ids, total = views.last_tokens_of(model, pasted, views.TOKENS)
-    notices.tokens(total, len(ids), which="last")
+    notices.tokens(total, len(ids))
     return Prompt(model, tuple(ids), pasted)
 
 

@@ -10,7 +10,7 @@ from pages.ui import cache, controls, notices, page, text
 from pages.ui.frame import panel
 from pages.ui.loading import model_settings, models
 from pages.ui.loading.unfamiliar import offer_real
-from pages.ui.reading import first_tokens, say_nothing_read, text_box
+from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, large_models, live
 from tfcore.measures import kv_bytes
 from tfcore.measures.quantities import amount
@@ -57,7 +57,7 @@ def with_and_without() -> None:
             }
         )
         model, tokenizer = cache.model(model_name)
-        ids, _, total = first_tokens(model_name, pasted, model.config.max_seq_len - views.LEAST)
+        ids, _, total = last_tokens(model_name, pasted, model.config.max_seq_len - views.LEAST)
         notices.tokens(total, len(ids))
         if not ids:
             with p.picture:

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.ui import cache, controls, fragments, notices
 from pages.ui.loading import models
 from tfcore.measures.mask_patterns import Kind, MaskConfig
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.views.inference import long_context as views
 from tfcore.views.inference.long_context.measure.flash import Order
 from tfcore.views.inference.long_context.measure.patterns import NAMES
@@ -49,13 +49,13 @@ class Head(NamedTuple):
     reading: Reading
     layer: int
     head: int
-    read: FirstTokens
+    read: UsedTokens
 
 
-def read(reading: Reading) -> FirstTokens:
+def read(reading: Reading) -> UsedTokens:
     """The text as the sections use it, with a word where it was cut."""
     tokens_read = views.read(reading)
-    notices.tokens(tokens_read.total, len(tokens_read.ids))
+    notices.tokens(tokens_read.total, len(tokens_read.ids), which="first")
     return tokens_read
 
 

@@ -182,9 +182,11 @@ def outliers() -> None:
             layer = controls.place("Layer", "layer", config.n_layers, config.n_layers - 1)
         with places[2]:
             bits = controls.segmented("Bits", "abits", list(ACTIVATION_BITS), 8)
-        pasted = text_box(model_name, "Text", "text", choices.TEXT, choices.CHARACTERS, height=68, named=False, row=row)
+        pasted = text_box(
+            model_name, "Text", "text", choices.TEXT, choices.CHARACTERS, height=68, named=False, row=row, end="first"
+        )
         read = first_tokens(model_name, pasted, views.TOKENS)
-        notices.tokens(read.total, len(read.ids))
+        notices.tokens(read.total, len(read.ids), which="first")
         if not read.ids:
             say_nothing_read(model_name, pasted, "text", choices.NO_TEXT)
             return
@@ -375,9 +377,11 @@ def cached() -> None:
                 layer = controls.place("Layer", "layer", config.n_layers, 12)
                 head = controls.place("Head", "head", config.n_heads)
                 drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
-        pasted = text_box(name, "Text", "text", choices.TEXT, choices.CHARACTERS, height=68, named=False, row=row)
+        pasted = text_box(
+            name, "Text", "text", choices.TEXT, choices.CHARACTERS, height=68, named=False, row=row, end="first"
+        )
         read = first_tokens(name, pasted, views.TOKENS)
-        notices.tokens(read.total, len(read.ids))
+        notices.tokens(read.total, len(read.ids), which="first")
         if not read.ids:
             say_nothing_read(name, pasted, "text", choices.NO_TEXT)
             return

@@ -12,7 +12,7 @@ from pages.inside.reading import ReadText
 from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
-from pages.ui.head_links import HeadOfText
+from pages.ui.head_links import of_ids
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos, text_box
@@ -158,4 +158,4 @@ def open_head(reading: ReadText, event: Event) -> None:
     """A click on a head leads to its attention on the same text."""
     match event["customdata"]:
         case [int(layer), int(head)]:
-            HeadOfText(reading.model, reading.pasted, layer, head, reading.bos).open(len(reading.ids) - 1)
+            of_ids(reading.model, reading.ids, layer, head, reading.pasted).open(len(reading.ids) - 1)

@@ -36,7 +36,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 def features() -> None:
     """Show the section."""
-    pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False)
+    pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False, end="last")
     with panel(None) as p, p.picture:
         p.examples(TRY)
         reading = _reading.checked(MODEL, pasted, TOKENS)

@@ -111,7 +111,7 @@ def off_or_on(p: Panel, reading: Reading, dictionary: int, feature: int) -> None
 
 def explore() -> None:
     """Show the section."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False, end="last")
     checked(MODEL, pasted, TOKENS)
     reading = Reading(MODEL, pasted)
     with panel(None) as p:

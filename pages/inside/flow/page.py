@@ -166,7 +166,7 @@ with panel(None) as p:
     reading = Reading(model, pasted)
     architecture: Architecture = views.network(reading).config.architecture
     usual = views.passage_of(reading, None)
-    notices.tokens(usual.total, len(usual.ids), "text")
+    notices.tokens(usual.total, len(usual.ids), which="first" if usual.written else "last")
     if not pasted.strip() or not usual.ids:
         say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         fragments.stop()

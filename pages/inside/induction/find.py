@@ -10,7 +10,7 @@ from pages.ui import controls, fragments, head_links, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
-from pages.ui.reading import first_tokens, say_nothing_read, text_box
+from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore.measures.heads.induction_heads import HeadsByScore, Place, listed
 from tfcore.training.repeated_rows import training_note
 from tfcore.views.inside import induction as views
@@ -48,7 +48,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 def choose(name: str, kind: Kind, more: Any) -> CopyTask:
-    """Choose what is read: random tokens, or the first tokens of a text."""
+    """Choose what is read: random tokens, or the last tokens of a text."""
     config = opened(name)[0].config
     most = min(TOKENS, config.max_seq_len)
     if kind == "random":
@@ -58,7 +58,7 @@ def choose(name: str, kind: Kind, more: Any) -> CopyTask:
             return CopyTask("random", length, seed=controls.slider("Draw", "draw", 0, 99, 0))
     pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if kind == "twice" else most
-    ids, _, total = first_tokens(name, pasted, TOKENS)
+    ids, _, total = last_tokens(name, pasted, TOKENS)
     notices.tokens(total, min(total, most))
     if len(ids) < 2:
         said = "There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box."

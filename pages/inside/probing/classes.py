@@ -18,7 +18,7 @@ from pages.inside.probing.choices import (
 from pages.ui import controls, notices
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
-from pages.ui.reading import begin_with, first_tokens
+from pages.ui.reading import begin_with, last_tokens
 from tfcore.views.inside import probing as views
 from tfcore.views.inside.probing.measure.two_classes import METHODS, OfClasses
 from tfcore.views.sources import Reading
@@ -74,7 +74,7 @@ def pictures(p: Panel, model: str, pasted: str, along: OfClasses) -> None:
         p.show(views.classes_by_layer(model, along), click, "Click a point to choose its layer.")
     with beside:
         p.show(views.pointed_at(model, along))
-    row = first_tokens(model, pasted, config.max_seq_len)
+    row = last_tokens(model, pasted, config.max_seq_len)
     notices.tokens(row.total, len(row.ids), "text along it")
     if not row.ids:
         st.info("There is no text to project yet: type one in the box “Text along it”.")

@@ -43,7 +43,7 @@ def sentences() -> None:
             )
         rows = [first_tokens(model, sentence, models.config(model).max_seq_len) for sentence in (one, two)]
         for row, name in zip(rows, ("first sentence", "second sentence"), strict=True):
-            notices.tokens(row.total, len(row.ids), name)
+            notices.tokens(row.total, len(row.ids), name, "first")
         if not all(row.ids for row in rows):
             st.info("Each of the two sentences needs at least one token: type one in both boxes.")
             return

@@ -149,7 +149,7 @@ if not pasted or not followed.ids:
         model_name, pasted, "text", "There is no text yet: type or paste some, or press Ctrl+Z in the box."
     )
     fragments.stop()
-notices.tokens(followed.total, len(followed.ids), which="last")
+notices.tokens(followed.total, len(followed.ids))
 hidden: int | None = None
 if views.fills_blanks(model_name):
     last = len(followed.ids) - 1

@@ -15,7 +15,7 @@ from pages.ui.components import bars
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
-from pages.ui.reading import first_tokens, say_nothing_read, text_box
+from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore.views.training import information as views
 from tfcore.views.training.information.measure.mutual_information import KINDS
 from tfcore.views.training.information.say import entropy, kl_fit, mutual_information
@@ -111,7 +111,7 @@ def of_a_model(p: Panel, above: DeltaGenerator) -> None:
     with left:
         label = "Text to go on from"
         pasted = text_box(model_name, label, "text", PROMPT, CHARACTERS, height=68, named=False, kind="prompt")
-    read = first_tokens(model_name, pasted, views.TOKENS)
+    read = last_tokens(model_name, pasted, views.TOKENS)
     notices.tokens(read.total, len(read.ids))
     if read.ids:
         guessed(p, model_name, pasted)

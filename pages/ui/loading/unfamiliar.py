@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, keys
 from pages.ui.loading.models import DEFAULT, REAL
-from pages.ui.reading import first_tokens
+from pages.ui.reading import last_tokens
 from tfcore import available
 from tfcore.views.familiarity import Familiarity
 from tfcore.views.familiarity import familiarity as measured
@@ -21,7 +21,7 @@ STORIES = {  # what it does know
 def familiarity(model: str, pasted: str) -> Familiarity | None:
     """Bits that a shipped model needs for a text."""
     network, tokenizer = cache.model(model)
-    return measured(network, tokenizer, model, first_tokens(model, pasted, TOKENS).ids)
+    return measured(network, tokenizer, model, last_tokens(model, pasted, TOKENS).ids)
 
 
 def offer_real(model: str, pasted: str) -> None:

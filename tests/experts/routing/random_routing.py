@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.views.experts.routing.measure.text_routing import RoutedText, TextRouting
 
 IDS = [5, 9, 5, 3, 9, 5, 7, 1, 9, 2, 3]
@@ -22,4 +22,4 @@ def routed(seed: int = 0, room: int | None = None, drop: float = 0.0) -> RoutedT
     weights = np.where(chosen & ~dropped, probs, 0)
     losses = rng.random(len(IDS) - 1) * 3
     routing = TextRouting(LAYERS, logits, probs, chosen, dropped, weights, losses, room)
-    return RoutedText(FirstTokens(IDS, TOKENS, len(IDS)), routing)
+    return RoutedText(UsedTokens(IDS, TOKENS, len(IDS)), routing)

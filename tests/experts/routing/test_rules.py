@@ -6,7 +6,7 @@ import pytest
 
 from tests import small
 from tests.experts.routing.random_routing import IDS, TOKENS, routed
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.part_configs import ExpertsConfig
 from tfcore.views.experts.routing.measure.rules import RoutingSweep, loss_changes, sweep
 from tfcore.views.experts.routing.measure.text_routing import RoutedText, RouterChange, route
@@ -56,7 +56,7 @@ def test_the_token_that_a_change_costs_most():
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_mean_change_is_that_of_the_tokens_that_are_predicted(n):
-    read, model = FirstTokens(TEXT[:n], TOKENS[:n], n), mixture()
+    read, model = UsedTokens(TEXT[:n], TOKENS[:n], n), mixture()
     before, after = (RoutedText(read, route(model, read.ids, change)) for change in (None, RouterChange(top_k=1)))
     wanted = 0.0 if n == 1 else after.routing.loss - before.routing.loss
     assert largest_loss_change(before, after).values["mean"] == pytest.approx(wanted)

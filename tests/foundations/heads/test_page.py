@@ -153,7 +153,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     test.text_area(key="text").set_value("A cat sat. " * 9_091)  # 100,001 characters
     words = said(run(test))
     assert "3,000" in words
-    assert "tokens; the first 256 are used here" in words
+    assert "tokens; the last 256 are used here" in words
     pattern = truth("A cat sat. " * 300, 3, 0)
     np.testing.assert_array_equal(closer(test), pool(pattern, 128))
     assert "pooled: a cell shows the largest weight of 2 by 2" in caption(test)
@@ -349,7 +349,7 @@ def said_of(shown):
 def test_512_tokens_of_a_real_model_fit_and_little_is_sent(real_models):
     text = "The quick brown fox jumps over the lazy dog, and it runs away. " * 45
     test = opened(model="smollm2", text=text)
-    assert "tokens; the first 512 are used here" in said(test)
+    assert "tokens; the last 512 are used here" in said(test)
     shown = figures(test)
     assert sum(len(str(spec)) for _, spec in shown.values()) < 400_000
     assert closer(test).shape == (128, 128)

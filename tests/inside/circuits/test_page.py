@@ -112,4 +112,4 @@ def test_one_token_has_no_edge_that_its_mean_would_change():
 @pytest.mark.parametrize("base", ["zero", "another text"])
 def test_an_other_text_that_is_cut_is_said_to_be(base):
     test = opened(show="edges between heads", base=base, other="1 2 3 4 5 6 7 8 9 " * 20)
-    assert "tokens; the first" in said(test, "caption")
+    assert "tokens; the last" in said(test, "caption")

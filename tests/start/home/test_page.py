@@ -99,7 +99,7 @@ def test_damaged_addresses(address):
 
 def test_it_says_which_tokens_of_a_long_text_are_shown():
     test = opened(text="A dog ran. " * 20)
-    assert "The text has 81 tokens; the first 40 are used here." in said(test, "caption")
+    assert "The text has 81 tokens; the last 40 are used here." in said(test, "caption")
     test.text_area(key="text").set_value("A dog ran.")
     assert "are used here" not in said(run(test), "caption")
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
-from tfcore.measures.one_text import encoded, given_ids
+from tfcore.measures.one_text import UsedTokens, given_ids, last_tokens
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.translation import ends_with_separator, source_ids, written
 from tfcore.model import Transformer
@@ -61,11 +61,13 @@ def text_ids(
     """
     most = min(most or MOST_WEIGHTS, longest_text(model.config))
     if model.config.architecture != "encoder-decoder":
-        ids = given_ids(model, tokenizer, text) or encoded(model, tokenizer, text, bos)
-        if not (kept := ids[:most]):
+        if given := given_ids(model, tokenizer, text):
+            read = UsedTokens(given[-most:], tokenizer.tokens(given[-most:]), len(given))
+        else:
+            read = last_tokens(model, tokenizer, text, most, bos)
+        if not read.ids:
             return None
-        tokens = tokenizer.tokens(kept)
-        return TextIds(kept, None, tokens, tokens, tokens, len(ids) - len(kept))
+        return TextIds(read.ids, None, read.tokens, read.tokens, read.tokens, read.total - len(read.ids))
     if not (ids := source_ids(tokenizer, text)):
         return None
     dropped = max(0, len(ids) - most)

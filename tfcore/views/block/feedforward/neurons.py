@@ -9,6 +9,7 @@ from numpy import ndarray
 from tfcore.charts.promoted import promoted_figure
 from tfcore.config import ModelConfig
 from tfcore.measures.neuron_scan import load_neuron_scan, scan_neurons
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -54,8 +55,8 @@ def _activations(
     model: Transformer, tokenizer: Tokenizer, text: str
 ) -> tuple[Float[ndarray, "layer seq neuron"], list[str]]:
     """Every neuron at every token of a text, and the tokens."""
-    ids = tokenizer.encode(text)[: model.config.max_seq_len]
-    return neurons.text_activations(model, ids), tokenizer.tokens(ids)
+    read = last_tokens(model, tokenizer, text, model.config.max_seq_len)
+    return neurons.text_activations(model, read.ids), read.tokens
 
 
 activations_of = kept(_activations, entries=8)

@@ -17,6 +17,7 @@ from tfcore.charts.depth_curves import (
 from tfcore.config import Init
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import COMPARED, DepthProbe, networks, powers_of_two, start_networks
+from tfcore.measures.one_text import last_tokens
 from tfcore.views.block.normalisation.measure.depths import probe_of
 from tfcore.views.block.residuals import say
 from tfcore.views.block.residuals.draw.ablation import subsets_figure
@@ -38,10 +39,9 @@ passes_of = kept(dropout.two_passes, entries=64)
 
 
 def _ids(reading: Reading) -> list[int]:
-    """The first tokens of a text."""
+    """The last tokens of a text."""
     model, tokenizer = opened(reading.model)
-    ids: list[int] = tokenizer.encode(reading.text)
-    return ids[: min(TOKENS, model.config.max_seq_len)]
+    return last_tokens(model, tokenizer, reading.text, TOKENS).ids
 
 
 # ---- gradients ----
@@ -164,7 +164,7 @@ def skipped(reading: Reading, without: Collection[int]) -> View:
     """Leave sublayers of a trained model out, in every combination (arXiv:1605.06431).
 
     Args:
-        reading: a pre-norm decoder and a text of two tokens at least, of which the first TOKENS count.
+        reading: a pre-norm decoder and a text of two tokens at least, of which the last TOKENS count.
         without: the sublayers of the set that is marked; 2 i is the attention of block i, 2 i + 1 its feed-forward
             layer.
     """
@@ -245,7 +245,7 @@ def dropped(reading: Reading, layer: int, p: float, training: bool = True, seed:
     """Dropout (arXiv:1207.0580): some numbers become 0, the others larger, and the mean stays.
 
     Args:
-        reading: a decoder or an encoder and a text, of which the first TOKENS tokens count.
+        reading: a decoder or an encoder and a text, of which the last TOKENS tokens count.
         layer: whose feed-forward layer is meant; dropped is what it adds for the last token.
         p: the share that is dropped, below 1.
         training: False is inference, where nothing is dropped.

@@ -13,7 +13,7 @@ from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import shipped
 from tfcore.measures import expert_scan, parameter_count
 from tfcore.measures.expert_scan import ExpertScan, load_scan
-from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
@@ -77,9 +77,9 @@ def routed_layers(model: Source) -> range:
     return range(config.experts.dense_layers, config.n_layers)
 
 
-def _read(reading: Reading) -> FirstTokens:
+def _read(reading: Reading) -> UsedTokens:
     model, tokenizer = network(reading.model)
-    return first_tokens(model, tokenizer, reading.text, TOKENS)
+    return last_tokens(model, tokenizer, reading.text, TOKENS)
 
 
 def _routed(reading: Reading, change: RouterChange | None = None) -> RoutedText:
@@ -133,7 +133,7 @@ def who_takes_what(reading: Reading, layer: int, token: int) -> View:
     """A text through a mixture of experts: the expert with the largest weight for each token in every layer.
 
     Args:
-        reading: the first TOKENS tokens of a text; its model a mixture of experts, or UNTRAINED.
+        reading: the last TOKENS tokens of a text; its model a mixture of experts, or UNTRAINED.
         layer: that is marked, one of those with experts.
         token: that is marked, by its position.
     """
@@ -376,7 +376,7 @@ def shares(reading: Reading, layer: int) -> View:
     """The part of the shared expert in what a layer writes, token by token.
 
     Args:
-        reading: the first TOKENS tokens of a text; its model has shared experts.
+        reading: the last TOKENS tokens of a text; its model has shared experts.
         layer: one of those with experts.
     """
     work, words, top_k = shared_of(reading), read_of(reading).tokens, _experts(reading.model).top_k

@@ -10,7 +10,7 @@ from numpy import ndarray
 from tfcore.attention import attention_scores
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures import one_text
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ WIDEST = 2.0  # where the colours of the embeddings' products end in this model;
 SCORE = 10.0  # and those of a head's scores
 
 
-def _tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> FirstTokens:
+def _tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> UsedTokens:
     return one_text.first_tokens(model, tokenizer, text, TOKENS)
 
 

@@ -17,7 +17,7 @@ from tfcore.measures.heads.kinds import Place
 from tfcore.measures.leaks import Leak, leak_test, masked_outputs, replacement_for
 from tfcore.measures.mask_cost import mask_cost
 from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
-from tfcore.measures.one_text import FirstTokens
+from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -44,7 +44,7 @@ FORMULA = (
 # ---- the mask, and a model under it ----
 
 
-def _tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> FirstTokens:
+def _tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> UsedTokens:
     return one_text.first_tokens(model, tokenizer, text, TOKENS)
 
 

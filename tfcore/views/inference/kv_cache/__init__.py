@@ -7,7 +7,7 @@ import pandas as pd
 from tfcore.kv_cache import KVCache
 from tfcore.measures import kv_bytes
 from tfcore.measures.kv_bytes import cache_bytes
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.precision import Precision, stored_bytes
 from tfcore.measures.quantities import Unit, amount, counted, short
 from tfcore.views.inference.kv_cache.draw.memory import crowd_figure, picture_figure, shares_figure
@@ -81,7 +81,7 @@ def with_and_without(
         so_far: the steps that are known; None measures all of them here and now.
     """
     network, tokenizer = opened(model)
-    ids = first_tokens(network, tokenizer, text, network.config.max_seq_len - LEAST).ids
+    ids = last_tokens(network, tokenizer, text, network.config.max_seq_len - LEAST).ids
     steps = min(steps, network.config.max_seq_len - len(ids))
     done = list(generation.both_ways(network, ids, steps, seed, exactness)) if so_far is None else so_far
     work = work_of(network.config, len(ids), steps, exactness)

@@ -9,7 +9,7 @@ from tfcore.measures import flop_count
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.leaks import replacement_for
 from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig
-from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, first_tokens
 from tfcore.measures.precision import stored_bytes
 from tfcore.measures.token_text import tick_labels
 from tfcore.presets import PRESETS
@@ -164,7 +164,7 @@ def pairs(mask: MaskConfig, power: int) -> View:
     )
 
 
-def read(reading: Reading) -> FirstTokens:
+def read(reading: Reading) -> UsedTokens:
     """The first TOKENS tokens of a text."""
     return read_of(reading.model, reading.text, TOKENS)
 

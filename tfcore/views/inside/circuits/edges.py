@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.measures.effect_metric import Quantity, quantity_name
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.views.finding import Finding
 from tfcore.views.inside.circuits import say
 from tfcore.views.inside.circuits.draw.edges import edges_figure, faithfulness_figure, graph_height
@@ -40,16 +40,16 @@ class Cuts:
 
 
 def ids_of(reading: Reading) -> list[int]:
-    """The first TOKENS tokens of a text."""
+    """The last TOKENS tokens of a text."""
     model, tokenizer = opened(reading.model)
-    return first_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
+    return last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
 
 
 def baseline_of(reading: Reading, cuts: Cuts) -> Baseline:
     """The ids of the other text, "mean" or "zero"."""
     if cuts.kind == "text":
         model, tokenizer = opened(reading.model)
-        return tuple(first_tokens(model, tokenizer, cuts.other, TOKENS, reading.bos).ids)
+        return tuple(last_tokens(model, tokenizer, cuts.other, TOKENS, reading.bos).ids)
     return "mean" if cuts.kind == "mean" else "zero"
 
 
@@ -80,7 +80,7 @@ def edge_graph(
     """The circuit of the edges between heads that a quantity depends on most (arXiv:2310.10348).
 
     Args:
-        reading: the first TOKENS tokens of a text.
+        reading: the last TOKENS tokens of a text.
         cuts: what is measured, and how edges are cut.
         count: of the edges that are drawn.
         so_far: what is cut until now; the edges are those of the estimates until the last is. None cuts all.

@@ -18,7 +18,7 @@ from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
 from tfcore.measures.interventions import compared_tokens
 from tfcore.measures.neuron_scan import Snippet
-from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -61,10 +61,10 @@ def tokenizer_of(name: str) -> Tokenizer:
 # ---- the features of a text ----
 
 
-def read_of(reading: Reading) -> FirstTokens:
-    """The first TOKENS tokens of a text."""
+def read_of(reading: Reading) -> UsedTokens:
+    """The last TOKENS tokens of a text."""
     model, tokenizer = opened(reading.model)
-    return first_tokens(model, tokenizer, reading.text, TOKENS)
+    return last_tokens(model, tokenizer, reading.text, TOKENS)
 
 
 def _activations(reading: Reading, dictionary: int) -> Float[ndarray, "seq feature"]:
@@ -98,7 +98,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
     """The strongest features of a text, or those that are asked for, token by token (arXiv:2406.11944).
 
     Args:
-        reading: the first TOKENS tokens of a text; its model is a shipped one with dictionaries.
+        reading: the last TOKENS tokens of a text; its model is a shipped one with dictionaries.
         dictionary: of which layer, as in DICTIONARIES.
         chosen: the feature whose row is framed; it comes last where it is not among the others.
         count: of the strongest.

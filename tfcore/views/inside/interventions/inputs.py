@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.measures.effect_metric import Quantity, quantity_name
-from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.finding import Finding
 from tfcore.views.inside.interventions import say
@@ -23,9 +23,9 @@ LONGEST = 48  # tokens of a text
 COLUMN = 30  # pixels of a token, at least
 
 
-def _read(reading: Reading, text: str) -> FirstTokens:
+def _read(reading: Reading, text: str) -> UsedTokens:
     model, tokenizer = opened(reading.model)
-    return first_tokens(model, tokenizer, text, LONGEST, reading.bos)
+    return last_tokens(model, tokenizer, text, LONGEST, reading.bos)
 
 
 def by_steps(reading: Reading, quantity: Quantity, other: str | None, constant: Constant) -> Iterator[InputAttribution]:
@@ -63,7 +63,7 @@ def coloured_text(
     """A text as coloured tokens, a row for each method: red adds to the quantity, blue takes away.
 
     Args:
-        reading: the first LONGEST tokens of a text, of two or more.
+        reading: the last LONGEST tokens of a text, of two or more.
         quantity: that is explained.
         other: the baseline, a text of equally many tokens; None for a vector that is the same at every token.
         constant: which vector, without another text.
@@ -147,10 +147,10 @@ def compared_methods(
     )
 
 
-def _wide(read: FirstTokens) -> int:
+def _wide(read: UsedTokens) -> int:
     return max(420, COLUMN * len(read.ids) + 190)
 
 
-def _table(attribution: InputAttribution, read: FirstTokens) -> pd.DataFrame:
+def _table(attribution: InputAttribution, read: UsedTokens) -> pd.DataFrame:
     columns = {**attribution.methods("left out"), **attribution.methods("replaced")}
     return pd.DataFrame({"token": read.tokens, **columns})

@@ -10,7 +10,7 @@ from torch import Tensor
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Effect, continue_text, effect
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.finding import Finding, state
 from tfcore.views.inside import effects
@@ -29,7 +29,7 @@ Answers = tuple[int, int] | None
 
 def _compared(reading: Reading, source: str, answers: Answers) -> PromptPair:
     model, tokenizer = opened(reading.model)
-    theirs, ids = (first_tokens(model, tokenizer, text, TOKENS, reading.bos).ids for text in (source, reading.text))
+    theirs, ids = (last_tokens(model, tokenizer, text, TOKENS, reading.bos).ids for text in (source, reading.text))
     return patching.pair(model, theirs, ids, answers)
 
 
@@ -85,7 +85,7 @@ def patched(
     """Activations of another text put into the run of this one: which of them carry the difference?
 
     Args:
-        reading: the first TOKENS tokens of this text.
+        reading: the last TOKENS tokens of this text.
         source: the other text, of equally many tokens.
         kind: of the activations.
         row, position: of the patch that is marked: which of the activations of this kind, and the token.

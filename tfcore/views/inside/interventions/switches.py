@@ -26,7 +26,7 @@ from tfcore.measures.interventions import (
     run_edited,
 )
 from tfcore.measures.knock_outs import LayerEffects
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.shared_layers import PlainRun, plain_run
 from tfcore.model import Transformer
 from tfcore.views.inside import effects
@@ -69,7 +69,7 @@ class Changes:
 
 def _ids(reading: Reading) -> list[int]:
     model, tokenizer = opened(reading.model)
-    return first_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
+    return last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
 
 
 def _plain(reading: Reading) -> PlainRun:
@@ -119,7 +119,7 @@ def switched(
     not known yet.
 
     Args:
-        reading: the first TOKENS tokens of a text.
+        reading: the last TOKENS tokens of a text.
         quantity: that is measured.
         action: zero or mean ablation.
         parts: that are marked, as in "2.5 3.ff".
@@ -214,7 +214,7 @@ def edited(reading: Reading, changes: Changes, token: int | None = None, against
     """The prediction after a text, in the whole model and under an edit.
 
     Args:
-        reading: the first TOKENS tokens of a text.
+        reading: the last TOKENS tokens of a text.
         changes: the edit.
         token: the one the numbers are about, by its id; None for the most probable in the whole model.
         against: one whose logit is compared with its.

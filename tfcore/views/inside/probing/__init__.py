@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.charts.promoted import promoted_figure
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.statistics import wilson
 from tfcore.measures.token_text import plotly_escape, tick_labels
 from tfcore.views.inside.features.measure.one_feature import token_words
@@ -243,7 +243,7 @@ def along_text(reading: Reading, along: OfClasses) -> View:
 def _steered(reading: Reading, along: OfClasses | OfFeature) -> Steered:
     """A text continued with a direction added at every token, with every factor."""
     model, tokenizer = opened(reading.model)
-    ids = first_tokens(model, tokenizer, reading.text, TOKENS).ids
+    ids = last_tokens(model, tokenizer, reading.text, TOKENS).ids
     return list(steering.steer(model, ids, direction_of(reading.model, along)))[-1]
 
 
@@ -264,7 +264,7 @@ def next_by_factor(
     arXiv:2308.10248).
 
     Args:
-        reading: the first TOKENS tokens of a text.
+        reading: the last TOKENS tokens of a text.
         along: the direction.
         factor: that is marked, one of steering.FACTORS.
         so_far: what is written until now; None continues the text.

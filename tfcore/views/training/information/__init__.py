@@ -73,7 +73,7 @@ def next_areas(model: Source, text: str, q: Sequence[float]) -> View:
 
     Args:
         model: a decoder.
-        text: that it goes on from, of which it reads the first TOKENS tokens.
+        text: that it goes on from, of which it reads the last TOKENS tokens.
         q: probabilities of its OUTCOMES likeliest tokens, and of all others together.
     """
     p, names = shares_of(model, text, TOKENS, OUTCOMES)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.measures.logit_attribution import stream_direction
-from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.measures.shared_layers import PlainRun, run_above
 from tfcore.measures.text_loss import has_ended
 from tfcore.model import Transformer
@@ -67,14 +67,14 @@ def without_shares(config: ModelConfig) -> str | None:
 
 @torch.no_grad()
 def read_neurons(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> NeuronReading:
-    """Run a model on the first tokens of a text, of which there must be one, and keep what its neurons do.
+    """Run a model on the last tokens of a text, of which there must be one, and keep what its neurons do.
 
     Raises:
         ValueError: a model without such neurons; the message says why.
     """
     if reason := without_shares(model.config):
         raise ValueError(f"this model cannot be split into neurons: {reason}")
-    read, layers = first_tokens(model, tokenizer, text, limit), range(model.config.n_layers)
+    read, layers = last_tokens(model, tokenizer, text, limit), range(model.config.n_layers)
     posts, streams = ([f"blocks.{i}.{name}" for i in layers] for name in ("mlp.post", "resid_pre"))
     output = model(one_text(model, read.ids), capture=[*posts, *streams, "ln_final.scale"])
     activations = output.activations

@@ -13,7 +13,7 @@ from torch import Tensor
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import blank
-from tfcore.measures.one_text import FirstTokens, one_text
+from tfcore.measures.one_text import UsedTokens, one_text
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.part_configs import Routing
@@ -224,5 +224,5 @@ class RoutedText(NamedTuple):
         routing: of these.
     """
 
-    read: FirstTokens
+    read: UsedTokens
     routing: TextRouting

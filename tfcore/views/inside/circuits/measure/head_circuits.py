@@ -13,7 +13,7 @@ from torch import Tensor
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity, measured, rival_name
-from tfcore.measures.one_text import first_tokens, next_logits, one_text
+from tfcore.measures.one_text import last_tokens, next_logits, one_text
 from tfcore.measures.shared_layers import rows_at_once
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -193,9 +193,9 @@ def first_rival(
     else another name in the text; None where there is none.
 
     Args:
-        limit, bos: see first_tokens.
+        limit, bos: see last_tokens.
     """
-    both = [first_tokens(model, tokenizer, one, limit, bos).ids for one in (text, other)]
+    both = [last_tokens(model, tokenizer, one, limit, bos).ids for one in (text, other)]
     best, theirs = (int(next_logits(model, ids).argmax()) if ids else None for ids in both)
     return theirs if theirs not in (best, None) else rival_name(model, both[0], tokenizer)
 

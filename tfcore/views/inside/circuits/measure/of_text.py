@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tfcore.loading.transcoders import load_transcoders
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.circuits.measure.diagram import ALIKE, Diagram, draw
@@ -29,8 +29,8 @@ class DrawnGraph(NamedTuple):
 def trace_text(
     model: Transformer, tokenizer: Tokenizer, name: str, text: str, limit: int, token: int, against: int | None
 ) -> Traced:
-    """The attribution graph of the first tokens of a text, for one logit after them; `name` is whose transcoders."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
+    """The attribution graph of the last tokens of a text, for one logit after them; `name` is whose transcoders."""
+    ids = last_tokens(model, tokenizer, text, limit).ids
     graph = attribution_graph(model, load_transcoders(name).of_mlps, ids, (Output(token, against),))
     return Traced(graph, measure_influence(graph))
 

@@ -21,7 +21,7 @@ from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
@@ -146,7 +146,7 @@ def direct_by_head(
     None where the stream is no plain sum (post-norm), and in a model that does not predict the next token."""
     if model.config.norm_placement == "post" or model.config.architecture != "decoder":
         return None
-    ids = first_tokens(model, tokenizer, text, limit).ids
+    ids = last_tokens(model, tokenizer, text, limit).ids
     return contributions(
         model, stream_parts(model, ids, len(ids) - 1), token, "mean" if against is None else against
     ).heads

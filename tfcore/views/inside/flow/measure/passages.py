@@ -9,7 +9,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.masked_tokens import mask_of, with_blanks
-from tfcore.measures.one_text import first_tokens, one_text, piece_of
+from tfcore.measures.one_text import last_tokens, one_text, piece_of, shortened
 from tfcore.measures.translation import end_id, source_ids, written
 from tfcore.model import Output, Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
@@ -116,8 +116,9 @@ def of_ids(ids: Sequence[int], target: int, written: Sequence[int] = ()) -> Pass
 
 
 def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None) -> Passage:
-    """The first tokens of a text, and the token to explain: of a decoder the last, which predicts the next one; of an
-    encoder any, at first a masked one; of an encoder-decoder the one that predicts a token of its translation.
+    """The last tokens of a text, and the token to explain: of a decoder the last, which predicts the next one; of an
+    encoder any, at first a masked one; of an encoder-decoder the one that predicts a token of its translation, which
+    begins with the first tokens.
 
     Args:
         limit: tokens in all.
@@ -125,7 +126,7 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     """
     match model.config.architecture:
         case "decoder":
-            read = first_tokens(model, tokenizer, text, limit)
+            read = last_tokens(model, tokenizer, text, limit)
             return Passage(tuple(read.ids), (), tuple(read.tokens), max(len(read.ids) - 1, 0), read.total)
         case "encoder":
             return _encoder_passage(model, tokenizer, text, limit, choice)
@@ -141,9 +142,7 @@ def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit:
         mark = "" if blank is None else piece_of(tokenizer, blank)
         ids, around = tokenizer.encode(text.replace(BLANK, mark)), len(tokenizer.encode(""))
         begins, ends = around // 2, around - around // 2
-    kept = ids[: min(limit, model.config.max_seq_len)]
-    if len(kept) < len(ids) and ends:
-        kept[-ends:] = ids[-ends:]
+    kept = shortened(tokenizer, ids, min(limit, model.config.max_seq_len), "last", begins)
     tokens = tuple(BLANK if one == blank else piece_of(tokenizer, one) for one in kept)
     hidden = [place for place, one in enumerate(kept) if one == blank]
     words = [place for place in range(begins, len(kept) - ends) if any(map(str.isalpha, tokens[place]))]

@@ -17,7 +17,7 @@ from tfcore.measures.heads.induction_heads import (
     rows_for,
     twice,
 )
-from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.kept import kept
@@ -31,7 +31,7 @@ class CopyTask:
     """Tokens in which a model may copy.
 
     Args:
-        kind: "random": random tokens, repeated (arXiv:2209.11895); "twice": the first tokens of a text, repeated;
+        kind: "random": random tokens, repeated (arXiv:2209.11895); "twice": the last tokens of a text, repeated;
             "once": a text as it is.
         length: tokens of one copy; 0 of a text as it is.
         text: that is read, unless tokens are random.
@@ -48,8 +48,8 @@ def rows_of(model: Transformer, tokenizer: Tokenizer, task: CopyTask, rows: int)
     """The tokens: so many rows of random ones, or one of a text."""
     if task.kind == "random":
         return twice(random_rows(model.config.vocab_size, task.length, rows, task.seed))
-    ids = one_text(model, first_tokens(model, tokenizer, task.text, TOKENS).ids)
-    return twice(ids[:, : task.length]) if task.length else ids
+    ids = one_text(model, last_tokens(model, tokenizer, task.text, task.length or TOKENS).ids)
+    return twice(ids) if task.length else ids
 
 
 def _copying(model: Transformer, tokenizer: Tokenizer, task: CopyTask, off: tuple[Place, ...]) -> Copying:

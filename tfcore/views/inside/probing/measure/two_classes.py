@@ -10,7 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.measures.lenses import unembedding
-from tfcore.measures.one_text import first_tokens, one_text
+from tfcore.measures.one_text import first_tokens, last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.probing.measure.by_layer import layer_name, stream_names
@@ -226,8 +226,8 @@ class TextStates:
 
 @torch.no_grad()
 def read_text(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> TextStates:
-    """The stream at the first tokens of a text, of which there must be one."""
-    read, names = first_tokens(model, tokenizer, text, limit), stream_names(model.config)
+    """The stream at the last tokens of a text, of which there must be one."""
+    read, names = last_tokens(model, tokenizer, text, limit), stream_names(model.config)
     kept = model.activations(one_text(model, read.ids), names)
     return TextStates(tuple(read.tokens), torch.cat([kept[name] for name in names]).float().cpu().numpy())
 

@@ -1,15 +1,15 @@
 """The text that is looked at."""
 
-from tfcore.measures.one_text import FirstTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
 TOKENS = 128  # of it
 
 
-def _read(reading: Reading) -> FirstTokens:
+def _read(reading: Reading) -> UsedTokens:
     model, tokenizer = opened(reading.model)
-    return first_tokens(model, tokenizer, reading.text, TOKENS, reading.bos)
+    return last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos)
 
 
 read_of = kept(_read, entries=64)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.measures.one_text import one_text
+from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.measures.text_loss import WINDOW, TextBits, framed, likeliest, next_tokens, text_bits
 from tfcore.measures.token_text import visible
 from tfcore.model import NO_LOGITS, Transformer
@@ -100,10 +100,10 @@ def next_shares(
     """The probabilities of the likeliest tokens after a text and of all others together, and their names.
 
     Args:
-        limit: tokens of the text that are read, at most.
+        limit: tokens of the text that are read, at most: the last ones.
         count: tokens that are told apart.
     """
-    ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
+    ids = last_tokens(model, tokenizer, text, limit).ids
     best = next_tokens(model, ids, count)
     p = best.probabilities.astype(np.float64)
     return (*p.tolist(), max(0.0, 1 - float(p.sum()))), [*map(visible, tokenizer.tokens(best.ids.tolist())), "others"]
