@@ -52,6 +52,20 @@ def forget(key: str) -> None:
     st.session_state.pop(key, None)
 
 
+def is_new(key: str, of: Hashable) -> bool:
+    """Whether a control was drawn for something else before, such as another text, and neither the address nor a
+    callback has said a value for what it is drawn for now."""
+    drawn_for = links.visit().drawn_for
+    before, drawn_for[key] = drawn_for.get(key, of), of
+    return before != of and not links.address_decides(key) and key in session().kinds
+
+
+def renew(key: str, value: Any) -> None:
+    """Let a control hold what it would begin with, as what it held was of something else."""
+    notices.drop(key)
+    st.session_state[key] = value
+
+
 def next_seed(seed: int, last: int = 20) -> int:
     """The seed that a button for another one sets: the next on a slider from 0 to `last`, and 0 after the last."""
     return (seed + 1) % (last + 1)
@@ -86,9 +100,15 @@ def slider(
     return _bound(key, "number", default, lambda value: _nearest(value, low, high, step, whole, default), draw)
 
 
-def place(label: str, key: str, count: int, default: int = 0) -> int:
-    """A slider over the places 0 to `count` - 1. It begins at `default`, or at the last place where there are fewer."""
+def place(label: str, key: str, count: int, default: int = 0, *, of: Hashable = None) -> int:
+    """A slider over the places 0 to `count` - 1. It begins at `default`, or at the last place where there are fewer.
+
+    Args:
+        of: what the places are in, such as the tokens of a text: of others than before, the last place is chosen.
+    """
     last = count - 1
+    if of is not None and is_new(key, of):
+        renew(key, last)
     return slider(label, key, 0, last, min(default, last))
 
 
@@ -114,8 +134,15 @@ def select(
     labels: Mapping[Option, str] | None = None,
     *,
     help: str | None = None,
+    of: Hashable = None,
 ) -> Option:
-    """A dropdown. The address carries the label of the option."""
+    """A dropdown. The address carries the label of the option.
+
+    Args:
+        of: what the options are of, such as a text: of another one than before, the default is chosen.
+    """
+    if of is not None and is_new(key, of):
+        renew(key, default)
     draw = partial(st.selectbox, label, list(options), list(options).index(default), key=key, help=help)
     return _choice(key, options, default, labels, draw)
 
@@ -370,19 +397,22 @@ def _bound(
     Args:
         draw: draws the widget; its positional arguments say which values it can have.
     """
-    first = links.address_decides(key)
+    first, before = links.address_decides(key), links.visit().drawn.get(key)
     asked, from_link = links.wanted(key, default, links.asked, kind)
     value, exact = clean(asked)
     notices.keep(key, value)
+    # Another range or other options make another widget: what Streamlit kept under its name may be impossible now, and
+    # what was said of the former ones is no longer so.
+    other = before is None or before.shape != draw.args
+    if other and before is not None:
+        notices.drop(key)
     if not exact and first and not from_link:
         value = default  # what a control of the same name held on another page: nobody asked for it here
     elif not exact:
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         streamlit_internals.rewrite(key, None if _same(value, default) else name(value))
-    before, drawn = links.visit().drawn.get(key), DrawnControl(value, name(value), draw.args)
-    # Another range or other options make another widget: what Streamlit kept under its name may be impossible now.
-    other = before is None or before.shape != drawn.shape
+    drawn = DrawnControl(value, name(value), draw.args)
     renamed = before is not None and _same(before.value, value) and before.word != drawn.word  # the browser's is old
     if other or renamed or (key in st.session_state and not _same(st.session_state[key], value)):
         st.session_state[key] = value

@@ -16,6 +16,7 @@ from tfcore.generation.sampling import Sampling
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
+from tfcore.measures.token_text import visible
 from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow import TOKENS
 from tfcore.views.inside.flow.measure.columns import Column
@@ -25,7 +26,7 @@ from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_tok
 from tfcore.views.sources import Reading
 from tfcore.views.view import View
 
-HEADS = "heads"  # the control
+HEADS, TOKEN = "heads", "token"  # controls
 LONGEST = 2_000  # characters of all heads that are changed
 LAYERS = 200  # characters of the list of open layers
 STATE, WORD = "state", "word"  # what widths are shares of
@@ -216,6 +217,31 @@ def asked_ranks() -> list[int]:
     return [int(one) for one in dragging.read("measured", "0", parse, str).split()]
 
 
+def asked_token(passage: Passage) -> int | None:
+    """The place of the token whose prediction is explained, where no control of the page says it; None: the last."""
+    last = len(passage.tokens) - 1
+
+    def parse(said: object) -> tuple[str, bool]:
+        place = str(said)
+        known = place.isdecimal() and int(place) < last
+        return place if known else "", known or place in ("", str(last))
+
+    if controls.is_new(TOKEN, passage.tokens):
+        controls.forget(TOKEN)
+    found = dragging.read(TOKEN, "", parse, str)
+    return int(found) if found else None
+
+
+def token_labels(passage: Passage) -> dict[int, str]:
+    """What may be explained, as options of a control."""
+    return {place: f"{place}: {visible(piece)}" for place, piece in enumerate(passage.choices)}
+
+
+def choose_token(place: int) -> None:
+    """A click on a token of the text: its prediction is explained."""
+    controls.set_values(**{TOKEN: place})
+
+
 def asked_widths() -> str:
     """The whole that widths are shares of: STATE, or WORD, the token that is explained."""
 
@@ -259,10 +285,13 @@ def choose_sampling() -> Sampling:
 
 def write(drawn: DrawnFlow, sampling: Sampling) -> None:
     """A button that draws the next token, which joins the text."""
-    full = drawn.passage.total >= TOKENS
-    why = f"The picture has room for {TOKENS} tokens" if full else None
-    key = keys.own("button", "write")
-    st.button("Write the next token", key=key, on_click=_write, args=(drawn, sampling), disabled=full, help=why)
+    why = None
+    if drawn.passage.total >= TOKENS:
+        why = f"The picture has room for {TOKENS} tokens"
+    elif drawn.passage.target < len(drawn.passage.tokens) - 1:
+        why = "A token is written after the last one: click that one first"
+    key, off = keys.own("button", "write"), why is not None
+    st.button("Write the next token", key=key, on_click=_write, args=(drawn, sampling), disabled=off, help=why)
 
 
 def restore(drawn: DrawnFlow) -> None:

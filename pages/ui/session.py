@@ -28,6 +28,8 @@ class Visit:
         always: defaults that are this server's alone, by key: an address leaves them out, a copied link says them.
         seen: keys of the controls drawn so far.
         meant: of controls that are choices: every label so far, and its option.
+        drawn_for: of controls that choose a part of something, such as a token of a text: what it was when they were
+            drawn last.
         held: what was read from an upload: it goes when the visit ends.
         began: of controls that begin with something else in each section of the page: section and beginning.
         texts: keys of the boxes for text drawn so far.
@@ -40,6 +42,7 @@ class Visit:
     seen: set[str] = field(default_factory=set)
     drawn: dict[str, DrawnControl] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)
+    drawn_for: dict[str, Hashable] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
     began: dict[str, tuple[str, Any]] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)

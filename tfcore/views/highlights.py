@@ -7,7 +7,7 @@ from typing import Literal
 from tfcore.measures.highlights.links import LEAST, Link
 from tfcore.measures.highlights.of_text import Decision, Highlights, RepeatedSpan, Surprise, highlights
 from tfcore.measures.highlights.usual import stored_usual
-from tfcore.measures.one_text import first_tokens
+from tfcore.measures.one_text import last_tokens
 from tfcore.measures.token_text import shorten, visible
 from tfcore.views.finding import Statement, state
 from tfcore.views.kept import kept
@@ -22,7 +22,7 @@ def _highlights(reading: Reading) -> Highlights | None:
     model, tokenizer = opened(reading.model)
     if model.config.architecture == "encoder-decoder":
         return None
-    ids = first_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
+    ids = last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
     usual = stored_usual(reading.model) if isinstance(reading.model, str) else None
     return highlights(model, tokenizer, ids, usual) if ids else None
 

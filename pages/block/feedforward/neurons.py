@@ -125,7 +125,7 @@ def on_text(p: Panel, layer: int, neuron: int, side: int, pasted: str) -> None:
     """Coloured tokens, bars, and the neurons that are most active at one token."""
     values, tokens = activations_of(MODEL, pasted)
     own = values[layer, :, neuron]
-    token = controls.place("Token", "token", len(tokens), 10)
+    token = controls.place("Token", "token", len(tokens), 10, of=tuple(tokens))
     text.chips(
         tokens,
         key="chips",

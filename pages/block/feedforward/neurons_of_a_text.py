@@ -46,7 +46,7 @@ def show(p: Panel, name: str) -> None:
     notices.tokens(used.total, len(used.ids))
     reading = Reading(name, pasted)
     with p.controls:
-        token = controls.slider("Token", "token", 0, len(used.ids) - 1, first_of(reading))
+        token = controls.place("Token", "token", len(used.ids), first_of(reading), of=tuple(used.ids))
         layer, neuron = choose_neuron(reading, token)
         value = views.value_there(reading, token, layer, neuron)
         probability(value.result)

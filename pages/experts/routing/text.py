@@ -41,7 +41,7 @@ def show() -> None:
         with p.controls:
             now = choices.read()
             layer, at = choices.choose_layer(now)
-            token = controls.place("Token", "token", len(now.text.ids), 16)
+            token = controls.place("Token", "token", len(now.text.ids), 16, of=tuple(now.text.ids))
         routed = views.routed_of(now.reading)
         with p.picture:
             expert = choose_expert(now)

@@ -162,7 +162,7 @@ def closer(
     read, (layer, head) = attention(reading), place
     n_query, n_key = read.maps.patterns.shape[2:]
     with beside:
-        token = controls.place("Query token", "token", n_query, first_view(reading)[2])
+        token = controls.place("Query token", "token", n_query, first_view(reading)[2], of=tuple(read.queries))
         if read.within:
             with above:
                 show_portrait(p, reading, place, token)

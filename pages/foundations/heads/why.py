@@ -47,7 +47,8 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
     with two:
         head = controls.place("Head", "head", heads, first_head)
     with three:
-        query = controls.place("Query token", "token", len(attention(reading).queries), first_token)
+        queries = attention(reading).queries
+        query = controls.place("Query token", "token", len(queries), first_token, of=tuple(queries))
     with more:
         key, against = choose_keys(reading, layer, head, query)
     shown = views.why(reading, layer, head, query, key, against)

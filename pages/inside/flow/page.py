@@ -69,7 +69,8 @@ WHAT_TO_SEE: dict[Architecture, str] = {
     "decoder": (
         "Follow the golden stream of the last token back from the next tokens: it is the state that predicts. Where a "
         "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
-        f"along the stream are what the model would say if it stopped there (logit lens). {WORDS} {HEADS}"
+        "along the stream are what the model would say if it stopped there (logit lens). Click another token of the "
+        f"text, and the prediction after that one is traced. {WORDS} {HEADS}"
     ),
     "encoder": (
         "Follow the golden stream of the token that is explained back from the last layer: ribbons may join it from "
@@ -96,13 +97,12 @@ def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
     return models.silent(config, tokenizer) if config.architecture == "decoder" else None
 
 
-def choose_token(passage: Passage) -> int | None:
-    """A control for the token that is explained; None where there is no choice."""
-    if not passage.choices:
-        return None
-    labels = {place: f"{place}: {text.visible(piece)}" for place, piece in enumerate(passage.choices)}
+def choose_token(passage: Passage, architecture: Architecture) -> int | None:
+    """A control for the token that is explained; None: the last of a decoder."""
+    labels = river.token_labels(passage)
     label = "Token of the translation" if passage.written else "Token explained"
-    return controls.select(label, "token", list(labels), passage.choice, labels)
+    chosen = controls.select(label, river.TOKEN, list(labels), passage.choice, labels, of=passage.choices)
+    return None if architecture == "decoder" and chosen == passage.choice else chosen
 
 
 def choose_explained(drawn: DrawnFlow) -> Quantity | None:
@@ -112,7 +112,8 @@ def choose_explained(drawn: DrawnFlow) -> Quantity | None:
     kinds: tuple[Kind, ...] = ("prediction", "difference", "text")
     name = None
     if views.network(drawn.reading).config.architecture == "decoder":
-        name = metric.rival(drawn.model, drawn.pasted, TOKENS)
+        if drawn.choice is None:
+            name = metric.rival(drawn.model, drawn.pasted, TOKENS)
     else:
         kinds = kinds[:2]
     return metric.choose(metric.Candidates(drawn.model, tuple(drawn.ranked), name), kinds)
@@ -185,7 +186,7 @@ with panel(None) as p:
             "are multiplied along a route, what is cut off is not shared out again, and the stream itself is always "
             "followed",
         )
-        choice = choose_token(usual)
+        choice = choose_token(usual, architecture)
     with row:
         drawn = river.read(model, pasted, choice, threshold / 100)
         explained = choose_explained(drawn)
@@ -205,13 +206,14 @@ with panel(None) as p:
             sampling,
             partial(explain_word, drawn, explained),
             compare_with,
-            (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
+            None if usual.written else river.choose_token,
             p.show,
         )
     measures = compare(state, explained, effects)
     page.what_to_see(WHAT_TO_SEE[architecture])  # beside the river, before its numbers
     if explained is not None and architecture == "decoder":
-        metric.elsewhere("the flow of information", _reading.read(model, pasted, TOKENS), explained)
+        whole = _reading.read(model, pasted, TOKENS)
+        metric.elsewhere("the flow of information", whole, explained, drawn.passage.target)
     shares = views.routes(reading, choice, threshold / 100, drawn.heads, drawn.flow.toward)
     p.views[shares.key] = shares  # computed as the river is, and drawn where it is opened: that need not wait for it
     numbers = st.expander("The same as numbers", page.OPEN, key=keys.own("expander", "numbers"), on_change="rerun")

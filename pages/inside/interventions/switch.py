@@ -95,7 +95,7 @@ def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Cha
     if where == ONE:
         n = len(reading.ids)
         with more:
-            position = controls.place("Token", "at", n, n - 1)
+            position = controls.place("Token", "at", n, n - 1, of=tuple(reading.tokens))
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
     return Changes(written(chosen), action, factor, position)
 

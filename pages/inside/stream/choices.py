@@ -64,8 +64,8 @@ def choose(
         row: where the metric stands; None: in a row of its own.
     """
     with more:
-        last = len(reading.ids) - 1
-        position = controls.slider("Position of the prediction", "position", 0, last, _first(reading))
+        n, tokens_read = len(reading.ids), tuple(reading.tokens)
+        position = controls.place("Position of the prediction", "position", n, _first(reading), of=tokens_read)
     with row or st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         offered = metric.candidates(reading, TOKENS, position, follows=True)
         kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")

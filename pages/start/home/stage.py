@@ -56,7 +56,7 @@ def show() -> None:
             button = st.container(width="content")
             sampling = flow.choose_sampling()
         with place:
-            drawn = draw(model, pasted, sampling)
+            drawn = draw(model, pasted, flow.asked_token(usual), sampling)
         with button:
             flow.write(drawn, sampling)
         with below:
@@ -74,13 +74,15 @@ def explained(drawn: flow.DrawnFlow) -> dict[str, str]:
     pieces = cache.model(drawn.model)[1].tokens(drawn.ranked)
     words = [f"{rank + 1}: {text.visible(pieces[rank])}" for rank in flow.asked_ranks()]
     said = dict(zip(("word", "against"), words, strict=False))
+    if drawn.choice is not None:
+        said["token"] = flow.token_labels(drawn.passage)[drawn.choice]
     return {"by": "the next token" if len(words) == 1 else "two tokens", "widths": flow.asked_widths(), **said}
 
 
-def draw(model: str, pasted: str, sampling: Sampling) -> flow.DrawnFlow:
-    """The river of a text."""
+def draw(model: str, pasted: str, token: int | None, sampling: Sampling) -> flow.DrawnFlow:
+    """The river of a text, traced from the prediction after a token; None: the last."""
     opened, (rank, *other) = flow.asked_layers(model), flow.asked_ranks()
-    drawn = flow.read(model, pasted)
+    drawn = flow.read(model, pasted, token)
     explained = Quantity("prediction", drawn.ranked[rank])
     if other:
         explained = Quantity("difference", drawn.ranked[rank], drawn.ranked[other[0]])
@@ -89,5 +91,5 @@ def draw(model: str, pasted: str, sampling: Sampling) -> flow.DrawnFlow:
     def measure(*ranks: int) -> None:
         controls.set_values(measured=" ".join(map(str, ranks)))
 
-    flow.show(drawn, opened, explained, sampling, measure, lambda place: measure(rank, place))
+    flow.show(drawn, opened, explained, sampling, measure, lambda place: measure(rank, place), flow.choose_token)
     return drawn

@@ -124,7 +124,7 @@ def token_by_token(p: Panel, model_name: str, pasted: str, text_bits: TextBits) 
     picture = st.container()
     costliest = int(text_bits.bits[1:].argmax()) + 1 if n > 1 else 0
     first = 29 if model_name in shipped() or links.is_old() else costliest
-    at = controls.place("Token looked at", "at", n, first)
+    at = controls.place("Token looked at", "at", n, first, of=text_bits.ids)
     with picture:
         text.chips(
             text_bits.tokens[:CHIPS],

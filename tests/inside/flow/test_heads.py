@@ -47,7 +47,7 @@ def test_direct_shares_are_what_heads_write_through_the_frozen_norm():
     model, tokenizer = load("stories")
     ids = tokenizer.encode(PRONOUN)
     token = int(model(torch.tensor([ids])).logits[0, -1].argmax())
-    found = head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, token)
+    found = head_measures.direct_by_head(model, read_passage(model, tokenizer, PRONOUN, 40), token)
     run = model(torch.tensor([ids]), capture=["blocks.2.attn.z", "ln_final.scale"]).activations
     w_o = model.decoder.blocks[2].attn.out.weight  # (d_model, head · d_head)
     width = model.config.head_size
@@ -62,7 +62,7 @@ def test_direct_shares_are_what_heads_write_through_the_frozen_norm():
 def test_a_post_norm_model_has_no_direct_shares():
     model, tokenizer = load("stories")
     model.config = dataclasses.replace(model.config, norm_placement="post")
-    assert head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, 0) is None
+    assert head_measures.direct_by_head(model, read_passage(model, tokenizer, PRONOUN, 40), 0) is None
 
 
 def test_the_head_whose_absence_costs_most_is_named():
@@ -185,7 +185,7 @@ def test_effects_in_an_encoder_decoder_reach_all_its_attention():
     ):
         off = model(ids, decoder_ids=written, edits=[Edit.zero(name, heads=[3])]).logits[0, -1].log_softmax(-1)
         assert found[place, 3] == pytest.approx(float(now[token] - off[token]), abs=1e-4)
-    assert head_measures.direct_by_head(model, tokenizer, "She gave me a book.", 40, token) is None
+    assert head_measures.direct_by_head(model, read_passage(model, tokenizer, "She gave me a book.", 40), token) is None
 
 
 def test_a_state_is_compared_with_what_it_is():
@@ -201,10 +201,11 @@ def test_a_state_is_compared_with_what_it_is():
 
 def test_shares_of_a_difference():
     model, tokenizer = load("stories")
-    one, other = (head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, token) for token in (5, 9))
+    passage = read_passage(model, tokenizer, PRONOUN, 40)
+    one, other = (head_measures.direct_by_head(model, passage, token) for token in (5, 9))
     assert one is not None
     assert other is not None
-    both = head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, 5, 9)
+    both = head_measures.direct_by_head(model, read_passage(model, tokenizer, PRONOUN, 40), 5, 9)
     np.testing.assert_allclose(both, one - other, atol=1e-6)
     ones = np.ones((4, 6))
     said = str(compare("he", ones, ones, ones, is_exact=True, against="she"))

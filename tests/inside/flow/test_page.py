@@ -175,6 +175,20 @@ def test_an_encoder_explains_a_masked_token_and_any_other(monkeypatch):
     assert (moved["target"], moved["tokens"][2]) == (2, "·dog")
 
 
+def test_a_decoder_explains_the_token_that_is_chosen():
+    test = opened(model="stories", text="Sam was a little boy. One day, Sam said that", token="4: ·little")
+    said = river(test)
+    assert (said["tokens"][said["target"]], said["choosing"], said["next"][0][0]) == ("·little", True, "·girl")
+    assert "after '·little' (4)" in said["measure"]
+    assert said["caption"].startswith("After '·little' (4): '·girl'")
+    [write] = [button for button in test.button if button.key == "write:button"]
+    assert write.disabled
+    test.text_area(key="text").set_value("Once upon a time there was a big")
+    said = river(visits.run(test))  # a new text: its end
+    assert said["tokens"][said["target"]] == "·big"
+    assert "token" not in test.query_params
+
+
 def test_an_encoder_decoder_explains_a_token_of_its_translation():
     test = opened(model="translate")
     said = river(test)

@@ -1,12 +1,16 @@
 """A text as models of every wiring read it, and the attention layers it passes."""
 
+import numpy as np
 import pytest
 import torch
 
 from tests import small
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
+from tfcore.measures.effect_metric import Quantity
+from tfcore.views.inside.flow.measure.heads import direct_by_head, measure_heads
 from tfcore.views.inside.flow.measure.passages import START, Passage, attention_layers, of_ids, read_passage
+from tfcore.views.inside.flow.measure.routes import layer_guesses, trace
 
 DOG = "The dog was very ___ because he had lost ___ bone."
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -39,10 +43,31 @@ def test_what_a_layer_changes_and_reads():
 
 def test_a_decoder_explains_its_last_token():
     model, tokenizer = load("stories")
-    found = read_passage(model, tokenizer, "Sam was a little boy", 4, 1)
+    found = read_passage(model, tokenizer, "Sam was a little boy", 4)
     assert (found.ids, found.total) == (tuple(tokenizer.encode("Sam was a little boy")[-4:]), 6)
-    assert (found.target, found.choices, found.written, found.blank) == (3, (), (), None)
+    assert (found.target, found.choices, found.written, found.blank) == (3, found.tokens, (), None)
+    assert found.until == found.ids
     assert read_passage(model, tokenizer, "", 4).target == 0
+
+
+def test_a_decoder_explains_the_token_asked_for_as_if_the_text_ended_there():
+    model, tokenizer = load("stories")
+    text, until = "Sam was a little boy. One day, Sam said that", 5
+    found, ids = read_passage(model, tokenizer, text, 40, until), tokenizer.encode(text)
+    assert (found.target, found.choice, found.until) == (until, until, tuple(ids[: until + 1]))
+    alone = of_ids(ids[: until + 1], until)
+    flow, short = (trace(model, one) for one in (found, alone))
+    np.testing.assert_allclose(flow.stream[:, : until + 1], short.stream, atol=1e-4)
+    assert flow.stream[:, until + 1 :].max() < 1e-4, "rounding alone"
+    guesses = [layer_guesses(model, one).final for one in (found, alone)]
+    np.testing.assert_allclose(*guesses, atol=1e-5)
+    quantity = Quantity("prediction", int(guesses[0].argmax()))
+    effects = [list(measure_heads(model, one, quantity))[-1].values for one in (found, alone)]
+    np.testing.assert_allclose(*effects, atol=1e-4)
+    direct = [direct_by_head(model, one, quantity.token) for one in (found, alone)]
+    np.testing.assert_allclose(*direct, atol=1e-4)
+    for none in (-1, len(ids), 99):
+        assert read_passage(model, tokenizer, text, 40, none).target == len(ids) - 1
 
 
 def test_an_encoder_explains_a_masked_token_or_the_one_asked_for():

@@ -370,3 +370,55 @@ def test_a_control_begins_anew_where_one_of_another_kind_had_its_name(kind):
             continue
         assert (before, test.session_state["got"]) == (before, expected)
         assert test.session_state["said"] == []
+
+
+def of_a_text():
+    import streamlit as st
+
+    from pages.ui import controls, notices, page
+    from tests.pages.ui.plain_facts import FACTS
+
+    with notices.whole_run():
+        page.begin(FACTS)
+        text = controls.text_area("Text", "text", "a b c d e", 50)
+        words = tuple(text.split())
+        st.session_state["values"] = {"token": controls.place("Token", "token", len(words), 1, of=words)}
+        page.try_this({"short": {"text": "x y", "token": 0}, "long": {"text": "1 2 3 4 5 6 7"}})
+    st.session_state["said"] = notices.sentences()
+
+
+def token(test: AppTest) -> int:
+    """The place that is chosen, which the slider shows, too."""
+    found = test.session_state["values"]["token"]
+    assert test.slider(key="token").value == found
+    return found
+
+
+def test_a_new_text_selects_its_last_token():
+    test = run(AppTest.from_function(of_a_text))
+    assert token(test) == 1
+    run(test.slider(key="token").set_value(3))
+    run(test.text_area(key="text").set_value("f g h"))
+    assert token(test) == 2
+    assert test.session_state["said"] == []
+    run(test.text_area(key="text").set_value("f g h i j k"))
+    assert token(test) == 5
+    run(test.button(key="try short:button").click())
+    assert token(test) == 0, "an example says which"
+    run(test.button(key="try long:button").click())
+    assert token(test) == 6
+    assert "6" in test.query_params["token"]
+
+
+def test_a_place_in_the_address_counts_for_the_text_beside_it():
+    test = AppTest.from_function(of_a_text)
+    test.query_params.update({"text": "a b c d e f g h", "token": "4"})
+    assert token(run(test)) == 4
+
+
+def test_a_notice_goes_when_what_it_spoke_of_is_gone():
+    test = opened(big="true", head="11")
+    run(test.toggle(key="big").set_value(False))
+    assert test.session_state["said"]
+    run(test.toggle(key="big").set_value(True))
+    assert not test.session_state["said"]

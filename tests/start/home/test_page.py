@@ -133,3 +133,10 @@ def test_a_part_of_the_map_leads_to_its_page_and_heads_take_the_model_along(monk
         told.append(one)
         opened(model="stories-moe")
     assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("experts/routing/page.py", {})]
+
+
+def test_the_prediction_after_any_token_is_explained():
+    assert river(opened(token="4"))["target"] == 4
+    test = opened(token="99")
+    assert river(test)["target"] == len(river(test)["tokens"]) - 1
+    assert "Corrected from the link: token 99" in said(test, "caption")

@@ -12,7 +12,6 @@ from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import in_words, tick_labels, visible
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.flow import say
 from tfcore.views.inside.flow.draw.river import Mouth, river_scene
 from tfcore.views.inside.flow.draw.shares import shares_figure
@@ -104,8 +103,8 @@ def _effects(reading: Reading, choice: int | None, explained: Quantity | None) -
     return last
 
 
-def _direct(model: Transformer, tokenizer: Tokenizer, text: str, token: int, against: int | None) -> Matrix | None:
-    return measure_heads.direct_by_head(model, tokenizer, text, TOKENS, token, against)
+def _direct(reading: Reading, choice: int | None, token: int, against: int | None) -> Matrix | None:
+    return measure_heads.direct_by_head(network(reading), passage_of(reading, choice), token, against)
 
 
 def _weights(reading: Reading, choice: int | None, heads: str, layer: int, head: int) -> list[tuple[int, int, float]]:
@@ -133,13 +132,15 @@ def story_of(
     model, tokenizer = opened(reading.model)
     guesses = guesses_of(reading, choice, heads)
     first = guesses.ranked(1)
+    passage = passage_of(reading, choice)
     return say.story(
         flow_of(reading, choice, threshold, heads, toward),
-        passage_of(reading, choice).tokens,
+        passage.tokens,
         tokenizer.tokens(first)[0] if first else None,
         float(guesses.final.max()) if first else 0.0,
         factors_of(model, heads),
         tokenizer.tokens(toward),
+        is_last=model.config.architecture != "decoder" or passage.target == len(passage.tokens) - 1,
     )
 
 
@@ -255,8 +256,9 @@ def routes(reading: Reading, choice: int | None, threshold: float, heads: str, t
     """Where the state at a token, or a logit, came from: its shares in the streams of all tokens, layer by layer.
 
     Args:
-        reading: the first TOKENS tokens of a text.
-        choice: the token that is explained, of an encoder or a translation; None: a masked one, or the last.
+        reading: the last TOKENS tokens of a text, or the first of one that is translated.
+        choice: the token that is explained, of a decoder the one whose next token is; None: the last of a decoder, of
+            an encoder a masked one.
         threshold: at each token, heads' contributions below this share are not followed.
         heads: what is multiplied, as in "2.5*0 1.3*-1".
         toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
@@ -296,8 +298,10 @@ def compared(
         explained: one token or the difference of two.
         effects: on that.
     """
+    if network(reading).config.architecture != "decoder":
+        return None
     against = explained.against if explained.kind == "difference" else None
-    direct = direct_of(reading.model, reading.text, explained.token, against)
+    direct = direct_of(reading, flow.target, explained.token, against)
     if direct is None:
         return None
     tokens = [explained.token, *([] if against is None else [against])]

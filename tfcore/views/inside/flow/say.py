@@ -38,6 +38,7 @@ class Story(Finding):
         threshold: of the routes that are followed.
         edited: the heads that are multiplied.
         whole: what shares are of, as from `whole_of`.
+        place: of the token that the prediction follows; None: it is the last.
     """
 
     token: str | None
@@ -49,11 +50,14 @@ class Story(Finding):
     threshold: float
     edited: str
     whole: str = "the state"
+    place: int | None = None
 
     @property
     def sentence(self) -> str:
         state = f"The state at '{visible(self.at)}'"
         told = state if self.token is None else f"'{visible(self.token)}', {self.probability:.0%}"
+        if self.place is not None:
+            told = f"After '{visible(self.at)}' ({self.place}): {told}"
         told += f" with {self.edited}" if self.edited else ""
         of_state = self.whole == "the state"
         told += ": " if of_state else f". Widths are shares of {self.whole}: "
@@ -90,11 +94,14 @@ def story(
     factors: Factors,
     toward: Sequence[str] = (),
     most: int = 3,
+    *,
+    is_last: bool = True,
 ) -> Story:
     """The widest route between two tokens of a traced state or logit, and the tokens it began at.
 
     Args:
         toward: those of the flow, as pieces of text.
+        is_last: whether the prediction is the one at the end, whose token need not be named.
     """
     between = [route for route in flow.routes if route.query != route.key]
     widest = None
@@ -105,7 +112,8 @@ def story(
     origins = tuple((tokens[i], float(flow.stream[0, i])) for i in order if flow.stream[0, i] > 0)
     edited = ", ".join(f"head {flow.head(*place)} × {by:g}" for place, by in sorted(factors.items()))
     at, whole = tokens[flow.target], whole_of(toward)
-    return Story(guess, probability, at, widest, origins, flow.followed, flow.threshold, edited, whole)
+    place = None if is_last else flow.target
+    return Story(guess, probability, at, widest, origins, flow.followed, flow.threshold, edited, whole, place)
 
 
 SMALL = 0.01  # nats or logits, below which no head is named for its effect
@@ -116,9 +124,13 @@ def explained_as(model: Transformer, passage: Passage, tokenizer: Tokenizer, qua
     if quantity is None:
         return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
     name = quantity_name(quantity, tokenizer)
-    if model.config.architecture != "encoder":
-        return name
-    return name.replace("after the last token", f"at place {passage.target}")
+    match model.config.architecture:
+        case "encoder":
+            return name.replace("after the last token", f"at place {passage.target}")
+        case "decoder" if passage.target < len(passage.tokens) - 1:
+            after = f"after '{visible(passage.tokens[passage.target])}' ({passage.target})"
+            return name.replace("after the last token", after)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,7 @@ from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
-from tfcore.measures.one_text import last_tokens
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
 from tfcore.views.inside.flow.measure.shares import Recorded
@@ -80,10 +78,11 @@ def measure_heads(
     values, exact = nothing.values, nothing.exact
     effects: Iterator[LayerEffects]
     if quantity is not None and model.config.architecture == "decoder":
+        ids = passage.ids if quantity.kind == "text" else passage.until
         if estimate:
-            values = estimate_effects(model, passage.ids, quantity, "zero")[:, :n_heads].astype(np.float32)
+            values = estimate_effects(model, ids, quantity, "zero")[:, :n_heads].astype(np.float32)
             yield HeadEffects(values.copy(), exact.copy())
-        effects = knock_out_each(model, passage.ids, quantity, "zero")
+        effects = knock_out_each(model, ids, quantity, "zero")
     else:
         effects = knock_out_heads(model, passage, quantity)
     for one in effects:
@@ -139,14 +138,11 @@ def head_weights(
     return [(queries[i], keys[j], round(float(weights[i, j]), 4)) for i, j in found]
 
 
-def direct_by_head(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, token: int, against: int | None = None
-) -> Matrix | None:
-    """The direct share of each head in a next token's logit, above that of another token or the mean of all logits;
-    None where the stream is no plain sum (post-norm), and in a model that does not predict the next token."""
+def direct_by_head(model: Transformer, passage: Passage, token: int, against: int | None = None) -> Matrix | None:
+    """The direct share of each head in the logit of the token after the target, above that of another token or the mean
+    of all logits; None where the stream is no plain sum (post-norm), and in a model that does not predict the next
+    token."""
     if model.config.norm_placement == "post" or model.config.architecture != "decoder":
         return None
-    ids = last_tokens(model, tokenizer, text, limit).ids
-    return contributions(
-        model, stream_parts(model, ids, len(ids) - 1), token, "mean" if against is None else against
-    ).heads
+    parts = stream_parts(model, passage.until, passage.target)
+    return contributions(model, parts, token, "mean" if against is None else against).heads

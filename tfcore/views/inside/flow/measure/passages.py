@@ -77,7 +77,7 @@ class Passage:
         tokens: all of them as pieces of text, `ids` first.
         target: place among them of the token whose last state is explained.
         total: how many tokens the whole text has.
-        choices: what may be explained instead, as pieces of text; none where it is always the last token.
+        choices: what may be explained instead, as pieces of text.
         choice: place of the target among them.
         blank: id that no prediction may be, as it stands for a masked token.
     """
@@ -90,6 +90,11 @@ class Passage:
     choices: tuple[str, ...] = ()
     choice: int = 0
     blank: int | None = None
+
+    @property
+    def until(self) -> tuple[int, ...]:
+        """The ids up to the target: a decoder reads no others for what it predicts there."""
+        return self.ids[: self.target + 1]
 
     @property
     def row(self) -> int:
@@ -116,9 +121,9 @@ def of_ids(ids: Sequence[int], target: int, written: Sequence[int] = ()) -> Pass
 
 
 def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None) -> Passage:
-    """The last tokens of a text, and the token to explain: of a decoder the last, which predicts the next one; of an
-    encoder any, at first a masked one; of an encoder-decoder the one that predicts a token of its translation, which
-    begins with the first tokens.
+    """The last tokens of a text, and the token to explain: of a decoder any, at first the last, which predicts the next
+    one; of an encoder any, at first a masked one; of an encoder-decoder, which reads the first tokens, the one that
+    predicts a token of its translation.
 
     Args:
         limit: tokens in all.
@@ -127,7 +132,10 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     match model.config.architecture:
         case "decoder":
             read = last_tokens(model, tokenizer, text, limit)
-            return Passage(tuple(read.ids), (), tuple(read.tokens), max(len(read.ids) - 1, 0), read.total)
+            tokens = tuple(read.tokens)
+            last = max(len(tokens) - 1, 0)
+            target = choice if choice is not None and 0 <= choice < len(tokens) else last
+            return Passage(tuple(read.ids), (), tokens, target, read.total, tokens, target)
         case "encoder":
             return _encoder_passage(model, tokenizer, text, limit, choice)
     return _translated_passage(model, tokenizer, text, limit, choice)
