@@ -8,6 +8,7 @@ from pages.ui import cache, keys, text
 from pages.ui.work.filling import FEW
 from tfcore.measures import knock_outs
 from tfcore.measures.interventions import changed
+from tfcore.measures.one_text import pieces_of
 from tfcore.views.inside import changes
 from tfcore.views.inside.effects import NEW_TOKENS
 
@@ -44,7 +45,7 @@ def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
         count = f": {changes.changed_tokens(first, ids).title}" if i else ""
         st.markdown(f"**{text.escape(title)}**{count}")
         text.chips(
-            tokenizer.tokens(ids),
+            pieces_of(tokenizer, ids),
             key=f"continuation {i}",
             hues=[CHANGED if new else SAME for new in changed(first, ids)],
             label=f"{title}{count}",

@@ -28,6 +28,7 @@ from pages.ui import former_labels, keys, links, notices, streamlit_internals, t
 from pages.ui.server import settings
 from pages.ui.session import DrawnControl, session
 from tfcore.measures.one_text import End
+from tfcore.measures.token_text import unisolated
 from tfcore.tokenizers.tokenizer import unmarked
 
 Number = TypeVar("Number", int, float)
@@ -256,10 +257,11 @@ def _name(names: Mapping[Option, str], option: Option) -> str:
 
 def _option(value: object, names: Mapping[Option, str], default: Option) -> tuple[Option, bool]:
     """The option that `value` is, or names by label or id, in capitals or not (`default` if none), and if it hit."""
+    plain = unisolated(value).casefold() if isinstance(value, str) else None  # links of before isolate nothing
     for option, name in names.items():
         if type(value) is type(option) and value == option:
             return option, True
-        if isinstance(value, str) and value.casefold() in (name.casefold(), str(option).casefold()):
+        if plain is not None and plain in (unisolated(name).casefold(), str(option).casefold()):
             return option, True
     return default, False
 

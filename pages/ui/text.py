@@ -14,12 +14,12 @@ import streamlit as st
 from pages.ui import keys
 from pages.ui.components import assets
 from tfcore.charts.theme import CATEGORIES
+from tfcore.measures.token_text import CharacterPart, isolated, literal, visible_character
 from tfcore.measures.token_text import label as label
 from tfcore.measures.token_text import plotly_escape as plotly_escape
 from tfcore.measures.token_text import shorten as shorten
 from tfcore.measures.token_text import tick_labels as tick_labels
 from tfcore.measures.token_text import visible as visible
-from tfcore.measures.token_text import visible_character
 from tfcore.tokenizers.tokenizer import unmarked
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
@@ -35,15 +35,16 @@ _REWRITTEN = re.compile(r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>~])(?=[-=>]
 def escape(text: object, limit: int | None = None) -> str:
     """Markdown that shows `text` literally, on one line, in any Streamlit label, caption or paragraph.
 
-    Newlines, tabs, controls and bidi characters become visible signs; `limit` cuts long text with "…".
+    Newlines, tabs, controls and bidi characters become visible signs; `limit` cuts long text with "…". What is written
+    from right to left stands for itself.
     """
-    signs = "".join(" " if c == " " else visible_character(c) for c in shorten(unmarked(str(text)), limit))
+    signs = literal(shorten(unmarked(str(text)), limit), lambda c: " " if c == " " else visible_character(c))
     spaced = re.sub(r"^ | $|(?<= ) ", NO_BREAK_SPACE, signs)  # Markdown eats these otherwise, or makes a code block
     parts = _REWRITTEN.sub(WORD_JOINER, spaced).split(WORD_JOINER)
     escaped = WORD_JOINER.join(_PUNCTUATION.sub(r"\\\1", part) for part in parts)
     # Streamlit strips space from both ends, this kind too, unless something stands outside of it.
     before, after = (WORD_JOINER if end == NO_BREAK_SPACE else "" for end in (escaped[:1], escaped[-1:]))
-    return before + escaped + after
+    return isolated(before + escaped + after)
 
 
 def paragraphs(text: str) -> str:
@@ -121,7 +122,7 @@ def chips(
         "tokens": [visible(token) for token in tokens],
         "selected": selected if selected is not None and 0 <= selected < count else None,
         "shade": None if shade is None else [round(min(max(float(s), 0.0), 1.0), 3) for s in shade],
-        "titles": None if titles is None else [str(title) for title in titles],
+        "titles": _titles(tokens, titles),
         "hues": None if hues is None else [min(max(int(hue), 0), HUES - 1) for hue in hues],
         "notes": None if notes is None else [str(note) for note in notes],
         "parts": None if parts is None else [[_shown_part(part) for part in bar] for bar in parts],
@@ -137,6 +138,14 @@ def chips(
             on_select(index)
 
     _CHIPS(key=state, data=data, on_chosen_change=chosen)
+
+
+def _titles(tokens: Sequence[str | bytes], titles: Sequence[str] | None) -> list[str] | None:
+    """Tooltips, which say the bytes of parts of characters, too."""
+    parts = [token.bytes_in_words if isinstance(token, CharacterPart) else "" for token in tokens]
+    if titles is None:
+        return parts if any(parts) else None
+    return [": ".join(filter(None, (part, str(title)))) for part, title in zip(parts, titles, strict=True)]
 
 
 def _chosen_index(state: object, count: int) -> int | None:

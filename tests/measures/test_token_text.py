@@ -1,10 +1,34 @@
 """Tokens as they are shown: nothing stays invisible, turns the line around, or is read as markup."""
 
+import pickle
+import re
 import unicodedata
+from copy import deepcopy
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tfcore.measures.token_text import in_words, plotly_escape, shorten, visible, visible_character
+from tfcore.charts.tokens import hover_ticks, label_room
+from tfcore.loading.checkpoints import load
+from tfcore.measures.one_text import last_tokens, pieces_of
+from tfcore.measures.token_text import (
+    END_ISOLATE,
+    ISOLATE,
+    CharacterPart,
+    character_parts,
+    in_words,
+    isolated,
+    label,
+    plotly_escape,
+    shorten,
+    tick_labels,
+    unisolated,
+    visible,
+    visible_character,
+)
+from tfcore.tokenizers.tokenizer import ByteTokenizer, readable
 
 
 @pytest.mark.parametrize(
@@ -63,3 +87,135 @@ def test_plotly_reads_no_markup():
 )
 def test_white_space_alone_in_words(token, words):
     assert in_words(token) == words
+
+
+# ---- parts of characters ----
+
+CHINESE = "今天下午图书馆不开门,所以我们去了公园。"
+ARABIC = "ذهب الولد إلى السوق واشترى تفاحة حمراء ثم عاد إلى البيت."
+EMOJI = "I ❤️ this 👩\u200d🔬🧪! Café naïve 🇫🇷🇯🇵 1️⃣2️⃣3️⃣"
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    """Bytes cut into pieces at some places."""
+    edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    return [data[a:b] for a, b in pairwise(edges)]
+
+
+def parts(pieces: list[bytes]) -> list[str]:
+    return character_parts([readable(piece) for piece in pieces], pieces)
+
+
+def shown(pieces: list[bytes]) -> list[str]:
+    return [unisolated(visible(one)) for one in parts(pieces)]
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "expected"),
+    [
+        ("今天", [2, 3, 5], ["今 1/2", "今 2/2", "天 1/2", "天 2/2"]),
+        ("今天", [1, 4], ["今 1/2", "今 2/2 天 1/2", "天 2/2"]),
+        ("a 今", [1, 3], ["a", "·今 1/2", "今 2/2"]),
+        ("👩\u200d🔬!", [4, 7, 11], ["👩\u200d🔬 1/3", "👩\u200d🔬 2/3", "👩\u200d🔬 3/3", "!"]),
+        ("🇫🇷", [4], ["🇫🇷 1/2", "🇫🇷 2/2"]),
+        ("1️⃣2", [1, 4, 7], ["1️⃣ 1/3", "1️⃣ 2/3", "1️⃣ 3/3", "2"]),
+        ("cafe\u0301s", [4, 5, 6], ["cafe", "◌\u0301 1/2", "◌\u0301 2/2", "s"]),
+        (" إلى", [2, 3], ["·إ 1/2", "إ 2/2", "لى"]),
+    ],
+)
+def test_a_part_of_a_character_is_named_by_it(text, places, expected):
+    assert shown(cut(text.encode(), places)) == expected
+
+
+@given(st.binary(max_size=24), st.lists(st.integers(0, 30), max_size=8))
+def test_any_bytes_are_grouped_and_none_is_lost(data, places):
+    pieces = cut(data, places)
+    found = parts(pieces)
+    assert [str(one) for one in found] == [readable(piece) for piece in pieces], "names are what they were"
+    for one, piece in zip(found, pieces, strict=True):
+        assert isinstance(one, str)
+        if isinstance(one, CharacterPart):
+            assert one.data == piece
+            assert one.label
+
+
+@given(
+    st.lists(st.sampled_from([*"abéل今हि👩", "👩\u200d🔬", "🇫🇷", "❤️", "e\u0301"]), max_size=6).map("".join),
+    st.lists(st.integers(0, 60), max_size=9),
+)
+def test_the_characters_of_the_groups_join_to_the_text(text, places):
+    joined = ""
+    for one in shown(cut(text.encode(), places)):
+        words = one.split(" ")
+        for word, after in zip(words, [*words[1:], ""], strict=True):
+            part = re.fullmatch(r"(\d+)/(\d+)", after)
+            if not re.fullmatch(r"\d+/\d+", word) and (part is None or part[1] == part[2]):
+                joined += word
+    assert joined.replace("◌", "") == ("" if not text else unisolated(visible(text)).replace("◌", ""))
+
+
+def test_real_tokens_of_other_scripts(real_models):
+    _, tokenizer = load("smollm2", device="cpu")
+    names = [unisolated(visible(one)) for one in pieces_of(tokenizer, tokenizer.encode(CHINESE))]
+    assert names[:5] == ["今 1/2", "今 2/2", "天 1/2", "天 2/2", "下"]
+    model, tokenizer = load("stories", device="cpu")
+    read = last_tokens(model, tokenizer, "a 今", 10)
+    assert [visible(one) for one in read.tokens] == ["a", "·", "今 1/3", "今 2/3", "今 3/3"]
+    assert "".join(read.tokens) == "a <0xE4><0xBB><0x8A>"
+    read = last_tokens(model, tokenizer, "a 今", 2)
+    assert (read.tokens, [*map(visible, read.tokens)]) == (["<0xBB>", "<0x8A>"], ["今 2/3", "今 3/3"])
+    _, tokenizer = load("minilm", device="cpu")
+    assert pieces_of(tokenizer, tokenizer.encode(CHINESE)) == tokenizer.tokens(tokenizer.encode(CHINESE))
+
+
+def test_bytes_are_told_where_a_label_is_pointed_at():
+    labels = tick_labels(parts([b"\xe4\xbb", b"\x8a", b"a"]))
+    assert labels == ["今 1/2", "今 2/2", "a"]
+    assert hover_ticks(labels)["ticktext"] == ["'今 1/2, bytes E4 BB' (0)", "'今 2/2, byte 8A' (1)", "'a' (2)"]
+    assert [getattr(one, "hover", "") for one in deepcopy(labels)] == ["今 1/2, bytes E4 BB", "今 2/2, byte 8A", ""]
+    again = pickle.loads(pickle.dumps(parts([b"\xe4\xbb", b"\x8a"])))
+    assert [(str(one), one.label) for one in again] == [("<0xE4><0xBB>", "今 1/2"), ("<0x8A>", "今 2/2")]
+
+
+def test_what_is_seen_as_one_character_stays_whole_and_what_is_not_seen_alone_is_named():
+    for whole in ("👩\u200d🔬", "🇫🇷", "1️⃣", "❤️", "👍🏽"):
+        assert visible(whole) == plotly_escape(visible(whole)) == whole
+    assert visible("\ufe0f") == "[U+FE0F]"
+    assert visible("\u200d") == "[U+200D]"
+    assert visible("\u20e3") == "◌\u20e3"
+    assert visible(" \u0301") == "·◌\u0301"
+
+
+# ---- from right to left ----
+
+
+def is_isolated(text: str) -> bool:
+    """Whether no letter that is written from right to left stands outside of an isolate, and each isolate ends."""
+    depth = 0
+    for character in text:
+        depth += (character == ISOLATE) - (character == END_ISOLATE)
+        if depth not in (0, 1) or (not depth and unicodedata.bidirectional(character) in ("R", "AL")):
+            return False
+    return depth == 0
+
+
+@given(st.text(st.sampled_from("abc 0('אבגدلو今<$%.\n\u202e\u2068\u2069"), max_size=20), st.integers(0, 12))
+def test_what_is_written_from_right_to_left_is_isolated_wherever_it_is_shown(text, limit):
+    for said in (visible(text), label(text), label(text, limit), shorten(visible(text), limit), *tick_labels([text])):
+        assert is_isolated(said), ascii(said)
+        assert is_isolated(f"'{said}' (3)")
+        assert is_isolated(plotly_escape(f"'{visible(text)}' attends to 'a'"))
+    assert unisolated(visible(text)) == ("".join(map(visible_character, text)) or "∅")
+
+
+def test_isolates_take_no_room():
+    assert label_room([label("ولد")]) == label_room(["ولد"])
+    assert isolated("abc") == "abc"
+    assert isolated(isolated("ولد")) == isolated("ولد")
+
+
+@pytest.mark.parametrize("text", [ARABIC, EMOJI, CHINESE, "The word שלום means peace (1)"])
+def test_no_label_of_a_text_of_mixed_directions_turns_its_words_round(text):
+    for one in pieces_of(ByteTokenizer(), ByteTokenizer().encode(text)):
+        assert is_isolated(visible(one))
+        assert is_isolated(label(one, 8))

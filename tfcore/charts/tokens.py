@@ -15,6 +15,7 @@ from jaxtyping import Bool, Shaped
 from numpy import ndarray
 
 from tfcore.charts import theme
+from tfcore.measures.token_text import unisolated
 
 QUERY = "query token"
 KEY = "key token"
@@ -152,8 +153,8 @@ def matrix_layout(
 
 def hover_ticks(labels: Sequence[str]) -> dict[str, Any]:
     """All tokens as the hover sentence names them, none of them written: in quotes, with the position that tells equal
-    tokens apart."""
-    names = [f"'{label}' ({i})" for i, label in enumerate(labels)]
+    tokens apart, and the bytes of one that is a part of a character."""
+    names = [f"'{getattr(label, 'hover', label)}' ({i})" for i, label in enumerate(labels)]
     return {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names, "showticklabels": False}
 
 
@@ -178,7 +179,7 @@ def token_axis(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]
 
 def label_room(labels: Sequence[str], slant: int = 0) -> float:
     """Pixels that the longest label takes beside an axis, or under one, where it is written at a slant (degrees)."""
-    widths = (sum(WIDE_LETTER if ord(c) > 0x2E80 else LETTER for c in unescape(label)) for label in labels)
+    widths = (sum(WIDE_LETTER if ord(c) > 0x2E80 else LETTER for c in unescape(unisolated(label))) for label in labels)
     longest = max(widths, default=0.0) + 8
     return longest if not slant else longest * math.sin(math.radians(slant)) + 6
 

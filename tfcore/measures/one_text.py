@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tfcore.measures.token_text import character_parts, may_have_parts
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
@@ -88,12 +89,18 @@ def shortened(tokenizer: Tokenizer, ids: list[int], most: int, end: End = "first
     """
     if len(ids) <= most:
         return ids
-    behind = ends(tokenizer)[1][:most]
-    room, stop = most - len(behind), len(ids) - len(behind)
+    behind = min(len(ends(tokenizer)[1]), most)
+    room, stop = most - behind, len(ids) - behind
     if end == "first":
-        return [*ids[:room], *behind]
+        return [*ids[:room], *ids[stop:]]
     before = min(before, room)
-    return [*ids[:before], *ids[stop - (room - before) : stop], *behind]
+    return [*ids[:before], *ids[stop - (room - before) :]]
+
+
+def _used(tokenizer: Tokenizer, ids: list[int], most: int, end: End, before: int = 0) -> UsedTokens:
+    """At most so many tokens of a text, see `shortened`; a part of a character that was cut is named by it still."""
+    places, pieces = shortened(tokenizer, list(range(len(ids))), most, end, before), pieces_of(tokenizer, ids)
+    return UsedTokens([ids[i] for i in places], [pieces[i] for i in places], len(ids))
 
 
 def first_tokens(
@@ -102,8 +109,7 @@ def first_tokens(
     """At most `limit` tokens of a text, and never more than the context of the model; what the tokenizer puts behind
     every text is kept. `bos` as in encoded."""
     ids = encoded(model, tokenizer, text, bos)
-    kept = shortened(tokenizer, ids, min(limit, model.config.max_seq_len))
-    return UsedTokens(kept, tokenizer.tokens(kept), len(ids))
+    return _used(tokenizer, ids, min(limit, model.config.max_seq_len), "first")
 
 
 def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> UsedTokens:
@@ -111,9 +117,7 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int,
     next token is predicted from. What stands before every text (BOS, [CLS]) and behind it ([SEP]) is kept. `bos` as in
     encoded."""
     ids = encoded(model, tokenizer, text, bos)
-    most = min(limit, model.config.max_seq_len)
-    kept = shortened(tokenizer, ids, most, "last", _before(model, tokenizer, bos))
-    return UsedTokens(kept, tokenizer.tokens(kept), len(ids))
+    return _used(tokenizer, ids, min(limit, model.config.max_seq_len), "last", _before(model, tokenizer, bos))
 
 
 def _before(model: Transformer, tokenizer: Tokenizer, bos: bool | None) -> int:
@@ -171,6 +175,14 @@ def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
     more = {"decoder_ids": read[:, :1]} if model.config.architecture == "encoder-decoder" else {}
     output = model(read, **more)
     return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
+
+
+def pieces_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """The tokens of a text as readable pieces of it, those that are parts of a character as CharacterPart."""
+    names = list(tokenizer.tokens(ids))
+    if not may_have_parts(names):
+        return names
+    return character_parts(names, [tokenizer.token_bytes(one) for one in ids])
 
 
 def piece_of(tokenizer: Tokenizer, token: int) -> str:

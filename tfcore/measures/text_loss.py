@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.measures.one_text import next_logits, one_text, piece_of
+from tfcore.measures.one_text import next_logits, one_text, piece_of, pieces_of
 from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, unmarked
@@ -215,7 +215,7 @@ def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
         bits = np.concatenate(([math.log2(model.config.vocab_size)], bits))
     return TextBits(
         read.ids,
-        tuple(tokenizer.tokens(list(read.ids))),
+        tuple(pieces_of(tokenizer, read.ids)),
         bits,
         np.array([len(tokenizer.token_bytes(i)) for i in read.ids], dtype=np.int64),
         len(unmarked(text).encode("utf-8", "surrogatepass")),

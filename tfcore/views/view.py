@@ -17,6 +17,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
@@ -212,10 +213,11 @@ class View:
         chart = asdict(self.chart) if isinstance(self.chart, Scene) else json.loads(self.chart.to_json())
         findings = filter(None, (self.described, *self.findings, *self.conclusions))
         said = [{"sentence": str(one), "values": _values(one)} for one in findings]
-        made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
         words = {name: getattr(self, name) for name in ("key", "title", "note", "formula", "papers", "terms")}
-        whole = {**words, "findings": said, "metrics": [asdict(one) for one in self.metrics], "made": made}
-        return json.dumps({**whole, "chart": chart}, default=_plain)
+        whole = {**words, "findings": said, "metrics": [asdict(one) for one in self.metrics], "chart": chart}
+        made = self.made and {"function": _name(self.made.function), "arguments": dict(self.made.arguments)}
+        shown = _unisolated(json.dumps(whole, default=_plain))
+        return f'{shown[:-1]}, "made": {json.dumps(made, default=_plain)}}}'
 
     def painted(self, theme: Theme = "light") -> Figure:
         """The chart in the colours of a theme, for `show` and `write_html` of plotly.
@@ -247,6 +249,11 @@ class View:
             return {"text/html": scenes.frame(self.html(), self.height), "text/plain": str(self)}
         bundle: dict[str, Any] = self.painted()._repr_mimebundle_()
         return {**bundle, "text/plain": str(self)}
+
+
+def _unisolated(text: str) -> str:
+    """JSON without the signs that isolate a token in the words around it."""
+    return re.sub(r"\\u206[89]", "", text)
 
 
 def _traces(chart: Chart) -> list[str]:

@@ -10,6 +10,7 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import spelt
 from pages.ui.work import jobs, live
+from tfcore.measures.one_text import pieces_of
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation.measure import conversation as measure
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, ConversationPlan
@@ -133,7 +134,7 @@ def _tokens(model: str, costs: ConversationBits) -> None:
     owners = [token.role for token in costs.tokens]
     told = zip(owners[1:], costs.bits.tolist(), strict=True)
     text.chips(
-        cache.model(model)[1].tokens([token.id for token in costs.tokens]),
+        pieces_of(cache.model(model)[1], [token.id for token in costs.tokens]),
         key="conversation tokens",
         label="The conversation, token by token",
         hues=[HUES[role] for role in owners],

@@ -12,6 +12,7 @@ from pages.ui.frame import panel
 from pages.ui.work import jobs, live
 from tfcore.generation import draft_models as drafts
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.one_text import pieces_of
 from tfcore.measures.quantities import counted
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation.measure import speculation
@@ -143,7 +144,7 @@ def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
         notes.append("model")
         titles.append(f"pass {i}: the model's own token")
     text.chips(
-        prompt.tokenizer.tokens(pieces),
+        pieces_of(prompt.tokenizer, pieces),
         key="guesses marked",
         hues=hues,
         notes=notes,

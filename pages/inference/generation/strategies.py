@@ -8,6 +8,7 @@ from pages.inference.generation.choices import OFF, SEEDS, Prompt, filters, join
 from pages.ui import controls, text
 from pages.ui.frame import panel
 from pages.ui.work import jobs, live
+from tfcore.measures.one_text import pieces_of
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.measure import decoding
@@ -91,7 +92,7 @@ def _one(prompt: Prompt, name: Strategy, written: list[WrittenToken], is_active:
         return
     text.written(text.escape(joined(prompt, ids)), name)
     text.chips(
-        prompt.tokenizer.tokens(ids),
+        pieces_of(prompt.tokenizer, ids),
         key=f"chips {name}",
         label=f"Text by {NAMES[name]}, token by token",
         shade=[one.probability for one in written],

@@ -8,6 +8,7 @@ from pages.inference.generation.choices import OFF, TEXT, Prompt, filters, joine
 from pages.ui import controls, page, text
 from pages.ui.components.player import player
 from pages.ui.frame import panel
+from tfcore.measures.one_text import pieces_of
 from tfcore.views.inference import generation as views
 from tfcore.views.inference.generation.measure.next_token import NextToken
 
@@ -74,7 +75,7 @@ def _written(prompt: Prompt, result: NextToken) -> None:
     given = list(prompt.ids[-30:])
     new = [*result.before, result.token]
     text.chips(
-        prompt.tokenizer.tokens(given + new),
+        pieces_of(prompt.tokenizer, given + new),
         key="sofar",
         selected=len(given) + len(new) - 1,
         label="The text so far",

@@ -12,6 +12,7 @@ from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore.measures.heads.induction_heads import HeadsByScore, Place, listed
+from tfcore.measures.one_text import pieces_of
 from tfcore.training.repeated_rows import training_note
 from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.find import NAMES
@@ -151,7 +152,7 @@ def show_stripe(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], hea
     there = None if changed else head_links.of_ids(name, ids, *head)
     p.show(shown, head_links.on_cell(there, pattern), head_links.caption("", there, CHANGED))
     if there is not None:
-        tokens = opened(name)[1].tokens(ids)
+        tokens = pieces_of(opened(name)[1], ids)
         there.link_strongest(pattern, tokens, tokens)
 
 

@@ -19,6 +19,7 @@ from pages.ui.work import live
 from pages.ui.work.filling import fill
 from tfcore.measures import effect_metric, knock_outs
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.one_text import pieces_of
 from tfcore.views import sources
 from tfcore.views.inside import interventions as views
 from tfcore.views.inside.interventions import patches, switches
@@ -130,7 +131,7 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     prediction = views.patched_next(read, source, kind, row, position, answers)
     p.show(prediction)
     effects.numbers(prediction)
-    words = patched_words(names[row], kind, tokenizer.tokens(both.target)[position], position)
+    words = patched_words(names[row], kind, pieces_of(tokenizer, both.target)[position], position)
     when_asked(
         model,
         n,

@@ -60,12 +60,14 @@ def test_a_decoder_explains_the_token_asked_for_as_if_the_text_ended_there():
     np.testing.assert_allclose(flow.stream[:, : until + 1], short.stream, atol=1e-4)
     assert flow.stream[:, until + 1 :].max() < 1e-4, "rounding alone"
     guesses = [layer_guesses(model, one).final for one in (found, alone)]
-    np.testing.assert_allclose(*guesses, atol=1e-5)
+    np.testing.assert_allclose(guesses[0], guesses[1], atol=1e-5)
     quantity = Quantity("prediction", int(guesses[0].argmax()))
     effects = [list(measure_heads(model, one, quantity))[-1].values for one in (found, alone)]
-    np.testing.assert_allclose(*effects, atol=1e-4)
-    direct = [direct_by_head(model, one, quantity.token) for one in (found, alone)]
-    np.testing.assert_allclose(*direct, atol=1e-4)
+    np.testing.assert_allclose(effects[0], effects[1], atol=1e-4)
+    one, other = (direct_by_head(model, read, quantity.token) for read in (found, alone))
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one, other, atol=1e-4)
     for none in (-1, len(ids), 99):
         assert read_passage(model, tokenizer, text, 40, none).target == len(ids) - 1
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import text
+from tfcore.measures import token_text
 
 HOSTILE = [
     "$x$",
@@ -50,7 +51,7 @@ def unseen(character: str) -> bool:
 
 def shown(source: str) -> str:
     """What a reader should see of `source` in one line of Markdown."""
-    return "".join(" " if c == " " else text.visible_character(c) for c in source)
+    return token_text.literal(source, lambda c: " " if c == " " else text.visible_character(c))
 
 
 def literal(html: str) -> str:
@@ -58,7 +59,8 @@ def literal(html: str) -> str:
 
     plain = html.removeprefix("<p>").removesuffix("</p>\n").removesuffix("</p>")
     assert "<" not in plain.replace("<0x", ""), html
-    return entities.unescape(plain).replace(text.WORD_JOINER, "").replace(text.NO_BREAK_SPACE, " ")
+    plain = entities.unescape(plain).replace(text.WORD_JOINER, "").replace(text.NO_BREAK_SPACE, " ")
+    return token_text.unisolated(plain)
 
 
 @pytest.mark.parametrize("source", HOSTILE)
@@ -76,7 +78,10 @@ def test_any_text_is_shown_literally_by_commonmark_with_tables_and_strikethrough
 @given(everything)
 def test_escape_leaves_no_bare_punctuation_and_nothing_unseen(source):
     escaped = text.escape(source)
-    assert not any(unseen(c) for c in escaped if c not in (text.WORD_JOINER, text.NO_BREAK_SPACE))
+    own = (text.WORD_JOINER, text.NO_BREAK_SPACE, token_text.ISOLATE, token_text.END_ISOLATE)
+    seen = token_text._SEQUENCE.sub("", escaped)  # emoji of several code points stay whole
+    assert not any(unseen(c) for c in seen if c not in own)
+    assert escaped.count(token_text.ISOLATE) == escaped.count(token_text.END_ISOLATE)
     rest = escaped
     for sign in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~":
         rest = rest.replace("\\" + sign, "", len(rest)) if sign != "\\" else rest

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
-from tfcore.measures.one_text import UsedTokens, given_ids, last_tokens
+from tfcore.measures.one_text import UsedTokens, given_ids, last_tokens, pieces_of
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.translation import ends_with_separator, source_ids, written
 from tfcore.model import Transformer
@@ -62,7 +62,7 @@ def text_ids(
     most = min(most or MOST_WEIGHTS, longest_text(model.config))
     if model.config.architecture != "encoder-decoder":
         if given := given_ids(model, tokenizer, text):
-            read = UsedTokens(given[-most:], tokenizer.tokens(given[-most:]), len(given))
+            read = UsedTokens(given[-most:], pieces_of(tokenizer, given[-most:]), len(given))
         else:
             read = last_tokens(model, tokenizer, text, most, bos)
         if not read.ids:

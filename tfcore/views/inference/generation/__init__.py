@@ -12,7 +12,7 @@ from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import accept, outcome, residual
 from tfcore.loading.special_tokens import SpecialTokens
-from tfcore.measures.one_text import piece_of
+from tfcore.measures.one_text import piece_of, pieces_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers import chat
@@ -434,7 +434,7 @@ class Conversation:
 def conversation_costs(model: Transformer, tokenizer: Tokenizer, turn: Turn) -> Conversation:
     """The cost of each token for the model, up to the end of a turn."""
     bits = conversation_bits(model, turn)
-    labels = tick_labels(tokenizer.tokens([token.id for token in bits.tokens]))
+    labels = tick_labels(pieces_of(tokenizer, [token.id for token in bits.tokens]))
     return Conversation(bits, tuple(labels), say.answer_end(tokenizer, turn))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tfcore.loading.transcoders import load_transcoders
+from tfcore.measures.one_text import pieces_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.inside.circuits import say
 from tfcore.views.inside.circuits.draw.features import (
@@ -79,7 +80,7 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         node: of those drawn, whose links stand out; of an output all links are alike.
     """
     trace, left = traced(reading, output), drawn(reading, output, detail)
-    diagram, labels = left.diagram, tick_labels(opened(reading.model)[1].tokens(trace.graph.ids), 10)
+    diagram, labels = left.diagram, tick_labels(pieces_of(opened(reading.model)[1], trace.graph.ids), 10)
     selected = None if diagram.kind[node] == graphs.OUTPUT else node
     return View(
         key="graph",

@@ -9,6 +9,7 @@ import pandas as pd
 from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.induction_heads import Place, copying, foreseeable, rows_for, scores_of
 from tfcore.measures.heads.kinds import targets
+from tfcore.measures.one_text import pieces_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.finding import state
 from tfcore.views.foundations.heads.measure.attention_maps import map_table
@@ -37,7 +38,7 @@ def losses(model: Source, task: CopyTask, off: tuple[Place, ...]) -> View:
     network, tokenizer = opened(model)
     whole, copies = copying_of(model, task, ()), task.kind != "once"
     cut = copying_of(model, task, off) if off else None
-    labels = tick_labels(tokenizer.tokens(whole.ids.tolist()))
+    labels = tick_labels(pieces_of(tokenizer, whole.ids.tolist()))
     read = f"Mean over {rows_for(network.config)} sequences" if task.kind == "random" else "One sequence"
     return View(
         key="losses",
@@ -72,7 +73,7 @@ def stripe(model: Source, task: CopyTask, off: tuple[Place, ...], layer: int, he
     """The attention pattern of one head on a text that repeats. See losses."""
     now, place = copying_of(model, task, off), (layer, head)
     pattern, n = now.patterns[place], len(now.ids)
-    labels = tick_labels(opened(model)[1].tokens(now.ids.tolist()))
+    labels = tick_labels(pieces_of(opened(model)[1], now.ids.tolist()))
     striped = induction_stripe(now, place, off)
     return View(
         key="stripe",

@@ -10,7 +10,7 @@ from torch import Tensor
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.inspection.edits import Edit
 from tfcore.measures.interventions import Effect, continue_text, effect
-from tfcore.measures.one_text import last_tokens
+from tfcore.measures.one_text import last_tokens, pieces_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.finding import Finding, state
 from tfcore.views.inside import effects
@@ -99,7 +99,7 @@ def patched(
     estimate = estimated_patches(reading, source, answers, kind)
     shares, names = patching.known_shares(columns, estimate), patching.patched_names(model.config, kind)
     titles = [patching.patched_title(name, kind) for name in names]
-    tokens, others = tokenizer.tokens(both.target), tokenizer.tokens(both.source)
+    tokens, others = pieces_of(tokenizer, both.target), pieces_of(tokenizer, both.source)
     pairs = zip(tick_labels(others, 10), tick_labels(tokens, 10), strict=True)
     labels = [f"{theirs}→{own}" if i in both.differing else own for i, (theirs, own) in enumerate(pairs)]
     said = say.patched_shares(both, shares, titles, tokenizer)
@@ -149,7 +149,7 @@ def patched_next(reading: Reading, source: str, kind: Kind, row: int, position: 
     """The prediction after a text, as it is and with one activation of another text. See patched."""
     model, tokenizer = opened(reading.model)
     both, name = compared(reading, source, answers), patching.patched_names(model.config, kind)[row]
-    tokens, (token, against) = tokenizer.tokens(both.target), both.answers
+    tokens, (token, against) = pieces_of(tokenizer, both.target), both.answers
     return effects.next_token(
         effect_of(reading, source, answers, name, position),
         tokenizer,

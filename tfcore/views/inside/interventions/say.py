@@ -9,6 +9,7 @@ from numpy import ndarray
 from tfcore.measures import knock_outs
 from tfcore.measures.interventions import Part, part_title
 from tfcore.measures.knock_outs import SMALL
+from tfcore.measures.one_text import pieces_of
 from tfcore.measures.statistics import correlation, rank_correlation
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -129,7 +130,7 @@ def patched_shares(
         rows: titles of the patched activations.
     """
     other, own = tokenizer.tokens(both.answers)
-    tokens = tokenizer.tokens(both.target)
+    tokens = pieces_of(tokenizer, both.target)
     known = np.nan_to_num(shares, nan=-np.inf)
     tops, places = known.max(1), known.argmax(1).tolist()
     kept = sorted(np.argsort(-tops, kind="stable")[:PEAKS].tolist())

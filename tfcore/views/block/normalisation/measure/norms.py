@@ -13,7 +13,7 @@ from torch import Tensor
 from tfcore.checks import check_place
 from tfcore.config import Norm
 from tfcore.measures.leaks import replacement_for
-from tfcore.measures.one_text import piece_of
+from tfcore.measures.one_text import piece_of, pieces_of
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -188,4 +188,4 @@ def replace_token(
     rows = batch(model, tokenizer, texts, limit)
     other = replacement_for(tokenizer.encode, rows[row][position])
     leak = axis_leak(model, rows, row, position, other, kind)
-    return ReplacedToken([tokenizer.tokens(ids) for ids in rows], piece_of(tokenizer, other), leak)
+    return ReplacedToken([pieces_of(tokenizer, ids) for ids in rows], piece_of(tokenizer, other), leak)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.measures.lenses import unembedding
+from tfcore.measures.one_text import pieces_of
 from tfcore.measures.token_text import plotly_escape, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -189,7 +190,7 @@ class Naming:
         self.tokenizer = tokenizer
         self.effects = total_effects(graph)
         self.known: dict[tuple[int, ...], list[str]] = {}
-        self.tokens = [visible(token) for token in tokenizer.tokens(graph.ids)]
+        self.tokens = [visible(token) for token in pieces_of(tokenizer, graph.ids)]
 
     def name(self, node: int) -> str:
         """The name of one node, as in "feature 2/517 at '·red' (12)"."""

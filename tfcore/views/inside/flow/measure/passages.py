@@ -9,7 +9,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.masked_tokens import mask_of, with_blanks
-from tfcore.measures.one_text import last_tokens, one_text, piece_of, shortened
+from tfcore.measures.one_text import last_tokens, one_text, piece_of, pieces_of, shortened
 from tfcore.measures.translation import end_id, source_ids, written
 from tfcore.model import Output, Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
@@ -151,7 +151,8 @@ def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit:
         ids, around = tokenizer.encode(text.replace(BLANK, mark)), len(tokenizer.encode(""))
         begins, ends = around // 2, around - around // 2
     kept = shortened(tokenizer, ids, min(limit, model.config.max_seq_len), "last", begins)
-    tokens = tuple(BLANK if one == blank else piece_of(tokenizer, one) for one in kept)
+    pieces = pieces_of(tokenizer, kept)
+    tokens = tuple(BLANK if one == blank else piece for one, piece in zip(kept, pieces, strict=True))
     hidden = [place for place, one in enumerate(kept) if one == blank]
     words = [place for place in range(begins, len(kept) - ends) if any(map(str.isalpha, tokens[place]))]
     usual = [*hidden, *reversed(words), 0][0]
