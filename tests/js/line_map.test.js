@@ -82,9 +82,9 @@ test("tracks have the colour of what they carry", () => {
   assert.deepEqual(own, ["query", "residual", "query", "attention", "attention"].map(role => `var(--role-${role})`))
 })
 
-test("stops are at least 34 px apart, and a branch is above the line", () => {
+test("stops are at least 30 px apart, and a branch is above the line", () => {
   const [a, b, c] = shown().find(".tf-stop").map(dot => [Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))])
-  assert.deepEqual([a, b, c], [[24, 114], [58, 114], [92, 70]])
+  assert.deepEqual([a, b, c], [[24, 114], [54, 114], [84, 70]])
 })
 
 test("another model has other stops; what is gone leaves nothing", () => {

@@ -3,7 +3,7 @@
 import { html, svg } from "./dom.js"
 
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
-const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
+const LEFT = 24, RIGHT = 30, NEAREST = 30, FURTHEST = 54 // px: room for the first stop and the last label, between stops
 
 /** @typedef {{ path: SVGElement, from: number, to: number }} Track between two stops */
 /**
