@@ -13,9 +13,15 @@ from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.inspection.capture import ActivationRecorder
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, FeedForwardConfig
 
-MIXTRAL = ModelConfig(vocab_size=1, d_model=512, n_heads=8, d_ff=1792, experts=ExpertsConfig(n_experts=8, top_k=2))
+MIXTRAL = ModelConfig(
+    vocab_size=1,
+    d_model=512,
+    attention=AttentionConfig(n_heads=8),
+    feed_forward=FeedForwardConfig(d_ff=1792),
+    experts=ExpertsConfig(n_experts=8, top_k=2),
+)
 ROUNDS = {1: 101, 32: 31, 128: 21, 512: 15}  # tokens -> rounds
 PEERS = ("grouped_mm", "eager", "batched_mm")  # what transformers offers on a CPU; its default is the first
 BATCHED = 8  # tokens up to which batched_mm is tried: it copies an expert's matrices for every token

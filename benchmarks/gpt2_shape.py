@@ -11,16 +11,17 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.loading.families.gpt2 import GPT2
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 GPT2_SMALL = ModelConfig(
     vocab_size=50_257,
     d_model=768,
     n_layers=12,
-    n_heads=12,
+    attention=AttentionConfig(n_heads=12),
     max_seq_len=1024,
-    positions="learned",
-    norm="layernorm",
-    activation="gelu_tanh",
+    positions=PositionsConfig(kind="learned"),
+    norm=NormConfig(kind="layernorm"),
+    feed_forward=FeedForwardConfig(activation="gelu_tanh"),
     bias=True,
     tie_embeddings=True,
 )
@@ -41,9 +42,9 @@ def peer(model: Transformer) -> torch.nn.Module:
         n_positions=config.max_seq_len,
         n_embd=config.d_model,
         n_layer=config.n_layers,
-        n_head=config.n_heads,
+        n_head=config.attention.n_heads,
         n_inner=config.ff_size,
-        layer_norm_epsilon=config.norm_eps,
+        layer_norm_epsilon=config.norm.eps,
         bos_token_id=0,
         eos_token_id=0,
         use_cache=False,
@@ -80,7 +81,7 @@ def products(model: Transformer, n: int) -> Callable[[], Tensor]:
     config = model.config
     generator = torch.Generator().manual_seed(0)
     shapes: list[tuple[int, ...]] = [(n, config.d_model), (n, config.ff_size)]
-    shapes += [(config.n_heads, n, config.head_size), (config.n_heads, n, n)]
+    shapes += [(config.attention.n_heads, n, config.head_size), (config.attention.n_heads, n, n)]
     weights, device = model.state_dict(), model.embed.weight.device
     x, h, q, pattern = (torch.randn(1, *shape, generator=generator).to(device) for shape in shapes)
 

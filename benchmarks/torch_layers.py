@@ -15,6 +15,7 @@ from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 ROUNDS = {32: 41, 128: 31, 512: 11}  # tokens -> rounds
 WIDTH, HEADS, HIDDEN = 768, 12, 3072
@@ -49,13 +50,13 @@ def same(theirs: TorchLayer) -> Block:
             vocab_size=2,
             n_layers=1,
             d_model=theirs.linear1.in_features,
-            n_heads=theirs.self_attn.num_heads,
-            d_ff=theirs.linear1.out_features,
-            positions="none",
-            norm="layernorm",
+            attention=AttentionConfig(n_heads=theirs.self_attn.num_heads),
+            feed_forward=FeedForwardConfig(
+                d_ff=theirs.linear1.out_features, activation="relu" if theirs.activation is F.relu else "gelu"
+            ),
+            positions=PositionsConfig(kind="none"),
+            norm=NormConfig(kind="layernorm", placement="pre" if theirs.norm_first else "post"),
             bias=True,
-            norm_placement="pre" if theirs.norm_first else "post",
-            activation="relu" if theirs.activation is F.relu else "gelu",
             architecture="encoder-decoder" if across else "decoder",
         ),
         cross=across,

@@ -30,7 +30,7 @@ ALL_PATTERNS = ("blocks.*.attn.pattern",)
 
 def config(**values: object) -> ModelConfig:
     """A small config; any field may be changed."""
-    return ModelConfig(**(BASE | values))
+    return ModelConfig.from_dict(BASE | values)
 
 
 def model(seed: int = 0, **values: object) -> Transformer:

@@ -10,7 +10,15 @@ from tfcore import config as options
 from tfcore import part_configs
 from tfcore.config import ModelConfig
 from tfcore.model import Output, Transformer
-from tfcore.part_configs import ExpertsConfig, RopeScaling
+from tfcore.part_configs import (
+    AttentionConfig,
+    ExpertsConfig,
+    FeedForwardConfig,
+    LayerConfig,
+    NormConfig,
+    PositionsConfig,
+    RopeScaling,
+)
 
 SOMETIMES = st.integers(0, 3).map(lambda n: n == 0)
 POSITIVE = st.floats(0.1, 4.0)
@@ -29,7 +37,6 @@ def experts(draw):
         renormalize=draw(st.booleans()),
         capacity_factor=None if routing == "experts" else draw(st.none() | POSITIVE),
         bias_rate=draw(st.sampled_from([0.0, 0.01])),
-        dense_layers=draw(st.integers(0, 2)),
     )
 
 
@@ -43,48 +50,61 @@ SCALINGS = st.builds(
 
 
 @st.composite
+def layers(draw, positions):
+    own = st.none() | st.builds(PositionsConfig, kind=st.sampled_from(["rope", "none"]), base=st.floats(2, 1e6))
+    return LayerConfig(
+        window=draw(st.none() | st.integers(1, 12)),
+        positions=draw(own) if positions == "rope" else None,
+        dense=draw(st.booleans()),
+    )
+
+
+@st.composite
 def configs(draw):
     """A config that is small and valid, every field tried."""
     kv_heads, group = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     n_heads, size, free_head = kv_heads * group, draw(st.integers(1, 3)) * 2, draw(st.booleans())
     architecture = draw(st.sampled_from(get_args(options.Architecture)))
-    positions = draw(st.sampled_from(get_args(options.Positions)))
-    placement = draw(st.sampled_from(get_args(options.NormPlacement)))
+    positions = draw(st.sampled_from(get_args(part_configs.Positions)))
+    placement = draw(st.sampled_from(get_args(part_configs.NormPlacement)))
     encoder, both = architecture == "encoder", architecture == "encoder-decoder"
     d_ff, mixture = draw(st.none() | st.integers(0, 12)), draw(st.none() | experts())
     assume(not (d_ff == 0 and mixture is not None and mixture.d_expert is None))
+    n_layers = draw(st.integers(1, 3))
     heads = ["lm", "none", "mlm"] if encoder else ["lm", "none"]
     return ModelConfig(
         vocab_size=draw(st.integers(1, 50)),
         architecture=architecture,
         d_model=2 * draw(st.integers(1, 9)) if free_head else n_heads * size,
-        n_layers=draw(st.integers(1, 3)),
+        n_layers=n_layers,
         n_encoder_layers=draw(st.none() | st.integers(1, 3)) if both else None,
-        n_heads=n_heads,
-        n_kv_heads=draw(st.sampled_from([kv_heads] if group > 1 else [None, kv_heads])),
-        d_head=size if free_head else None,
-        d_ff=d_ff,
+        attention=AttentionConfig(
+            n_heads=n_heads,
+            n_kv_heads=draw(st.sampled_from([kv_heads] if group > 1 else [None, kv_heads])),
+            d_head=size if free_head else None,
+            qk_norm=draw(SOMETIMES),
+            scale=draw(st.none() | POSITIVE),
+            scale_by_layer=draw(st.booleans()),
+            qkv_bias=draw(st.none() | st.booleans()),
+            out_bias=draw(st.none() | st.booleans()),
+        ),
+        feed_forward=FeedForwardConfig(d_ff=d_ff, activation=draw(st.sampled_from(get_args(part_configs.Activation)))),
         experts=mixture,
         max_seq_len=draw(st.integers(1, 9)),
-        positions=positions,
-        rope_scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
-        relative_buckets=draw(st.sampled_from([4, 7, 10, 32])),
-        norm=draw(st.sampled_from(get_args(options.Norm))),
-        norm_placement=placement,
-        embed_norm=draw(SOMETIMES),
-        qk_norm=draw(SOMETIMES),
+        positions=PositionsConfig(
+            kind=positions,
+            scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
+            buckets=draw(st.sampled_from([4, 7, 10, 32])),
+        ),
+        norm=NormConfig(
+            kind=draw(st.sampled_from(get_args(part_configs.Norm))), placement=placement, of_embeddings=draw(SOMETIMES)
+        ),
         parallel=placement == "pre" and not both and d_ff != 0 and draw(SOMETIMES),
-        activation=draw(st.sampled_from(get_args(options.Activation))),
-        window=draw(st.none() | st.integers(1, 12)),
-        window_from=draw(st.integers(0, 2)),
-        attn_scale=draw(st.none() | POSITIVE),
-        attn_scale_by_layer=draw(st.booleans()),
+        layers=tuple(draw(layers(positions)) for _ in range(n_layers)) if draw(st.booleans()) else (),
         bias=draw(st.booleans()),
-        qkv_bias=draw(st.none() | st.booleans()),
-        out_bias=draw(st.none() | st.booleans()),
         head=draw(st.sampled_from(heads)),
         tie_embeddings=draw(st.booleans()),
-        scale_embeddings=draw(st.booleans()),
+        embed_scale=draw(st.sampled_from([1.0, 3.0])),
         logit_scale=draw(POSITIVE),
         n_segments=draw(st.integers(0, 3)) if encoder else 0,
         pooler=encoder and draw(st.booleans()),

@@ -117,7 +117,7 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
-        self.n_heads, self.kv_heads, self.d_head = config.n_heads, config.kv_heads, config.head_size
+        self.n_heads, self.kv_heads, self.d_head = config.attention.n_heads, config.attention.kv_heads, config.head_size
         self.scale = config.scale_of(layer)
         self.cross = cross
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
@@ -126,7 +126,7 @@ class Attention(nn.Module):
             self.kv = Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
         else:  # W_Q, W_K, W_V side by side: one product
             self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
-        if config.qk_norm:
+        if config.attention.qk_norm:
             self.q_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
             self.k_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
         else:

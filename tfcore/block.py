@@ -36,14 +36,14 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         self.layer = layer
-        self.norm_first = config.norm_placement != "post"
+        self.norm_first = config.norm.placement != "post"
         self.parallel = config.parallel
         self.cross = cross
         self.routed = config.is_routed(layer)
         self.has_mlp = self.routed or config.ff_size > 0
 
         def after() -> Norm | NoNorm:
-            return Norm(config) if config.norm_placement == "sandwich" else NoNorm()
+            return Norm(config) if config.norm.placement == "sandwich" else NoNorm()
 
         self.ln1 = Norm(config)
         self.attn = Attention(config, layer)

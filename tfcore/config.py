@@ -1,38 +1,60 @@
-"""The one description of a model: a frozen, validated set of scalars from which everything else follows."""
+"""The one description of a model, frozen and validated, from which everything else follows."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import wraps
 from typing import Any, Literal
 
 from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
-from tfcore.part_configs import ExpertsConfig, RopeScaling
+from tfcore.part_configs import (
+    AttentionConfig,
+    ExpertsConfig,
+    FeedForwardConfig,
+    LayerConfig,
+    NormConfig,
+    PositionsConfig,
+    RopeScaling,
+)
 
 Architecture = Literal["decoder", "encoder", "encoder-decoder"]
 Head = Literal["lm", "mlm", "none"]
-Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"]
-Norm = Literal["layernorm", "rmsnorm"]
-NormPlacement = Literal["pre", "post", "sandwich"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Init = Literal["gpt2", "normal", "xavier"]
 
-GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 LIMITS = {
     "vocab_size": (1, 1_000_000),
     "d_model": (1, 65_536),
     "n_layers": (1, 512),
     "n_encoder_layers": (1, 512),
-    "n_heads": (1, 1_024),
     "max_seq_len": (1, 1_048_576),
-    "n_kv_heads": (1, 1_024),
-    "d_head": (1, 65_536),
-    "d_ff": (0, 1_048_576),
-    "window": (1, 1_048_576),
-    "window_from": (0, 512),
     "n_segments": (0, 1_024),
-    "relative_buckets": (4, 4_096),
-    "relative_distance": (2, 1_048_576),
     "start_id": (0, 1_000_000),
     "bos_id": (0, 1_000_000),
 }
+PARTS: dict[str, type] = {
+    "attention": AttentionConfig,
+    "positions": PositionsConfig,
+    "norm": NormConfig,
+    "feed_forward": FeedForwardConfig,
+    "experts": ExpertsConfig,
+}
+# Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
+# parts, which were flat.
+SHORT = {
+    **{name: ("attention", name) for name in ("n_heads", "n_kv_heads", "d_head", "qk_norm", "qkv_bias", "out_bias")},
+    "attn_scale": ("attention", "scale"),
+    "attn_scale_by_layer": ("attention", "scale_by_layer"),
+    "positions": ("positions", "kind"),
+    "rope_base": ("positions", "base"),
+    "rope_scaling": ("positions", "scaling"),
+    "relative_buckets": ("positions", "buckets"),
+    "relative_distance": ("positions", "distance"),
+    "norm": ("norm", "kind"),
+    "norm_placement": ("norm", "placement"),
+    "norm_eps": ("norm", "eps"),
+    "embed_norm": ("norm", "of_embeddings"),
+    "d_ff": ("feed_forward", "d_ff"),
+    "activation": ("feed_forward", "activation"),
+}
+OF_LAYERS = {"window", "window_from", "dense_layers"}  # short for settings of each layer: of those from one on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,43 +67,25 @@ class ModelConfig:
         d_model: width of the residual stream.
         n_layers: number of blocks; of the decoder where there are two stacks.
         n_encoder_layers: blocks of the encoder in an encoder-decoder; None means n_layers.
-        n_heads: query heads per attention layer.
-        n_kv_heads: key/value heads; None means n_heads (multi-head), 1 is multi-query, between is grouped-query.
-        d_head: width of one head; None means d_model / n_heads.
-        d_ff: hidden width of the feed-forward layer; None means 4 d_model (8/3 d_model when gated,
-            rounded up to a multiple of 8); 0 leaves the feed-forward layers out (attention-only model).
-        experts: a mixture of experts in place of the feed-forward layers; None means none.
         max_seq_len: longest sequence in tokens.
-        positions: how the order of tokens gets in.
-        rope_base: base of the RoPE and sinusoidal wavelengths.
-        rope_scaling: slower RoPE for longer texts; None leaves it as it is.
-        relative_buckets, relative_distance: of positions="relative" (arXiv:1910.10683, section 2.1): how many learned
-            biases a head has, and the distance from which on all share the last.
-        norm, norm_placement, norm_eps: which normalisation; before each sublayer (pre), after the sum (post), or
-            before it and on what it adds (sandwich, arXiv:2105.13290).
-        embed_norm: normalise the embeddings too.
-        qk_norm: normalise each head's queries and keys (arXiv:2010.04245, with RMSNorm as in Qwen3).
+        attention, positions, norm, feed_forward: of every layer.
+        experts: a mixture of experts in place of the feed-forward layers; None means none.
+        layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
+            are alike.
         parallel: attention and feed-forward read the same normalised input and are added at once (PaLM,
             arXiv:2204.02311, section 2).
-        activation: of the feed-forward layer; those that end in "glu" are gated and have a third matrix.
-        window: each token sees at most this many tokens, itself included; None means all before it. In an encoder it
-            sees less than that many to either side.
-        window_from: the first layer with that window; those before see everything.
-        attn_scale: factor of the scores; None means 1 / sqrt(d_head).
-        attn_scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
         bias: biases in the linear layers and LayerNorm.
-        qkv_bias, out_bias: of the attention's own matrices; None means as bias.
         head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
             LayerNorm; "none", the hidden states.
         tie_embeddings: the unembedding is the embedding table.
-        scale_embeddings: multiply token embeddings by sqrt(d_model), as in arXiv:1706.03762, section 3.4.
+        embed_scale: factor of the token embeddings; sqrt(d_model) in arXiv:1706.03762, section 3.4.
         logit_scale: factor of the scores of the token ids.
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
         start_id: what an encoder-decoder's decoder starts with.
         bos_id: the id that may stand before a text (beginning of sequence, BOS); None where the checkpoint names none.
         dropout: on embeddings and on what each sublayer adds (arXiv:1706.03762, section 5.4).
-        init, init_std: how weights start; see tfcore.model.initialise.
+        init, init_std: how weights start; see tfcore.initialise.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -92,34 +96,18 @@ class ModelConfig:
     d_model: int = 128
     n_layers: int = 2
     n_encoder_layers: int | None = None
-    n_heads: int = 4
-    n_kv_heads: int | None = None
-    d_head: int | None = None
-    d_ff: int | None = None
-    experts: ExpertsConfig | None = None
     max_seq_len: int = 256
-    positions: Positions = "rope"
-    rope_base: float = 10_000.0
-    rope_scaling: RopeScaling | None = None
-    relative_buckets: int = 32
-    relative_distance: int = 128
-    norm: Norm = "rmsnorm"
-    norm_placement: NormPlacement = "pre"
-    norm_eps: float = 1e-5
-    embed_norm: bool = False
-    qk_norm: bool = False
+    attention: AttentionConfig = field(default_factory=AttentionConfig)
+    positions: PositionsConfig = field(default_factory=PositionsConfig)
+    norm: NormConfig = field(default_factory=NormConfig)
+    feed_forward: FeedForwardConfig = field(default_factory=FeedForwardConfig)
+    experts: ExpertsConfig | None = None
+    layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
-    activation: Activation = "swiglu"
-    window: int | None = None
-    window_from: int = 0
-    attn_scale: float | None = None
-    attn_scale_by_layer: bool = False
     bias: bool = False
-    qkv_bias: bool | None = None
-    out_bias: bool | None = None
     head: Head = "lm"
     tie_embeddings: bool = True
-    scale_embeddings: bool = False
+    embed_scale: float = 1.0
     logit_scale: float = 1.0
     n_segments: int = 0
     pooler: bool = False
@@ -131,34 +119,29 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name, limits in LIMITS.items():
-            check_whole(self, optional=name in _OPTIONAL, **{name: limits})
-        check_number(self, dropout=(0.0, 0.99), norm_eps=(0.0, 1.0), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4))
-        check_number(self, optional=True, attn_scale=(1e-6, 1e6))
-        check_number(self, rope_base=(1.001, 1e9))
-        check_flag(self, *_FLAGS)
-        check_flag(self, "qkv_bias", "out_bias", optional=True)
-        check_choice(self, architecture=Architecture, positions=Positions, norm=Norm, norm_placement=NormPlacement)
-        check_choice(self, activation=Activation, head=Head, init=Init)
-        check_part(self, experts=ExpertsConfig, rope_scaling=RopeScaling)
+            check_whole(self, optional=name in ("n_encoder_layers", "bos_id"), **{name: limits})
+        check_number(self, dropout=(0.0, 0.99), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4), embed_scale=(1e-4, 1e4))
+        check_flag(self, "parallel", "bias", "tie_embeddings", "pooler")
+        check_choice(self, architecture=Architecture, head=Head, init=Init)
+        check_part(self, **PARTS)
+        if missing := [name for name in PARTS if name != "experts" and getattr(self, name) is None]:
+            raise ValueError(f"{missing[0]}=None must be {PARTS[missing[0]].__name__}")
+        _check_layers(self)
         _check_heads(self)
         _check_together(self)
 
     @property
-    def kv_heads(self) -> int:
-        """Key/value heads actually built."""
-        return self.n_kv_heads or self.n_heads
-
-    @property
     def head_size(self) -> int:
         """d_head actually built."""
-        return self.d_head or self.d_model // self.n_heads
+        return self.attention.d_head or self.d_model // self.attention.n_heads
 
     @property
     def ff_size(self) -> int:
         """d_ff actually built."""
-        if self.d_ff is not None:
-            return self.d_ff
-        return -(-8 * self.d_model // 3 // 8) * 8 if self.activation in GATED else 4 * self.d_model
+        layer = self.feed_forward
+        if layer.d_ff is not None:
+            return layer.d_ff
+        return -(-8 * self.d_model // 3 // 8) * 8 if layer.is_gated else 4 * self.d_model
 
     @property
     def expert_size(self) -> int:
@@ -168,16 +151,20 @@ class ModelConfig:
     @property
     def has_qkv_bias(self) -> bool:
         """Whether queries, keys and values have a bias."""
-        return self.bias if self.qkv_bias is None else self.qkv_bias
+        return self.bias if self.attention.qkv_bias is None else self.attention.qkv_bias
 
     @property
     def has_out_bias(self) -> bool:
         """Whether what attention adds has a bias."""
-        return self.bias if self.out_bias is None else self.out_bias
+        return self.bias if self.attention.out_bias is None else self.attention.out_bias
+
+    def layer(self, index: int) -> LayerConfig:
+        """What a layer has otherwise than the model says of all."""
+        return self.layers[index] if index < len(self.layers) else LayerConfig()
 
     def is_routed(self, layer: int) -> bool:
         """Whether a layer has experts in place of one feed-forward layer."""
-        return self.experts is not None and layer >= self.experts.dense_layers
+        return self.experts is not None and not self.layer(layer).dense
 
     @property
     def routed_layers(self) -> tuple[int, ...]:
@@ -186,13 +173,23 @@ class ModelConfig:
 
     def window_of(self, layer: int) -> int | None:
         """How many tokens a layer sees, itself included; None means all."""
-        return self.window if layer >= self.window_from else None
+        return self.layer(layer).window
+
+    @property
+    def window(self) -> int | None:
+        """The longest window of a layer; None where none has one."""
+        return max((layer.window for layer in self.layers if layer.window is not None), default=None)
+
+    def positions_of(self, layer: int) -> PositionsConfig:
+        """The positions of a layer's queries and keys."""
+        return self.layer(layer).positions or self.positions
 
     def scale_of(self, layer: int) -> float:
         """Factor of the scores of a layer."""
-        scale = self.head_size**-0.5 if self.attn_scale is None else self.attn_scale
-        scale *= 1.0 if self.rope_scaling is None else self.rope_scaling.of_scores
-        return scale / (layer + 1) if self.attn_scale_by_layer else scale
+        scale = self.head_size**-0.5 if self.attention.scale is None else self.attention.scale
+        scaling = self.positions_of(layer).scaling
+        scale *= 1.0 if scaling is None else scaling.of_scores
+        return scale / (layer + 1) if self.attention.scale_by_layer else scale
 
     @property
     def encoder_layers(self) -> int:
@@ -205,58 +202,155 @@ class ModelConfig:
         """Blocks of the decoder."""
         return 0 if self.architecture == "encoder" else self.n_layers
 
+    def setting(self, name: str) -> Any:
+        """The value of a field, or of a setting of a part by its short name."""
+        part, inner = SHORT.get(name, (name, ""))
+        return getattr(getattr(self, part), inner) if inner else getattr(self, part)
+
+    def changed(self, **values: Any) -> "ModelConfig":
+        """The same with other values, those of its parts by their short names: `changed(n_layers=4, n_heads=8)`.
+
+        Raises:
+            ValueError: on unknown names, or values that do not fit.
+        """
+        now = {f.name: getattr(self, f.name) for f in fields(self)}
+        if "n_layers" in values and self.layers and not {"layers", "window"} & set(values):
+            n = values["n_layers"]
+            now["layers"] = (self.layers + self.layers[-1:] * max(0, n - len(self.layers)))[:n]
+        return _config(now, values)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
-        """The inverse of to_dict.
+        """The inverse of to_dict; it takes settings of parts by their short names, too, as they were saved before.
 
         Raises:
             ValueError: on unknown or missing fields, or values that do not fit.
         """
-        values = dict(values)
-        _check_known(cls, values, "model")
         if "vocab_size" not in values:
             raise ValueError("the model settings lack vocab_size")
-        for name, part in (("experts", ExpertsConfig), ("rope_scaling", RopeScaling)):
-            if isinstance(inner := values.get(name), dict):
-                _check_known(part, inner, name)
-                values[name] = part(**inner)
-        return cls(**values)
+        return _config({}, values)
 
 
-_OPTIONAL = ("n_encoder_layers", "n_kv_heads", "d_head", "d_ff", "window", "bos_id")
-_FLAGS = (
-    "attn_scale_by_layer",
-    "bias",
-    "tie_embeddings",
-    "scale_embeddings",
-    "embed_norm",
-    "qk_norm",
-    "parallel",
-    "pooler",
-)
+_OF_FIELDS = ModelConfig.__init__
 
 
-def _check_known(cls: type, values: dict[str, Any], what: str) -> None:
-    known = {f.name for f in fields(cls)}
+@wraps(_OF_FIELDS)
+def _of_fields(config: ModelConfig, *given: Any, **values: Any) -> None:
+    """Refuses short names in one sentence that says who takes them: programs that were saved earlier have them."""
+    if short := sorted(({*SHORT} - {*PARTS} | OF_LAYERS | {"scale_embeddings"}) & values.keys()):
+        raise TypeError(f"{short[0]} is a setting of a part now; ModelConfig.from_dict(dict(...)) still takes it")
+    _OF_FIELDS(config, *given, **values)
+
+
+ModelConfig.__init__ = _of_fields  # type: ignore[assignment, method-assign]
+
+
+def _config(now: dict[str, Any], values: dict[str, Any]) -> ModelConfig:
+    """The config of some fields, and of values that replace them, under names of fields or short ones."""
+    _check_known({f.name for f in fields(ModelConfig)} | {*SHORT, *OF_LAYERS, "scale_embeddings"}, values, "model")
+    given = dict(values)
+    if given.pop("scale_embeddings", False):  # so it was saved before
+        given["embed_scale"] = (
+            _whole(given | {"d_model": given.get("d_model", now.get("d_model", 128))}, "d_model") ** 0.5
+        )
+    for name, part in PARTS.items():
+        short = {
+            setting: given.pop(key)
+            for key, (of, setting) in SHORT.items()
+            if of == name and not isinstance(given.get(key, {}), dict | part)
+        }
+        base = given.get(name, now.get(name))
+        if isinstance(base, dict) or (short and isinstance(base, part | None)):
+            given[name] = _settings(base) | short
+    if isinstance(given.get("experts"), dict) and "dense_layers" in given["experts"]:
+        given["dense_layers"] = given["experts"].pop("dense_layers")
+    if OF_LAYERS & given.keys():
+        given["layers"] = _layers(given, now.get("n_layers", 2), now.get("layers", ()))
+    for name in OF_LAYERS:
+        given.pop(name, None)
+    for name, part in PARTS.items():
+        if isinstance(given.get(name), dict):
+            given[name] = _part(part, given[name], name)
+    if isinstance(layers := given.get("layers"), list | tuple):
+        given["layers"] = tuple(_part(LayerConfig, one, "layers") if isinstance(one, dict) else one for one in layers)
+    return ModelConfig(**(now | given))
+
+
+def _layers(given: dict[str, Any], n_layers: int, now: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
+    """The settings of each layer, with a window of those from one on, and with so many first ones dense."""
+    n, first = _whole({"n_layers": n_layers} | given, "n_layers"), _whole(given, "window_from")
+    layers = []
+    for i in range(min(n, LIMITS["n_layers"][1])):
+        own = _settings(now[i] if i < len(now) else None)
+        if "window" in given:
+            own["window"] = given["window"] if i >= first else None
+        if "dense_layers" in given:
+            own["dense"] = i < _whole(given, "dense_layers")
+        layers.append(_part(LayerConfig, own, "layers"))
+    return tuple(layers) if any(layer != LayerConfig() for layer in layers) else ()
+
+
+def _whole(given: dict[str, Any], name: str) -> int:
+    value = given.get(name, 0)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} must be a whole number")
+    return value
+
+
+def _settings(part: Any) -> dict[str, Any]:
+    """The fields of a part, or of none."""
+    if part is None or isinstance(part, dict):
+        return dict(part or {})
+    return {f.name: getattr(part, f.name) for f in fields(part)}
+
+
+def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
+    """A part of some settings.
+
+    Raises:
+        ValueError: on unknown settings, or values that do not fit, with the part named.
+    """
+    _check_known({f.name for f in fields(kind)}, values, what)
+    inner = {"scaling": RopeScaling, "positions": PositionsConfig}
+    made = {
+        name: _part(inner[name], value, name) if name in inner and isinstance(value, dict) else value
+        for name, value in values.items()
+    }
+    try:
+        return kind(**made)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+
+
+def _check_known(known: set[str], values: dict[str, Any], what: str) -> None:
     if unknown := sorted(str(name) for name in set(values) - known):
         raise ValueError(f"unknown {what} setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
+def _check_layers(c: ModelConfig) -> None:
+    if not isinstance(c.layers, tuple) or not all(isinstance(one, LayerConfig) for one in c.layers):
+        raise ValueError(f"layers={c.layers!r} must be a tuple of LayerConfig")
+    if len(c.layers) not in (0, c.n_layers):
+        raise ValueError(f"layers has {len(c.layers)} entries for n_layers={c.n_layers}; give one for each, or none")
+    if c.positions.kind != "rope" and any(one.positions is not None for one in c.layers):
+        raise ValueError(
+            f"positions of single layers go with positions of kind 'rope', not {c.positions.kind!r}; leave them None"
+        )
+
+
 def _check_heads(c: ModelConfig) -> None:
-    if c.d_head is None and c.d_model % c.n_heads:
-        below = c.d_model // c.n_heads * c.n_heads
-        nearest = " or ".join(str(d) for d in (below, below + c.n_heads) if d)
-        raise ValueError(f"d_model={c.d_model} is not divisible by n_heads={c.n_heads}; nearest: {nearest}")
-    if c.n_heads % c.kv_heads:
-        divisors = ", ".join(str(d) for d in range(1, c.n_heads + 1) if c.n_heads % d == 0)
-        raise ValueError(f"n_heads={c.n_heads} is not divisible by n_kv_heads={c.kv_heads}; possible: {divisors}")
-    if c.positions == "rope" and c.head_size % 2:
+    n_heads = c.attention.n_heads
+    if c.attention.d_head is None and c.d_model % n_heads:
+        below = c.d_model // n_heads * n_heads
+        nearest = " or ".join(str(d) for d in (below, below + n_heads) if d)
+        raise ValueError(f"d_model={c.d_model} is not divisible by n_heads={n_heads}; nearest: {nearest}")
+    if c.positions.kind == "rope" and c.head_size % 2:
         raise ValueError(f"d_head={c.head_size} must be even for rope, which rotates pairs; nearest: {c.head_size + 1}")
-    if c.positions == "sinusoidal" and c.d_model % 2:
+    if c.positions.kind == "sinusoidal" and c.d_model % 2:
         raise ValueError(f"d_model={c.d_model} must be even for sinusoidal positions; nearest: {c.d_model + 1}")
 
 
@@ -275,18 +369,12 @@ def _check_together(c: ModelConfig) -> None:
         raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:
         raise ValueError(f"start_id={c.start_id} must be below vocab_size={c.vocab_size}")
-    if c.parallel and (c.norm_placement != "pre" or c.architecture == "encoder-decoder"):
+    if c.parallel and (c.norm.placement != "pre" or c.architecture == "encoder-decoder"):
         raise ValueError(
-            f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm_placement!r} and "
+            f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm.placement!r} and "
             f"{c.architecture!r}"
         )
     if c.parallel and c.ff_size == 0:
         raise ValueError("parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none")
     if c.experts is not None and c.ff_size == 0 and c.experts.d_expert is None:
-        raise ValueError(f"experts of width d_ff={c.d_ff} would be empty; give d_expert or a larger d_ff")
-    if c.rope_scaling is not None and c.positions != "rope":
-        raise ValueError(f"rope_scaling goes with positions='rope', not {c.positions!r}; leave it None")
-    if c.positions == "relative" and c.relative_distance <= c.relative_buckets // 2:
-        raise ValueError(
-            f"relative_distance={c.relative_distance} must be above half of relative_buckets={c.relative_buckets}"
-        )
+        raise ValueError(f"experts of width d_ff={c.feed_forward.d_ff} would be empty; give d_expert or a larger d_ff")

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import GATED, ExpertsConfig
 from tfcore.routing import (
     choose_experts,
     choose_tokens,
@@ -58,8 +58,8 @@ def mix(
 class Experts(nn.Module):
     """sum over the chosen experts of weight_i * expert_i(x), plus the shared experts' (arXiv:2401.06066, section 3.2).
 
-    Each expert is a feed-forward layer without biases, gated or not as config.activation says. With a capacity, or
-    where experts choose, what a token gets depends on the tokens it comes with: a batch or a cache changes the result.
+    Each expert is a feed-forward layer without biases, gated or not as the config says. With a capacity, or where
+    experts choose, what a token gets depends on the tokens it comes with: a batch or a cache changes the result.
     With routing="experts" a causal decoder even looks into the future, as that paper says of its limits: it suits
     encoders. Its weights are the paper's with softmax="before".
 
@@ -82,7 +82,10 @@ class Experts(nn.Module):
         self.config: ExpertsConfig = config.experts
         d_model, n = config.d_model, config.experts.n_experts
         d_expert = config.expert_size
-        self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
+        self.activation, self.halves = (
+            ACTIVATIONS[config.feed_forward.activation],
+            2 if config.feed_forward.activation in GATED else 1,
+        )
         self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
         self.router = Linear(d_model, n, bias=False)

@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.config import GATED, Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
+from tfcore.part_configs import GATED, Activation
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -28,8 +29,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.gated = config.activation in GATED
-        self.activation = ACTIVATIONS[config.activation]
+        self.gated = config.feed_forward.activation in GATED
+        self.activation = ACTIVATIONS[config.feed_forward.activation]
         d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
         self.up = Linear(config.d_model, d_up, bias=config.bias)
         self.down = Linear(config.ff_size, config.d_model, bias=config.bias)

@@ -47,7 +47,7 @@ class KVCache:
         for i in range(config.decoder_layers):
             window = config.window_of(i)
             self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
-        shape = (2, batch, config.kv_heads, -1, config.head_size)
+        shape = (2, batch, config.attention.kv_heads, -1, config.head_size)
         self._store = [
             torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept
         ]

@@ -147,18 +147,18 @@ KIND = {
     "rope_scaling": None,
     "norm": "rmsnorm",
     "activation": "swiglu",
-    "window": None,
+    "layers": (),
     "attn_scale": None,
     "attn_scale_by_layer": False,
-    "scale_embeddings": False,
+    "embed_scale": 1.0,
     "logit_scale": 1.0,
     "head": "lm",
 }
 
 
 def differences(config: ModelConfig) -> list[str]:
-    """The settings by which a model is of another kind, as far as its config says so, as in "window=4"."""
-    return [f"{key}={getattr(config, key)!r}" for key, value in KIND.items() if getattr(config, key) != value]
+    """The settings by which a model is of another kind, as far as its config says so, as in "embed_scale=2.0"."""
+    return [f"{key}={config.setting(key)!r}" for key, value in KIND.items() if config.setting(key) != value]
 
 
 def load(name: str) -> tuple[Decoder, Tokenizer | None]:
@@ -176,12 +176,12 @@ def load(name: str) -> tuple[Decoder, Tokenizer | None]:
         vocab_size=c.vocab_size,
         d_model=c.d_model,
         n_layers=c.n_layers,
-        n_heads=c.n_heads,
-        n_kv_heads=c.kv_heads,
+        n_heads=c.attention.n_heads,
+        n_kv_heads=c.attention.kv_heads,
         d_head=c.head_size,
         d_ff=c.ff_size,
-        rope_base=c.rope_base,
-        eps=c.norm_eps,
+        rope_base=c.positions.base,
+        eps=c.norm.eps,
     )
     decoder = Decoder(sizes)
     decoder.load_state_dict({key.removeprefix("decoder."): value for key, value in model.state_dict().items()})

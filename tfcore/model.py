@@ -1,6 +1,5 @@
 """The whole Transformer, top to bottom: embed, a stack of blocks (or two), the language head."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -234,8 +233,8 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch seq d_model"]:
         """Token (and segment) embeddings as the stack takes them, without positions."""
         x = self.embed(ids)
-        if self.config.scale_embeddings:
-            x = x * math.sqrt(self.config.d_model)
+        if self.config.embed_scale != 1:
+            x = x * self.config.embed_scale
         x = recorder("embed", x)
         if self.config.n_segments:
             segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
@@ -262,7 +261,7 @@ class MaskedHead(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.dense, self.ln = Linear(config.d_model, config.d_model), Norm(config)
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation = ACTIVATIONS[config.feed_forward.activation]
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:

@@ -6,8 +6,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
-from tfcore.config import Norm as Kind
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.part_configs import Norm as Kind
 
 
 def layer_norm(
@@ -47,7 +47,7 @@ class Norm(nn.Module):
 
     def __init__(self, config: ModelConfig, width: int | None = None, kind: Kind | None = None) -> None:
         super().__init__()
-        self.kind, self.eps = kind or config.norm, config.norm_eps
+        self.kind, self.eps = kind or config.norm.kind, config.norm.eps
         self.weight = nn.Parameter(torch.ones(width or config.d_model))
         has_bias = self.kind == "layernorm" and config.bias
         self.bias = nn.Parameter(torch.zeros(width or config.d_model)) if has_bias else None

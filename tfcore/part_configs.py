@@ -1,70 +1,67 @@
-"""Configs of parts that not every model has: a mixture of experts, slower rotary positions."""
+"""Configs of the parts of a model: attention, positions, norms, feed-forward layers, experts, and what one layer has
+otherwise than the others."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tfcore.checks import check_choice, check_flag, check_number, check_whole
+from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
 
 Part: TypeAlias = Literal["encoder", "decoder", "cross"]  # of a model: whose attention is meant
 
+Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"]
+Norm = Literal["layernorm", "rmsnorm"]
+NormPlacement = Literal["pre", "post", "sandwich"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
 Scaling = Literal["linear", "llama3", "yarn"]
 
+GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpertsConfig:
-    """A mixture of experts in place of the feed-forward layer (arXiv:1701.06538, arXiv:2101.03961, arXiv:2401.04088).
+class AttentionConfig:
+    """An attention layer.
 
     Args:
-        n_experts: experts a router chooses from.
-        top_k: how many of them a token goes to; with routing "experts", how many on average.
-        d_expert: hidden width of one expert; None means the model's d_ff.
-        n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 9).
-        routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
-        softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
-        renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
-        capacity_factor: an expert takes at most capacity_factor * top_k * tokens / n_experts tokens, the others are
-            dropped, first come first served (arXiv:2101.03961, eq. 3); None drops nothing.
-        noise: standard deviation of the noise on the router's scores in training (arXiv:1701.06538, eq. 4, with one
-            fixed scale).
-        balance_loss, z_loss: factors of the two auxiliary losses (arXiv:2101.03961, eq. 4; arXiv:2202.08906, eq. 5).
-        bias_rate: step of the loss-free balancing bias (arXiv:2408.15664, algorithm 1); 0 leaves it out.
-        dense_layers: that many first layers keep a plain feed-forward layer (arXiv:2401.06066, section 5.1.2).
+        n_heads: query heads.
+        n_kv_heads: key/value heads; None means n_heads (multi-head), 1 is multi-query, between is grouped-query.
+        d_head: width of one head; None means d_model / n_heads.
+        scale: factor of the scores; None means 1 / sqrt(d_head).
+        scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
+        qk_norm: normalise each head's queries and keys (arXiv:2010.04245, with RMSNorm as in Qwen3).
+        qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
     """
 
-    n_experts: int = 8
-    top_k: int = 2
-    d_expert: int | None = None
-    n_shared: int = 0
-    routing: Routing = "tokens"
-    softmax: SoftmaxPlace = "after"
-    renormalize: bool = False
-    capacity_factor: float | None = None
-    noise: float = 0.0
-    balance_loss: float = 0.01
-    z_loss: float = 0.0
-    bias_rate: float = 0.0
-    dense_layers: int = 0
+    n_heads: int = 4
+    n_kv_heads: int | None = None
+    d_head: int | None = None
+    scale: float | None = None
+    scale_by_layer: bool = False
+    qk_norm: bool = False
+    qkv_bias: bool | None = None
+    out_bias: bool | None = None
 
     def __post_init__(self) -> None:
-        check_whole(self, n_experts=(1, 4_096), top_k=(1, 4_096), n_shared=(0, 256), dense_layers=(0, 512))
-        check_whole(self, optional=True, d_expert=(1, 1_048_576))
-        check_number(self, noise=(0, 100), balance_loss=(0, 100), z_loss=(0, 100), bias_rate=(0, 10))
-        check_number(self, optional=True, capacity_factor=(0.01, 1_000))
-        check_choice(self, routing=Routing, softmax=SoftmaxPlace)
-        check_flag(self, "renormalize")
-        if self.top_k > self.n_experts:
-            raise ValueError(f"top_k={self.top_k} is more than n_experts={self.n_experts}; possible: 1 to n_experts")
-        if self.routing == "experts" and self.capacity_factor is not None:
+        check_whole(self, n_heads=(1, 1_024))
+        check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
+        check_number(self, optional=True, scale=(1e-6, 1e6))
+        check_flag(self, "scale_by_layer", "qk_norm")
+        check_flag(self, "qkv_bias", "out_bias", optional=True)
+        if self.n_heads % self.kv_heads:
+            divisors = ", ".join(str(d) for d in range(1, self.n_heads + 1) if self.n_heads % d == 0)
             raise ValueError(
-                f"capacity_factor={self.capacity_factor} goes with routing='tokens' alone: experts that choose are "
-                "never too full; leave it None"
+                f"n_heads={self.n_heads} is not divisible by n_kv_heads={self.kv_heads}; possible: {divisors}"
             )
+
+    @property
+    def kv_heads(self) -> int:
+        """Key/value heads actually built."""
+        return self.n_kv_heads or self.n_heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +101,169 @@ class RopeScaling:
         if self.kind != "yarn":
             return 1.0
         return (0.1 * math.log(self.factor) + 1 if self.sharpness is None else self.sharpness) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionsConfig:
+    """How the order of tokens gets in.
+
+    Args:
+        kind: see tfcore.positions.
+        base: of the wavelengths of RoPE and of sinusoidal positions.
+        scaling: slower RoPE for longer texts; None leaves it as it is.
+        buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
+            and the distance from which on all share the last.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    kind: Positions = "rope"
+    base: float = 10_000.0
+    scaling: RopeScaling | None = None
+    buckets: int = 32
+    distance: int = 128
+
+    def __post_init__(self) -> None:
+        check_choice(self, kind=Positions)
+        check_number(self, base=(1.001, 1e9))
+        check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
+        check_part(self, scaling=RopeScaling)
+        if self.scaling is not None and self.kind != "rope":
+            raise ValueError(f"scaling goes with positions of kind 'rope', not {self.kind!r}; leave it None")
+        if self.kind == "relative" and self.distance <= self.buckets // 2:
+            raise ValueError(f"distance={self.distance} must be above half of buckets={self.buckets}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormConfig:
+    """The normalisation of the residual stream.
+
+    Args:
+        placement: before each sublayer (pre), after the sum (post), or before it and on what it adds (sandwich,
+            arXiv:2105.13290).
+        eps: what is added to the variance, or to the mean square.
+        of_embeddings: normalise the embeddings too.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    kind: Norm = "rmsnorm"
+    placement: NormPlacement = "pre"
+    eps: float = 1e-5
+    of_embeddings: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self, kind=Norm, placement=NormPlacement)
+        check_number(self, eps=(0.0, 1.0))
+        check_flag(self, "of_embeddings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedForwardConfig:
+    """A feed-forward layer, and each expert's.
+
+    Args:
+        d_ff: hidden width; None means 4 d_model (8/3 d_model when gated, rounded up to a multiple of 8); 0 leaves the
+            feed-forward layers out (attention-only model).
+        activation: those that end in "glu" are gated and have a third matrix.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    d_ff: int | None = None
+    activation: Activation = "swiglu"
+
+    def __post_init__(self) -> None:
+        check_whole(self, optional=True, d_ff=(0, 1_048_576))
+        check_choice(self, activation=Activation)
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether it has a third matrix, whose product is multiplied with the activation."""
+        return self.activation in GATED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertsConfig:
+    """A mixture of experts in place of the feed-forward layer (arXiv:1701.06538, arXiv:2101.03961, arXiv:2401.04088).
+
+    Args:
+        n_experts: experts a router chooses from.
+        top_k: how many of them a token goes to; with routing "experts", how many on average.
+        d_expert: hidden width of one expert; None means the model's d_ff.
+        n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 9).
+        routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
+        softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
+        renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
+        capacity_factor: an expert takes at most capacity_factor * top_k * tokens / n_experts tokens, the others are
+            dropped, first come first served (arXiv:2101.03961, eq. 3); None drops nothing.
+        noise: standard deviation of the noise on the router's scores in training (arXiv:1701.06538, eq. 4, with one
+            fixed scale).
+        balance_loss, z_loss: factors of the two auxiliary losses (arXiv:2101.03961, eq. 4; arXiv:2202.08906, eq. 5).
+        bias_rate: step of the loss-free balancing bias (arXiv:2408.15664, algorithm 1); 0 leaves it out.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    n_experts: int = 8
+    top_k: int = 2
+    d_expert: int | None = None
+    n_shared: int = 0
+    routing: Routing = "tokens"
+    softmax: SoftmaxPlace = "after"
+    renormalize: bool = False
+    capacity_factor: float | None = None
+    noise: float = 0.0
+    balance_loss: float = 0.01
+    z_loss: float = 0.0
+    bias_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_whole(self, n_experts=(1, 4_096), top_k=(1, 4_096), n_shared=(0, 256))
+        check_whole(self, optional=True, d_expert=(1, 1_048_576))
+        check_number(self, noise=(0, 100), balance_loss=(0, 100), z_loss=(0, 100), bias_rate=(0, 10))
+        check_number(self, optional=True, capacity_factor=(0.01, 1_000))
+        check_choice(self, routing=Routing, softmax=SoftmaxPlace)
+        check_flag(self, "renormalize")
+        if self.top_k > self.n_experts:
+            raise ValueError(f"top_k={self.top_k} is more than n_experts={self.n_experts}; possible: 1 to n_experts")
+        if self.routing == "experts" and self.capacity_factor is not None:
+            raise ValueError(
+                f"capacity_factor={self.capacity_factor} goes with routing='tokens' alone: experts that choose are "
+                "never too full; leave it None"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerConfig:
+    """What one layer has otherwise than the model says of all.
+
+    Args:
+        window: each token sees at most this many tokens, itself included; None means all before it. In an encoder it
+            sees less than that many to either side.
+        positions: of queries and keys: rotations of its own, or none; None means the model's.
+        dense: a plain feed-forward layer where others have experts (arXiv:2401.06066, section 5.1.2).
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    window: int | None = None
+    positions: PositionsConfig | None = None
+    dense: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(self, optional=True, window=(1, 1_048_576))
+        check_part(self, positions=PositionsConfig)
+        check_flag(self, "dense")
+        if self.positions is not None and self.positions.kind not in ("rope", "none"):
+            raise ValueError(f"positions of one layer are of kind 'rope' or 'none', not {self.positions.kind!r}")
+
+
+def windowed(n_layers: int, window: int | None, first: int = 0) -> tuple[LayerConfig, ...]:
+    """Layers of which those from `first` on have a window."""
+    return tuple(LayerConfig(window=window if i >= first else None) for i in range(n_layers)) if window else ()

@@ -5,10 +5,16 @@ Counts are of parameters, each counted once. Dropout is left at 0: it belongs to
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tfcore.config import ModelConfig
-from tfcore.part_configs import ExpertsConfig, RopeScaling
+from tfcore.part_configs import (
+    AttentionConfig,
+    ExpertsConfig,
+    FeedForwardConfig,
+    NormConfig,
+    PositionsConfig,
+    RopeScaling,
+)
 
 
 def transformer_base() -> ModelConfig:
@@ -21,22 +27,20 @@ def transformer_base() -> ModelConfig:
         vocab_size=37_000,
         d_model=512,
         n_layers=6,
-        n_heads=8,
-        d_ff=2048,
+        attention=AttentionConfig(n_heads=8),
+        feed_forward=FeedForwardConfig(d_ff=2048, activation="relu"),
         max_seq_len=1024,
-        positions="sinusoidal",
-        norm="layernorm",
-        norm_placement="post",
-        activation="relu",
+        positions=PositionsConfig(kind="sinusoidal"),
+        norm=NormConfig(kind="layernorm", placement="post"),
         bias=True,
-        scale_embeddings=True,
+        embed_scale=512**0.5,
         init="xavier",
     )
 
 
 def transformer_big() -> ModelConfig:
     """The first Transformer, big: about 213 M (arXiv:1706.03762, table 3)."""
-    return replace(transformer_base(), d_model=1024, n_heads=16, d_ff=4096)
+    return transformer_base().changed(d_model=1024, n_heads=16, d_ff=4096, embed_scale=1024**0.5)
 
 
 def bert_base() -> ModelConfig:
@@ -47,15 +51,11 @@ def bert_base() -> ModelConfig:
         vocab_size=30_522,
         d_model=768,
         n_layers=12,
-        n_heads=12,
-        d_ff=3072,
+        attention=AttentionConfig(n_heads=12),
+        feed_forward=FeedForwardConfig(d_ff=3072, activation="gelu"),
         max_seq_len=512,
-        positions="learned",
-        norm="layernorm",
-        norm_placement="post",
-        norm_eps=1e-12,
-        embed_norm=True,
-        activation="gelu",
+        positions=PositionsConfig(kind="learned"),
+        norm=NormConfig(kind="layernorm", placement="post", eps=1e-12, of_embeddings=True),
         bias=True,
         head="mlm",
         n_segments=2,
@@ -66,7 +66,7 @@ def bert_base() -> ModelConfig:
 def bert_large() -> ModelConfig:
     """BERT large, uncased, with the head of the masked words and no pooler: 335,174,458; 340 M (arXiv:1810.04805,
     section 3)."""
-    return replace(bert_base(), d_model=1024, n_layers=24, n_heads=16, d_ff=4096)
+    return bert_base().changed(d_model=1024, n_layers=24, n_heads=16, d_ff=4096)
 
 
 def gpt2_small() -> ModelConfig:
@@ -75,29 +75,28 @@ def gpt2_small() -> ModelConfig:
         vocab_size=50_257,
         d_model=768,
         n_layers=12,
-        n_heads=12,
-        d_ff=3072,
+        attention=AttentionConfig(n_heads=12),
+        feed_forward=FeedForwardConfig(d_ff=3072, activation="gelu_tanh"),
         max_seq_len=1024,
-        positions="learned",
-        norm="layernorm",
-        activation="gelu_tanh",
+        positions=PositionsConfig(kind="learned"),
+        norm=NormConfig(kind="layernorm"),
         bias=True,
     )
 
 
 def gpt2_medium() -> ModelConfig:
     """GPT-2 medium: 354,823,168 (Radford et al. 2019, table 2, which says 345 M; the count is the checkpoint's)."""
-    return replace(gpt2_small(), d_model=1024, n_layers=24, n_heads=16, d_ff=4096)
+    return gpt2_small().changed(d_model=1024, n_layers=24, n_heads=16, d_ff=4096)
 
 
 def gpt2_large() -> ModelConfig:
     """GPT-2 large: 774,030,080 (Radford et al. 2019, table 2, which says 762 M; the count is the checkpoint's)."""
-    return replace(gpt2_small(), d_model=1280, n_layers=36, n_heads=20, d_ff=5120)
+    return gpt2_small().changed(d_model=1280, n_layers=36, n_heads=20, d_ff=5120)
 
 
 def gpt2_xl() -> ModelConfig:
     """GPT-2 XL: 1,557,611,200 (Radford et al. 2019, table 2, which says 1542 M; the count is the checkpoint's)."""
-    return replace(gpt2_small(), d_model=1600, n_layers=48, n_heads=25, d_ff=6400)
+    return gpt2_small().changed(d_model=1600, n_layers=48, n_heads=25, d_ff=6400)
 
 
 def gpt3_175b() -> ModelConfig:
@@ -106,7 +105,7 @@ def gpt3_175b() -> ModelConfig:
     There every other layer's attention is sparse, in locally banded patterns (section 2.1): it has the same
     parameters; here all layers are dense.
     """
-    return replace(gpt2_small(), d_model=12_288, n_layers=96, n_heads=96, d_ff=49_152, max_seq_len=2048)
+    return gpt2_small().changed(d_model=12_288, n_layers=96, n_heads=96, d_ff=49_152, max_seq_len=2048)
 
 
 def t5_small() -> ModelConfig:
@@ -119,27 +118,23 @@ def t5_small() -> ModelConfig:
         vocab_size=32_128,
         d_model=512,
         n_layers=6,
-        n_heads=8,
-        d_head=64,
-        d_ff=2048,
+        attention=AttentionConfig(n_heads=8, d_head=64, scale=1.0),
+        feed_forward=FeedForwardConfig(d_ff=2048, activation="relu"),
         max_seq_len=512,
-        positions="relative",
-        norm="rmsnorm",
-        norm_eps=1e-6,
-        activation="relu",
-        attn_scale=1.0,
+        positions=PositionsConfig(kind="relative"),
+        norm=NormConfig(kind="rmsnorm", eps=1e-6),
         logit_scale=512**-0.5,
     )
 
 
 def t5_base() -> ModelConfig:
     """T5 1.0 base: 222,903,552 (arXiv:1910.10683, section 3.1.1, which says about 220 M)."""
-    return replace(t5_small(), d_model=768, n_layers=12, n_heads=12, d_ff=3072, logit_scale=768**-0.5)
+    return t5_small().changed(d_model=768, n_layers=12, n_heads=12, d_ff=3072, logit_scale=768**-0.5)
 
 
 def t5_large() -> ModelConfig:
     """T5 1.0 large: 737,668,096 (arXiv:1910.10683, section 3.7, which says about 770 M)."""
-    return replace(t5_small(), d_model=1024, n_layers=24, n_heads=16, d_ff=4096, logit_scale=1024**-0.5)
+    return t5_small().changed(d_model=1024, n_layers=24, n_heads=16, d_ff=4096, logit_scale=1024**-0.5)
 
 
 def llama_7b() -> ModelConfig:
@@ -148,13 +143,11 @@ def llama_7b() -> ModelConfig:
         vocab_size=32_000,
         d_model=4096,
         n_layers=32,
-        n_heads=32,
-        d_ff=11_008,
+        attention=AttentionConfig(n_heads=32),
+        feed_forward=FeedForwardConfig(d_ff=11_008, activation="swiglu"),
         max_seq_len=2048,
-        positions="rope",
-        norm="rmsnorm",
-        norm_eps=1e-6,
-        activation="swiglu",
+        positions=PositionsConfig(kind="rope"),
+        norm=NormConfig(kind="rmsnorm", eps=1e-6),
         tie_embeddings=False,
         init="normal",
     )
@@ -162,33 +155,32 @@ def llama_7b() -> ModelConfig:
 
 def llama2_7b() -> ModelConfig:
     """Llama 2 7B: 6,738,415,616 (arXiv:2307.09288, table 1; sizes in its model card)."""
-    return replace(llama_7b(), max_seq_len=4096, norm_eps=1e-5)
+    return llama_7b().changed(max_seq_len=4096, norm_eps=1e-5)
 
 
 def llama2_13b() -> ModelConfig:
     """Llama 2 13B: 13,015,864,320 (arXiv:2307.09288, table 1; sizes in its model card)."""
-    return replace(llama2_7b(), d_model=5120, n_layers=40, n_heads=40, d_ff=13_824)
+    return llama2_7b().changed(d_model=5120, n_layers=40, n_heads=40, d_ff=13_824)
 
 
 def llama2_70b() -> ModelConfig:
     """Llama 2 70B, with grouped queries: 68,976,648,192 (arXiv:2307.09288, table 1; sizes in its model card)."""
-    return replace(llama2_7b(), d_model=8192, n_layers=80, n_heads=64, n_kv_heads=8, d_ff=28_672)
+    return llama2_7b().changed(d_model=8192, n_layers=80, n_heads=64, n_kv_heads=8, d_ff=28_672)
 
 
 def llama3_8b() -> ModelConfig:
     """Llama 3 8B: 8,030,261,248 (arXiv:2407.21783, table 3, and its model card; the first release, 8,192 tokens)."""
-    return replace(llama2_7b(), vocab_size=128_256, n_kv_heads=8, d_ff=14_336, max_seq_len=8192, rope_base=500_000.0)
+    return llama2_7b().changed(vocab_size=128_256, n_kv_heads=8, d_ff=14_336, max_seq_len=8192, rope_base=500_000.0)
 
 
 def llama3_70b() -> ModelConfig:
     """Llama 3 70B: 70,553,706,496 (arXiv:2407.21783, table 3, and its model card; the first release, 8,192 tokens)."""
-    return replace(llama3_8b(), d_model=8192, n_layers=80, n_heads=64, d_ff=28_672)
+    return llama3_8b().changed(d_model=8192, n_layers=80, n_heads=64, d_ff=28_672)
 
 
 def llama3_405b() -> ModelConfig:
     """Llama 3.1 405B: 405,853,388,800 (arXiv:2407.21783, table 3; rotations slowed down as in its model card)."""
-    return replace(
-        llama3_8b(),
+    return llama3_8b().changed(
         d_model=16_384,
         n_layers=126,
         n_heads=128,
@@ -200,19 +192,18 @@ def llama3_405b() -> ModelConfig:
 
 def mistral_7b() -> ModelConfig:
     """Mistral 7B v0.1, window 4,096: 7,241,732,096 (arXiv:2310.06825, table 1; the card's longest text, 32,768)."""
-    return replace(llama2_7b(), n_kv_heads=8, d_ff=14_336, max_seq_len=32_768, window=4096)
+    return llama2_7b().changed(n_kv_heads=8, d_ff=14_336, max_seq_len=32_768, window=4096)
 
 
 def mixtral_8x7b() -> ModelConfig:
     """Mixtral 8x7B: 46,702,792,704, of which each token uses about 12.9 B (arXiv:2401.04088, table 1)."""
     experts = ExpertsConfig(n_experts=8, top_k=2, softmax="after")
-    return replace(mistral_7b(), window=None, rope_base=1_000_000.0, experts=experts)
+    return mistral_7b().changed(window=None, rope_base=1_000_000.0, experts=experts)
 
 
 def qwen2_7b() -> ModelConfig:
     """Qwen2 7B: 7,615,616,512 (arXiv:2407.10671, table 1; vocabulary and longest text as in its model card)."""
-    return replace(
-        llama_7b(),
+    return llama_7b().changed(
         vocab_size=152_064,
         d_model=3584,
         n_layers=28,
@@ -230,8 +221,7 @@ def gemma_7b() -> ModelConfig:
 
     Its norms multiply by 1 + weight: weights of a checkpoint have to be read that way.
     """
-    return replace(
-        llama_7b(),
+    return llama_7b().changed(
         vocab_size=256_000,
         d_model=3072,
         n_layers=28,
@@ -241,7 +231,7 @@ def gemma_7b() -> ModelConfig:
         max_seq_len=8192,
         activation="geglu_tanh",
         tie_embeddings=True,
-        scale_embeddings=True,
+        embed_scale=3072**0.5,
     )
 
 
@@ -250,11 +240,8 @@ def deepseek_moe_16b() -> ModelConfig:
 
     64 routed experts, of which a token goes to 6, and 2 shared ones; the first layer is dense.
     """
-    experts = ExpertsConfig(
-        n_experts=64, top_k=6, d_expert=1408, n_shared=2, softmax="before", balance_loss=0.001, dense_layers=1
-    )
-    return replace(
-        llama_7b(),
+    experts = ExpertsConfig(n_experts=64, top_k=6, d_expert=1408, n_shared=2, softmax="before", balance_loss=0.001)
+    return llama_7b().changed(
         vocab_size=102_400,
         d_model=2048,
         n_layers=28,
@@ -262,6 +249,7 @@ def deepseek_moe_16b() -> ModelConfig:
         d_ff=10_944,
         max_seq_len=4096,
         experts=experts,
+        dense_layers=1,
     )
 
 

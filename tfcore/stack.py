@@ -12,9 +12,11 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
+from tfcore.part_configs import PositionsConfig
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rope_cos_sin, sinusoidal
 
 Rotation = tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]]
+SharedContext = tuple[int | None, PositionsConfig]
 Relations = tuple[Float[Tensor, "head query key"] | None, Rotation | None]
 
 
@@ -30,14 +32,14 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, n_layers: int, causal: bool, cross: bool = False) -> None:
         super().__init__()
         self.config, self.causal, self.cross = config, causal, cross
-        if config.positions == "learned":
+        if config.positions.kind == "learned":
             self.pos_embed = Embedding(config.max_seq_len, config.d_model)
-        elif config.positions == "relative":  # one table for all layers
-            self.relative_bias = Embedding(config.relative_buckets, config.n_heads)
-        self.embed_norm = Norm(config) if config.embed_norm else NoNorm()
+        elif config.positions.kind == "relative":  # one table for all layers
+            self.relative_bias = Embedding(config.positions.buckets, config.attention.n_heads)
+        self.embed_norm = Norm(config) if config.norm.of_embeddings else NoNorm()
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
         # after a post-norm block the stream is normalised already
-        self.ln_final: Norm = NoNorm() if config.norm_placement == "post" else Norm(config)  # type: ignore[assignment]
+        self.ln_final: Norm = NoNorm() if config.norm.placement == "post" else Norm(config)  # type: ignore[assignment]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -68,14 +70,14 @@ class Stack(nn.Module):
         if first is None:
             x = self.dropout(self._with_positions(x, start, recorder))
         contexts = {
-            window: self._context(n, start, x.device, window, padding_mask, mask, cache)
-            for window in self._first_layers()
+            key: self._context(n, start, x.device, layer, padding_mask, mask, cache)
+            for key, layer in self._first_layers().items()
         }
         cross_context = self._cross_context(n, x.device, memory_mask) if self.cross else None
         for i, block in list(enumerate(self.blocks))[first or 0 : until]:
             x = block(
                 x,
-                contexts[self.config.window_of(i)],
+                contexts[self._shared(i)],
                 recorder.under(f"blocks.{i}."),
                 cache=cache,
                 padding_mask=padding_mask,
@@ -87,7 +89,7 @@ class Stack(nn.Module):
     def attention_context(self, n: int, layer: int) -> AttentionContext:
         """The mask of a layer for a text of n tokens, and the positions: for attention computed apart."""
         device = next(self.parameters()).device
-        return self._context(n, 0, device, self.config.window_of(layer), None, None, None)
+        return self._context(n, 0, device, layer, None, None, None)
 
     def _with_positions(
         self, x: Float[Tensor, "batch seq d_model"], start: int, recorder: ActivationRecorder
@@ -95,11 +97,11 @@ class Stack(nn.Module):
         """The embeddings with the positions that are added to them, normalised where the config says so."""
         config = self.config
         places = range(start, start + x.shape[1])
-        if config.positions == "learned":
+        if config.positions.kind == "learned":
             x = x + recorder("pos_embed", self.pos_embed.weight[places.start : places.stop])
-        elif config.positions == "sinusoidal":
+        elif config.positions.kind == "sinusoidal":
             # computed on the CPU, in double precision, which not every device has
-            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, config.rope_base)
+            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, config.positions.base)
             x = x + recorder("pos_embed", table.to(x))
         return self.embed_norm(x, recorder, "embed_norm")
 
@@ -111,25 +113,30 @@ class Stack(nn.Module):
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
         return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
 
-    def _first_layers(self) -> dict[int | None, int]:
-        """Each sliding window that occurs (None: no window) -> the first layer that has it."""
-        windows: dict[int | None, int] = {}
+    def _shared(self, layer: int) -> SharedContext:
+        """What decides the context of a layer: its window and its positions."""
+        return self.config.window_of(layer), self.config.positions_of(layer)
+
+    def _first_layers(self) -> dict[SharedContext, int]:
+        """The first layer of each window and positions that occur."""
+        first: dict[SharedContext, int] = {}
         for i in range(len(self.blocks)):
-            windows.setdefault(self.config.window_of(i), i)
-        return windows
+            first.setdefault(self._shared(i), i)
+        return first
 
     def _context(
         self,
         n: int,
         start: int,
         device: torch.device,
-        window: int | None,
+        layer: int,
         padding_mask: Bool[Tensor, "batch seq"] | None,
         mask: Bool[Tensor, "query key"] | None,
         cache: KVCache | None,
     ) -> AttentionContext:
         """Which key each of the n new tokens may see; no matrix is made where the kernel's causal flag is enough."""
-        n_cached = 0 if cache is None else cache.n_cached(self._first_layers()[window])
+        window = self.config.window_of(layer)
+        n_cached = 0 if cache is None else cache.n_cached(layer)
         n_key, given = n_cached + n, mask is not None
         is_causal = not given and self.causal and n_cached == 0
         if mask is not None:
@@ -147,21 +154,22 @@ class Stack(nn.Module):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
         query = torch.arange(start, start + n, device=device)
         key = torch.arange(start - n_cached, start + n, device=device)
-        bias, rotated = self._relations(start, query, key)
+        bias, rotated = self._relations(self.config.positions_of(layer), start, query, key)
         return AttentionContext(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
-    def _relations(self, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Relations:
+    def _relations(
+        self, positions: PositionsConfig, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]
+    ) -> Relations:
         """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
-        config = self.config
-        if config.positions == "alibi":
-            return alibi_bias(alibi_slopes(config.n_heads).to(query.device), query, key), None
-        if config.positions == "relative":
-            n, distance = config.relative_buckets, config.relative_distance
+        if positions.kind == "alibi":
+            return alibi_bias(alibi_slopes(self.config.attention.n_heads).to(query.device), query, key), None
+        if positions.kind == "relative":
+            n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
             return self.relative_bias(bucket).permute(2, 0, 1), None  # (head, query, key)
-        if config.positions == "rope":
+        if positions.kind == "rope":
             # computed on the CPU, in double precision, which not every device has
             places = torch.arange(start, start + len(query))
-            angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
+            angles = rope_angles(places, self.config.head_size, positions.base, positions.scaling)
             return None, rope_cos_sin(angles.to(query.device))
         return None, None

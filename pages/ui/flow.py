@@ -172,7 +172,7 @@ def show(
 def _parsed(said: object, model: str) -> tuple[str, bool]:
     """The heads that a text such as "2.5*0 1.3*-1" changes, in their one form, and whether all of it made sense."""
     config = cache.model(model)[0].config
-    factors, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.n_heads)
+    factors, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.attention.n_heads)
     return written_factors(factors), exact
 
 
@@ -198,7 +198,7 @@ def asked_zoom(drawn: DrawnFlow) -> tuple[int, ...]:
 
 def _zoom(said: object, drawn: DrawnFlow) -> tuple[str, bool]:
     """What is enlarged, as in "23" or "23.3", and whether it made sense."""
-    most = (len(drawn.layers), views.network(drawn.reading).config.n_heads)
+    most = (len(drawn.layers), views.network(drawn.reading).config.attention.n_heads)
     given = str(said)[:LAYERS].split(".") if said else []
     known = len(given) <= 2 and all(
         one.isdecimal() and int(one) < below for one, below in zip(given, most, strict=False)
@@ -254,7 +254,7 @@ def asked_widths() -> str:
 def head_effects(drawn: DrawnFlow, explained: Quantity | None) -> HeadEffects:
     """The effects of all heads: measured where that is quick or done, else estimated or 0, and filled in meanwhile."""
     network = views.network(drawn.reading)
-    n_layers, n_heads = len(drawn.layers), network.config.n_heads
+    n_layers, n_heads = len(drawn.layers), network.config.attention.n_heads
     if knock_outs.operations(network, n_layers * n_heads, len(drawn.passage.tokens)) <= FEW:
         return views.effects_of(drawn.reading, drawn.choice, explained)
     key = ("flow", drawn.reading, drawn.choice, explained)
@@ -350,7 +350,7 @@ def _is_linked(passage: Passage) -> bool:
 
 def _see(drawn: DrawnFlow, told: object) -> None:
     """A click on a ribbon: on the page on heads, why that head looks from the one token at the other."""
-    n_layers, n_heads = len(drawn.layers), views.network(drawn.reading).config.n_heads
+    n_layers, n_heads = len(drawn.layers), views.network(drawn.reading).config.attention.n_heads
     n = len(drawn.passage.tokens)
     match told:
         case {"layer": int(layer), "head": int(head), "query": int(query), "key": int(key)}:

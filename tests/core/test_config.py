@@ -33,7 +33,7 @@ def test_a_valid_config_builds_runs_and_survives_the_way_through_a_dict(chosen, 
 REFUSED = {
     "d_model=100 is not divisible by n_heads=8; nearest: 96 or 104": {"d_model": 100, "n_heads": 8},
     "d_model=5 is not divisible by n_heads=8; nearest: 8": {"d_model": 5, "n_heads": 8},
-    "n_heads=6 is not divisible by n_kv_heads=4; possible: 1, 2, 3, 6": {"n_kv_heads": 4},
+    "attention: n_heads=6 is not divisible by n_kv_heads=4; possible: 1, 2, 3, 6": {"n_kv_heads": 4},
     "d_head=5 must be even for rope, which rotates pairs; nearest: 6": {"d_head": 5},
     "d_model=25 must be even for sinusoidal positions; nearest: 26": {
         "d_model": 25,
@@ -43,29 +43,31 @@ REFUSED = {
     "vocab_size=0 must be between 1 and 1,000,000": {"vocab_size": 0},
     "max_seq_len=0 must be between 1 and 1,048,576": {"max_seq_len": 0},
     "n_layers=513 must be between 1 and 512": {"n_layers": 513},
-    "n_kv_heads=0 must be between 1 and 1,024, or None": {"n_kv_heads": 0},
-    "d_head=1000000 must be between 1 and 65,536, or None": {"d_head": 10**6},
-    "window=0 must be between 1 and 1,048,576, or None": {"window": 0},
-    "d_ff=-1 must be between 0 and 1,048,576, or None": {"d_ff": -1},
+    "attention: n_kv_heads=0 must be between 1 and 1,024, or None": {"n_kv_heads": 0},
+    "attention: d_head=1000000 must be between 1 and 65,536, or None": {"d_head": 10**6},
+    "layers: window=0 must be between 1 and 1,048,576, or None": {"window": 0},
+    "feed_forward: d_ff=-1 must be between 0 and 1,048,576, or None": {"d_ff": -1},
     "dropout=1.0 must be between 0.0 and 0.99": {"dropout": 1.0},
-    "norm_eps=nan must be between 0.0 and 1.0": {"norm_eps": float("nan")},
+    "norm: eps=nan must be between 0.0 and 1.0": {"norm_eps": float("nan")},
     "init_std=-1 must be between 0.0 and 10.0": {"init_std": -1},
-    "rope_base=inf must be between 1.001 and 1,000,000,000.0": {"rope_base": float("inf")},
-    "rope_base=1 must be between 1.001 and 1,000,000,000.0": {"rope_base": 1},
-    "positions='rotary' is not one of sinusoidal, learned, rope, alibi, relative, none": {"positions": "rotary"},
-    "norm=None is not one of layernorm, rmsnorm": {"norm": None},
-    "activation=[] is not one of relu, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {"activation": []},
+    "positions: base=inf must be between 1.001 and 1,000,000,000.0": {"rope_base": float("inf")},
+    "positions: base=1 must be between 1.001 and 1,000,000,000.0": {"rope_base": 1},
+    "positions: kind='rotary' is not one of sinusoidal, learned, rope, alibi, relative, none": {"positions": "rotary"},
+    "norm: kind=None is not one of layernorm, rmsnorm": {"norm": None},
+    "feed_forward: activation=[] is not one of relu, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {
+        "activation": []
+    },
     "n_layers=2.0 must be a whole number": {"n_layers": 2.0},
     "d_model='24' must be a whole number": {"d_model": "24"},
-    "n_heads=True must be a whole number": {"n_heads": True},
+    "attention: n_heads=True must be a whole number": {"n_heads": True},
     "n_layers=None must be a whole number": {"n_layers": None},
     "bias=1 must be true or false": {"bias": 1},
     "dropout='0' must be a number": {"dropout": "0"},
     "architecture='gpt' is not one of decoder, encoder, encoder-decoder": {"architecture": "gpt"},
-    "norm_placement='both' is not one of pre, post, sandwich": {"norm_placement": "both"},
-    "qkv_bias=2 must be true or false, or None": {"qkv_bias": 2},
-    "attn_scale=0 must be between 1e-06 and 1,000,000.0, or None": {"attn_scale": 0},
-    "experts={'n_experts': 8} must be ExpertsConfig or None": {"experts": {"n_experts": 8}},
+    "norm: placement='both' is not one of pre, post, sandwich": {"norm_placement": "both"},
+    "attention: qkv_bias=2 must be true or false, or None": {"qkv_bias": 2},
+    "attention: scale=0 must be between 1e-06 and 1,000,000.0, or None": {"attn_scale": 0},
+    "experts=8 must be ExpertsConfig or None": {"experts": 8},
     "n_encoder_layers=2 goes with architecture='encoder-decoder', not 'decoder'; leave it None, n_layers says it all": {
         "n_encoder_layers": 2
     },
@@ -82,14 +84,11 @@ REFUSED = {
     },
     "parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none": {"parallel": True, "d_ff": 0},
     "experts of width d_ff=0 would be empty; give d_expert or a larger d_ff": {"experts": ExpertsConfig(), "d_ff": 0},
-    "rope_scaling goes with positions='rope', not 'alibi'; leave it None": {
+    "positions: scaling goes with positions of kind 'rope', not 'alibi'; leave it None": {
         "rope_scaling": RopeScaling(),
         "positions": "alibi",
     },
-    "relative_distance=16 must be above half of relative_buckets=32": {
-        "relative_distance": 16,
-        "positions": "relative",
-    },
+    "positions: distance=16 must be above half of buckets=32": {"relative_distance": 16, "positions": "relative"},
 }
 
 
@@ -141,17 +140,38 @@ def test_settings_of_a_part_that_are_not_known_are_named():
 
 
 def test_unknown_and_missing_settings_are_named():
-    message = (
-        r"^unknown model setting n_head, rope; known are activation, architecture, attn_scale, attn_scale_by_layer, "
-    )
+    message = r"^unknown model setting n_head, rope; known are activation, architecture, attention, attn_scale, "
     with pytest.raises(ValueError, match=message):
         ModelConfig.from_dict(BASE | {"n_head": 4, "rope": True})
     with pytest.raises(ValueError, match=r"^the model settings lack vocab_size$"):
         ModelConfig.from_dict({"d_model": 64})
 
 
+def test_short_names_reach_into_parts_and_old_configs_are_read():
+    old = {"norm_placement": "post", "window": 4, "window_from": 1, "rope_base": 500.0, "scale_embeddings": True}
+    experts = {"n_experts": 4, "dense_layers": 1}
+    found = ModelConfig.from_dict(BASE | old | {"experts": experts})
+    assert (found.norm.placement, found.positions.base, found.embed_scale) == ("post", 500.0, 24**0.5)
+    assert [found.window_of(i) for i in range(2)] == [None, 4]
+    assert found.routed_layers == (1,)
+    assert experts == {"n_experts": 4, "dense_layers": 1}, "what was given stays"
+    assert found.changed(window=None).routed_layers == (1,)
+    assert found.changed(n_heads=3, window=None, dense_layers=0) == ModelConfig.from_dict(
+        BASE | old | {"experts": {"n_experts": 4}, "n_heads": 3, "window": None}
+    )
+    assert found.changed(n_layers=4).window_of(3) == 4
+    assert len(found.changed(n_layers=1).layers) == 1
+    assert (found.setting("d_model"), found.setting("n_heads")) == (24, 6)
+
+
+@pytest.mark.parametrize("name", ["n_heads", "norm_placement", "window", "scale_embeddings"])
+def test_a_program_that_was_saved_before_there_were_parts_is_told_who_takes_its_settings(name):
+    with pytest.raises(TypeError, match=f"^{name} is a setting of a part now; ModelConfig.from_dict"):
+        ModelConfig(vocab_size=5, **{name: 1})
+
+
 def test_sizes_left_open_follow_from_the_others():
-    assert (config().kv_heads, config().head_size) == (6, 4)
+    assert (config().attention.kv_heads, config().head_size) == (6, 4)
     assert config(activation="gelu").ff_size == 96
     assert config(activation="swiglu", d_model=768, n_heads=12).ff_size == 2048
     assert config(d_ff=0).ff_size == 0

@@ -8,7 +8,16 @@ import torch
 
 import tfcore
 from tfcore import minimal
-from tfcore.part_configs import ExpertsConfig, RopeScaling
+from tfcore.config import PARTS, SHORT
+from tfcore.part_configs import (
+    AttentionConfig,
+    ExpertsConfig,
+    FeedForwardConfig,
+    LayerConfig,
+    NormConfig,
+    PositionsConfig,
+    RopeScaling,
+)
 
 TEXT = "One day, a little dog named Max lost his red ball. Max said"
 
@@ -58,7 +67,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"parallel": True},
     {"activation": "geglu"},
     {"activation": "relu"},
-    {"window": 3},
+    {"layers": (LayerConfig(window=3), LayerConfig())},
     {"attn_scale": 0.5},
     {"attn_scale_by_layer": True},
     {"bias": True},
@@ -66,7 +75,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"out_bias": True},
     {"head": "none"},
     {"tie_embeddings": False},
-    {"scale_embeddings": True},
+    {"embed_scale": 4.0},
     {"logit_scale": 0.5},
     {"architecture": "encoder", "n_segments": 2, "pooler": True},
     {"architecture": "encoder"},
@@ -75,26 +84,36 @@ OTHERWISE: list[dict[str, Any]] = [
 ]
 SIZES = {"n_encoder_layers", "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"}
 SIZES |= {"rope_base", "norm_eps", "relative_buckets", "relative_distance"}
-NOT_COMPUTED = {"max_seq_len", "start_id", "bos_id", "dropout", "init", "init_std", "window_from"}
+NOT_COMPUTED = {"max_seq_len", "start_id", "bos_id", "dropout", "init", "init_std"}
 
 
 @pytest.mark.parametrize("given", OTHERWISE, ids=str)
 def test_a_model_of_another_kind_is_refused(given, monkeypatch):
     """Where its weights have the same names and sizes, too: none is computed wrongly in silence."""
-    config = tfcore.ModelConfig(vocab_size=11, d_model=16, n_layers=2, n_heads=2, d_ff=24, **given)
+    config = tfcore.ModelConfig.from_dict(
+        {"vocab_size": 11, "d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24} | given
+    )
     monkeypatch.setattr(minimal, "load_checkpoint", lambda _: (tfcore.Transformer(config), TOKENIZER))
     with pytest.raises((ValueError, RuntimeError), match=r"no decoder of this kind|state_dict"):
         minimal.load("another")
 
 
 def test_every_switch_of_a_config_is_tried_above():
-    tried = {name for given in OTHERWISE for name in given}
-    assert tried | SIZES | NOT_COMPUTED == {one.name for one in fields(tfcore.ModelConfig)}
+    tried = {SHORT.get(name, (name, "")) for name in {*SIZES, *NOT_COMPUTED}.union(*OTHERWISE)}
+    parts = {(name, one.name) for name in PARTS if name != "experts" for one in fields(PARTS[name])}
+    others = {(one.name, "") for one in fields(tfcore.ModelConfig)} - {(name, "") for name in PARTS}
+    assert tried == parts | others | {("experts", "")}
 
 
 def test_sizes_may_be_any(monkeypatch):
     config = tfcore.ModelConfig(
-        vocab_size=11, d_model=16, n_layers=3, n_heads=4, n_kv_heads=2, d_head=6, d_ff=20, rope_base=500.0, norm_eps=0.1
+        vocab_size=11,
+        d_model=16,
+        n_layers=3,
+        attention=AttentionConfig(n_heads=4, n_kv_heads=2, d_head=6),
+        feed_forward=FeedForwardConfig(d_ff=20),
+        positions=PositionsConfig(base=500.0),
+        norm=NormConfig(eps=0.1),
     )
     model = tfcore.Transformer(config, seed=3).eval()
     monkeypatch.setattr(minimal, "load_checkpoint", lambda _: (model, TOKENIZER))

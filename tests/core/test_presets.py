@@ -92,7 +92,7 @@ def test_the_sizes_quoted_of_bert_are_those_of_transformers(preset):
     settings = transformers.BertConfig(
         hidden_size=config.d_model,
         num_hidden_layers=config.n_layers,
-        num_attention_heads=config.n_heads,
+        num_attention_heads=config.attention.n_heads,
         intermediate_size=config.ff_size,
     )
     kinds = transformers.BertForMaskedLM, transformers.BertModel, transformers.BertForPreTraining

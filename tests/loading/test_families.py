@@ -142,9 +142,9 @@ def test_older_settings_of_rotations(tmp_path, values, kind):
     written(*DECODERS["llama"], tmp_path)
     edit_config(tmp_path, drop=("rope_parameters", "head_dim"), head_dim=10, **values)
     ours, theirs = load(tmp_path, device="cpu")[0], hf.LlamaForCausalLM.from_pretrained(tmp_path).eval()
-    scaling = ours.config.rope_scaling
+    scaling = ours.config.positions.scaling
     assert (scaling and scaling.kind) == kind
-    assert ours.config.rope_base == values.get("rope_theta", 10_000)
+    assert ours.config.positions.base == values.get("rope_theta", 10_000)
     assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
 
 
@@ -165,9 +165,9 @@ def test_absent_fields_mean_what_they_mean_to_transformers(kind):
 def test_aliases_and_nulls():
     values = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6, "n_inner": None}
     config = config_of(FAMILIES["gpt2"], values, NoTensors())
-    assert (config.d_model, config.n_layers, config.n_heads, config.ff_size) == (24, 3, 6, 96)
+    assert (config.d_model, config.n_layers, config.attention.n_heads, config.ff_size) == (24, 3, 6, 96)
     config = config_of(FAMILIES["mistral"], {"num_key_value_heads": None, "head_dim": None}, NoTensors())
-    assert (config.kv_heads, config.head_size, config.window) == (32, 128, 4096)
+    assert (config.attention.kv_heads, config.head_size, config.window_of(0)) == (32, 128, 4096)
     config = config_of(FAMILIES["t5"], {"n_positions": 8192, "pad_token_id": 7}, NoTensors())
     assert (config.max_seq_len, config.start_id) == (8192, 7)
 
@@ -177,7 +177,7 @@ def test_published_settings_of_llama_3_1():
     scaling["original_max_position_embeddings"] = 8192
     values = {"rope_theta": 500000.0, "rope_scaling": scaling, "max_position_embeddings": 131072}
     config = config_of(FAMILIES["llama"], values, NoTensors())
-    assert config.rope_scaling == RopeScaling(kind="llama3", factor=8, original_len=8192, low_freq=1, high_freq=4)
+    assert config.positions.scaling == RopeScaling(kind="llama3", factor=8, original_len=8192, low_freq=1, high_freq=4)
     assert config.max_seq_len == 131072
 
 

@@ -96,7 +96,7 @@ def test_numbers_that_the_config_needs_are_fetched_too(served, monkeypatch):
 
     monkeypatch.setattr(gguf_files.gguf.GGUFWriter, "write_header_to_file", with_factors)
     gguf_files.write(gguf_of(served), "llama", gguf_files.random_model("llama"), **gguf_files.byte_level("gpt-2"))
-    assert checkpoints.estimate(GGUF, device="cpu").config.rope_scaling == scaling
+    assert checkpoints.estimate(GGUF, device="cpu").config.positions.scaling == scaling
 
 
 def test_a_head_beside_the_table_counts_as_it_does_after_the_download(served, monkeypatch):

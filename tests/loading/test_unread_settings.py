@@ -52,4 +52,4 @@ def test_a_setting_of_rotations_that_nothing_reads_is_refused(place):
     with pytest.raises(ValueError, match=rf"^{place}\.'alpha' is not supported; supported: attention_factor, "):
         config_of(FAMILIES["llama"], values, NoTensors())
     values[place]["alpha"] = None
-    assert config_of(FAMILIES["llama"], values, NoTensors()).rope_scaling.factor == 2
+    assert config_of(FAMILIES["llama"], values, NoTensors()).positions.scaling.factor == 2

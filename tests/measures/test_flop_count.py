@@ -28,7 +28,7 @@ KINDS = {
     "encoder": BERT | {"norm_placement": "post"},
     "two stacks": TWO | {"positions": "relative", "n_kv_heads": 3},
     "experts": {"n_layers": 3, "experts": EXPERTS},
-    "late experts": {"n_layers": 3, "experts": ExpertsConfig(n_experts=4, top_k=1, dense_layers=1)},
+    "late experts": {"n_layers": 3, "experts": ExpertsConfig(n_experts=4, top_k=1), "dense_layers": 1},
 }
 
 

@@ -109,17 +109,17 @@ def habits(chosen, tokens):
     width, block = chosen.d_model * 4, layers(chosen)[0]
     norms = block.sublayers * chosen.n_layers + 1
     masks = block.sublayers * chosen.n_layers + 1
-    extra = norms * width * (chosen.norm == "rmsnorm") + masks * 3 * chosen.d_model * (chosen.dropout > 0)
+    extra = norms * width * (chosen.norm.kind == "rmsnorm") + masks * 3 * chosen.d_model * (chosen.dropout > 0)
     return tokens * extra
 
 
 def normed_twice(chosen, read, wrote, kernel):
     """What normalised heads found is kept twice, too: queries and keys, and of the fused kernel the result."""
-    queries, keys = chosen.n_heads * (2 if kernel == "fused" else 1), chosen.kv_heads
+    queries, keys = chosen.attention.n_heads * (2 if kernel == "fused" else 1), chosen.attention.kv_heads
     of_encoder = chosen.encoder_layers * read * (queries + keys)
     of_decoder = chosen.decoder_layers * (wrote or read) * (queries + keys)
     crossed = chosen.decoder_layers * (wrote * queries + read * keys) if wrote else 0
-    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.qk_norm else 0
+    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.attention.qk_norm else 0
 
 
 @needs_the_cpu  # whose kernels are known, and whose tensors have addresses

@@ -35,7 +35,7 @@ def component(name, config):
         if part in name:
             return found
     index = int(name.split("blocks.")[1].split(".")[0])
-    return "experts" if config.experts is not None and index >= config.experts.dense_layers else "feed-forward"
+    return "experts" if config.is_routed(index) else "feed-forward"
 
 
 @given(configs())

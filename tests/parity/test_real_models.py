@@ -44,7 +44,7 @@ def test_smollm2(real_models):
         folder, gguf_file=file, dtype=torch.float32, attn_implementation="eager"
     ).eval()
     names = hf.AutoTokenizer.from_pretrained(folder, gguf_file=file)
-    assert (model.config.n_layers, model.config.n_heads, model.config.kv_heads) == (30, 9, 3)
+    assert (model.config.n_layers, model.config.attention.n_heads, model.config.attention.kv_heads) == (30, 9, 3)
     ids = tokenizer.encode(MARY)
     assert ids == names(MARY).input_ids
     with torch.no_grad():

@@ -57,7 +57,7 @@ def both(request, library):
 def theirs(library, model: Transformer):
     """The same weights in their module."""
     config = model.config
-    heads, width, size = config.n_heads, config.d_model, config.head_size
+    heads, width, size = config.attention.n_heads, config.d_model, config.head_size
     found = library.HookedTransformer(
         library.HookedTransformerConfig(
             n_layers=config.n_layers,
@@ -71,10 +71,10 @@ def theirs(library, model: Transformer):
             act_fn="silu",
             gated_mlp=config.ff_size > 0,
             normalization_type="RMS",
-            eps=config.norm_eps,
+            eps=config.norm.eps,
             positional_embedding_type="rotary",
             rotary_dim=size,
-            rotary_base=config.rope_base,
+            rotary_base=config.positions.base,
             default_prepend_bos=False,
             device="cpu",
         )
@@ -176,7 +176,7 @@ def test_attribution_patching_of_every_head(both):
     names = [f"blocks.{i}.attn.hook_z" for i in range(model.config.n_layers)]
     expected = torch.stack([(values[name] * gradients[name])[0].sum((0, 2)) for name in names]).detach().numpy()
     found = estimate_effects(model, target, Quantity("difference", *answers), "zero")
-    np.testing.assert_allclose(found[:, : model.config.n_heads], expected, atol=2e-4)
+    np.testing.assert_allclose(found[:, : model.config.attention.n_heads], expected, atol=2e-4)
 
 
 def values_and_gradients(other, ids: list[int], answers: tuple[int, int], ends: tuple[str, ...]):

@@ -11,7 +11,7 @@ from tfcore.training.recipes.induction import INDUCTION, induction
 
 SMALL = replace(
     INDUCTION,
-    model=replace(INDUCTION.model, vocab_size=256, d_model=16, n_heads=2, d_head=8, max_seq_len=32),
+    model=INDUCTION.model.changed(vocab_size=256, d_model=16, n_heads=2, d_head=8, max_seq_len=32),
     settings=replace(INDUCTION.settings, steps=6, rows=4, warmup=2, evaluate_every=2, save_every=2),
     frames=(0, 2, 6),
     seq=24,

@@ -62,8 +62,9 @@ def test_each_switch_keeps_those_before_it():
     for before, after, changes in zip(
         models, models[1:], list(ladder_modernisation.SWITCHES.values())[1:], strict=False
     ):
-        new = {key for key, value in after.to_dict().items() if value != before.to_dict()[key]}
-        assert new == {key for key in changes if getattr(before, key) != changes[key]} != set()
+        assert after == before.changed(**changes)
+        assert all(before.setting(key) != value for key, value in changes.items())
+        assert changes
 
 
 def test_held_out_text_is_the_end_of_every_source():

@@ -9,12 +9,20 @@ from torch.nn.utils import parametrize
 
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training.finetuning import choose_weights_
 from tfcore.training.finetuning_runs import FineTuneConfig
 from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
 from tfcore.views.training.finetuning.measure.tuning import lora_parameters, trainable
 
-CONFIG = ModelConfig(vocab_size=30, d_model=24, n_layers=3, n_heads=4, n_kv_heads=2, d_ff=40, max_seq_len=16)
+CONFIG = ModelConfig(
+    vocab_size=30,
+    d_model=24,
+    n_layers=3,
+    attention=AttentionConfig(n_heads=4, n_kv_heads=2),
+    feed_forward=FeedForwardConfig(d_ff=40),
+    max_seq_len=16,
+)
 
 
 def ids() -> torch.Tensor:

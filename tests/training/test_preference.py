@@ -8,6 +8,7 @@ import torch
 
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training import preference
 from tfcore.training.finetuning import own_model
 from tfcore.training.preference import Samples, dpo_loss, kl_per_row, policy_gradient_loss, preferred_pairs
@@ -16,7 +17,14 @@ from tfcore.training.recipes.preference import PREFERENCE, of_preference
 
 VOCAB = 4
 BETA = 0.7
-CONFIG = ModelConfig(vocab_size=VOCAB, d_model=8, n_layers=1, n_heads=2, d_ff=8, max_seq_len=4)
+CONFIG = ModelConfig(
+    vocab_size=VOCAB,
+    d_model=8,
+    n_layers=1,
+    attention=AttentionConfig(n_heads=2),
+    feed_forward=FeedForwardConfig(d_ff=8),
+    max_seq_len=4,
+)
 
 
 def model(seed: int) -> Transformer:

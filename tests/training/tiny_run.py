@@ -40,7 +40,7 @@ def write_corpus(folder: Path) -> Path:
 
 
 def tiny(model: ModelConfig, **parts: Any) -> ModelConfig:
-    return replace(model, d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24, **parts)
+    return model.changed(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24, **parts)
 
 
 def in_small(name: str, dropout: float) -> Any:

@@ -33,7 +33,7 @@ def can_be_captured(model: Transformer, cache: KVCache) -> bool:
         model.device.type == "cuda"
         and config.architecture == "decoder"
         and config.experts is None
-        and config.positions not in ("alibi", "relative")
+        and config.positions.kind not in ("alibi", "relative")
         and cache.batch == 1
         and not cache.has_ring
         and cache.rollback == 0
@@ -58,7 +58,7 @@ class OneStep:
         self._cache = FixedCache(cache, self.place)
         self._key = torch.arange(capacity, device=model.device)
         self._added = None
-        if model.config.positions in ADDED:
+        if model.config.positions.kind in ADDED:
             self._added = model.activations(self.token.expand(1, capacity), "pos_embed")["pos_embed"]  # (key, d_model)
         self._whole = model.stack.attention_context(capacity, 0)  # of a text that fills the cache
 

@@ -11,6 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.model import Output, Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 
 LARGEST_TABLE = 4096  # ids; the table has their number squared
 ROWS = 256  # tokens that are read at once
@@ -59,7 +60,14 @@ class SingleTokenTable:
         if kind != "decoder" or n > LARGEST_TABLE:
             raise ValueError(f"a table of a {kind} of {n} ids: take a decoder of at most {LARGEST_TABLE}")
         context = config.max_seq_len
-        self.config = ModelConfig(vocab_size=n, max_seq_len=context, d_model=2, n_layers=1, n_heads=1, d_ff=2)
+        self.config = ModelConfig(
+            vocab_size=n,
+            max_seq_len=context,
+            d_model=2,
+            n_layers=1,
+            attention=AttentionConfig(n_heads=1),
+            feed_forward=FeedForwardConfig(d_ff=2),
+        )
         self.table = single_token_logits(model)
 
     def __call__(

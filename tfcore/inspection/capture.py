@@ -13,8 +13,9 @@ from functools import lru_cache
 
 from torch import Tensor
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.part_configs import GATED
 
 # Shape of each activation; names under blocks.* exist once a layer.
 _ATTENTION = {
@@ -96,7 +97,7 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
         for name in inner:
             if _exists(config, name, i, cross):
                 yield prefix + name.replace("*", str(i), 1), SHAPES[name]
-    if config.norm_placement != "post":
+    if config.norm.placement != "post":
         for name in ("ln_final.scale", "ln_final.normalized"):
             yield prefix + name, SHAPES[name]
 
@@ -109,21 +110,21 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     last = name.removeprefix("blocks.*.")
     needs = {
         "segment_embed": config.n_segments > 0,
-        "pos_embed": config.positions in ("learned", "sinusoidal"),
-        "embed_norm.": config.embed_norm,
-        "attn.rot_": config.positions == "rope",
+        "pos_embed": config.positions.kind in ("learned", "sinusoidal"),
+        "embed_norm.": config.norm.of_embeddings,
+        "attn.rot_": config.positions.kind == "rope",
         "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,
-        "mlp.pre_linear": plain and config.activation in GATED,
+        "mlp.pre_linear": plain and config.feed_forward.activation in GATED,
         "mlp.p": plain,
         "mlp_out": plain or routed,
         "ln2.": (plain or routed) and not config.parallel,
-        "ln2_post": (plain or routed) and config.norm_placement == "sandwich",
+        "ln2_post": (plain or routed) and config.norm.placement == "sandwich",
         "resid_mid": (plain or routed or cross) and not config.parallel,
         "resid_mid_cross": plain or routed,
-        "ln1_post": config.norm_placement == "sandwich",
-        "ln_cross_post": cross and config.norm_placement == "sandwich",
+        "ln1_post": config.norm.placement == "sandwich",
+        "ln_cross_post": cross and config.norm.placement == "sandwich",
     }
     if ("cross" in last) and not cross:
         return False

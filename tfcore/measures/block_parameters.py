@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from tfcore.config import GATED, Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
+from tfcore.part_configs import GATED, Activation, AttentionConfig, FeedForwardConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,13 @@ def layer_cost(activation: Activation, d_model: int, d_ff: int | None = None) ->
         d_ff: None means what the config takes: 4 d_model, or 8/3 d_model rounded up to a multiple of 8 when gated, so
             that three matrices have as many weights as two had (arXiv:2002.05202, section 2).
     """
-    config = ModelConfig(vocab_size=1, d_model=d_model, n_layers=1, n_heads=1, activation=activation, d_ff=d_ff)
+    config = ModelConfig(
+        vocab_size=1,
+        d_model=d_model,
+        n_layers=1,
+        attention=AttentionConfig(n_heads=1),
+        feed_forward=FeedForwardConfig(activation=activation, d_ff=d_ff),
+    )
     count = parameters(config).by_layer["blocks.0"]["feed-forward"]
     return LayerCost(activation, config.ff_size, 3 if activation in GATED else 2, count)
 

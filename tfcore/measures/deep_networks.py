@@ -13,9 +13,10 @@ from torch import Tensor
 
 from tfcore.attention import AttentionContext
 from tfcore.block import Block
-from tfcore.config import Init, ModelConfig, Norm
+from tfcore.config import Init, ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, Norm, NormConfig, PositionsConfig
 
 Placement = Literal["pre", "post", "sandwich", "none"]
 D_MODEL = 32
@@ -100,12 +101,11 @@ def build_deep(deep: Deep, seed: int = 0, max_seq_len: int = SEQ) -> Transformer
         vocab_size=deep.vocab_size,
         d_model=D_MODEL,
         n_layers=deep.n_layers,
-        n_heads=N_HEADS,
+        attention=AttentionConfig(n_heads=N_HEADS),
         max_seq_len=max_seq_len,
-        positions="learned",
-        norm=deep.norm,
-        norm_placement="pre" if deep.placement == "none" else deep.placement,
-        activation="gelu",
+        positions=PositionsConfig(kind="learned"),
+        norm=NormConfig(kind=deep.norm, placement="pre" if deep.placement == "none" else deep.placement),
+        feed_forward=FeedForwardConfig(activation="gelu"),
         bias=True,
         tie_embeddings=False,
         init=deep.init,

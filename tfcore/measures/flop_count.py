@@ -160,13 +160,15 @@ def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:
     pairwise = sum(one.get(name, 0) for name in PAIRWISE)
     once = one.get("pooler", 0)  # reads one token, however many there are
     each = sum(one.values()) - pairwise - once
-    width = 2 * config.n_heads * config.head_size + 2 * config.kv_heads * config.head_size  # Q and O, K and V
+    width = (
+        2 * config.attention.n_heads * config.head_size + 2 * config.attention.kv_heads * config.head_size
+    )  # Q and O, K and V
     return LengthCost(
         n=n,
         cells=n * n,
         linear=float(each) * n + once,
         squared=float(pairwise) * n.astype(np.float64) ** 2,
-        matrices=stored_bytes(config.n_heads, "float16") * n * n,
+        matrices=stored_bytes(config.attention.n_heads, "float16") * n * n,
         vectors=stored_bytes(width, "float16") * n,
         crossing=each / pairwise,
     )
@@ -214,7 +216,11 @@ def visible_pairs(config: ModelConfig, layer: Layer, seq: int) -> int:
 def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pairs: Pairs) -> dict[str, int]:
     """The operations of one block over its whole sequence."""
     tokens = n_encoder if layer.encoder else n_decoder
-    d, d_q, d_kv = config.d_model, config.n_heads * config.head_size, config.kv_heads * config.head_size
+    d, d_q, d_kv = (
+        config.d_model,
+        config.attention.n_heads * config.head_size,
+        config.attention.kv_heads * config.head_size,
+    )
     seen = tokens * tokens if pairs == "all" else visible_pairs(config, layer, tokens)
     counts = {
         "attention": 2 * tokens * d * (2 * d_q + 2 * d_kv),

@@ -58,7 +58,7 @@ class TextVectors:
 def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> TextVectors:
     """Run a decoder on a text and take the vectors of all heads; after the rotation, where positions are RoPE."""
     config = model.config
-    turned = "rot_" if config.positions == "rope" else ""
+    turned = "rot_" if config.positions.kind == "rope" else ""
     names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
     vectors = model.activations(one_text(model, ids), chain(*names))
     q, k, v = (torch.cat([vectors[name].float().cpu() for name in of_all]) for of_all in names)

@@ -133,7 +133,7 @@ class Part(NamedTuple):
 
 def parts_of(config: ModelConfig) -> list[list[Part]]:
     """All parts of a decoder, layer by layer: its heads, then its feed-forward layer where there is one."""
-    heads = range(config.n_heads)
+    heads = range(config.attention.n_heads)
     has_forward = bool(config.ff_size or config.experts)
     return [
         [*(Part(layer, head) for head in heads), *([Part(layer, None)] if has_forward else [])]

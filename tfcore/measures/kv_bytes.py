@@ -73,14 +73,14 @@ def cache_shape(config: ModelConfig) -> CacheShape:
     """
     if config.architecture == "encoder":
         raise ValueError("architecture='encoder' reads all tokens at once and keeps no cache; take a decoder")
-    windowed = max(0, config.decoder_layers - config.window_from) if config.window is not None else 0
+    windows = [window for i in range(config.decoder_layers) if (window := config.window_of(i)) is not None]
     return CacheShape(
         layers=config.decoder_layers,
-        heads=config.n_heads,
-        kv_heads=config.kv_heads,
+        heads=config.attention.n_heads,
+        kv_heads=config.attention.kv_heads,
         d_head=config.head_size,
-        window=config.window,
-        windowed=windowed,
+        window=max(windows, default=None),
+        windowed=len(windows),
     )
 
 

@@ -30,10 +30,10 @@ def check_model(model: Transformer) -> None:
         ValueError: it is not; the message names what the model is.
     """
     config = model.config
-    if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
+    if config.architecture != "decoder" or config.norm.placement == "post" or config.head != "lm":
         raise ValueError(
             f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
-            f"norm_placement={config.norm_placement!r}, head={config.head!r}"
+            f"norm_placement={config.norm.placement!r}, head={config.head!r}"
         )
 
 

@@ -107,7 +107,7 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
     """
     check_model(model)
-    config, places = model.config, model.config.positions in ("learned", "sinusoidal")
+    config, places = model.config, model.config.positions.kind in ("learned", "sinusoidal")
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
     names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
     output: Output = model(one_text(model, ids), capture=names)
@@ -130,7 +130,7 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
         here[f"blocks.{i}.attn.result"] = block.attn.results(z).squeeze((0, 1)).double()
     blocks = [block_parts(block, i, here) for i, block in enumerate(modules)]
     start, places = here["blocks.0.resid_pre"], "pos_embed" in here
-    summed = places and not model.config.embed_norm  # a norm after that sum mixes the two for good
+    summed = places and not model.config.norm.of_embeddings  # a norm after that sum mixes the two for good
     places_part = here["pos_embed"] if summed else torch.zeros_like(start)
     heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
     return Parts(

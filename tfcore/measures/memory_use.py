@@ -8,11 +8,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import lengths
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.parameter_count import Layer, layers, parameters
 from tfcore.measures.precision import Dtype, stored_bytes
+from tfcore.part_configs import GATED
 
 Optimizer = Literal["adamw", "momentum", "sgd"]
 Kernel = Literal["fused", "explicit"]
@@ -156,7 +157,7 @@ def _block(
 
 def _norm(config: ModelConfig, size: int) -> int:
     """A norm's input and its statistics: mean and deviation, or the deviation alone."""
-    return config.d_model * size + STATISTIC * (2 if config.norm == "layernorm" else 1)
+    return config.d_model * size + STATISTIC * (2 if config.norm.kind == "layernorm" else 1)
 
 
 def _norms(config: ModelConfig, layer: Layer, size: int) -> int:
@@ -166,29 +167,29 @@ def _norms(config: ModelConfig, layer: Layer, size: int) -> int:
     """
     norms = 1 if config.parallel else layer.sublayers
     both = _norm(config, size) + config.d_model * size
-    return norms * (both + (_norm(config, size) if config.norm_placement == "sandwich" else 0))
+    return norms * (both + (_norm(config, size) if config.norm.placement == "sandwich" else 0))
 
 
 def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
     """Self-attention over one sequence."""
-    heads, kv_heads, width = config.n_heads, config.kv_heads, config.head_size
+    heads, kv_heads, width = config.attention.n_heads, config.attention.kv_heads, config.head_size
     product = (heads + 2 * kv_heads) * width  # queries, keys and values in one piece: each keeps all of it alive
-    normed = (heads + kv_heads) * STATISTIC if config.qk_norm else 0
+    normed = (heads + kv_heads) * STATISTIC if config.attention.qk_norm else 0
     z = heads * width
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
-        product = product if config.qk_norm else 0
+        product = product if config.attention.qk_norm else 0
         return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
-    rotated = (heads + kv_heads) * width if config.positions == "rope" or config.qk_norm else 0
+    rotated = (heads + kv_heads) * width if config.positions.kind == "rope" or config.attention.qk_norm else 0
     return n * (size * (product + rotated + z) + normed + heads * STATISTIC)
 
 
 def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel: Kernel) -> int:
     """Attention of n tokens to the encoder's."""
-    heads, kv_heads, width = config.n_heads, config.kv_heads, config.head_size
-    normed = (heads * n + kv_heads * others) * (width * size + STATISTIC) if config.qk_norm else 0
+    heads, kv_heads, width = config.attention.n_heads, config.attention.kv_heads, config.head_size
+    normed = (heads * n + kv_heads * others) * (width * size + STATISTIC) if config.attention.qk_norm else 0
     q = z = n * heads * width
     if kernel == "explicit":
-        alive = others * kv_heads * width if config.qk_norm else 0  # values, in a piece with the keys
+        alive = others * kv_heads * width if config.attention.qk_norm else 0  # values, in a piece with the keys
         return size * (q + z + 2 * others * heads * width + heads * n * others + alive) + normed
     return size * (q + z + 2 * others * kv_heads * width) + normed + n * heads * STATISTIC
 
@@ -198,16 +199,16 @@ def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel:
 
     A decoder's layers each write it anew, with -inf where the mask is; an encoder's share one.
     """
-    biased = config.positions in ("alibi", "relative") and kernel == "fused"
+    biased = config.positions.kind in ("alibi", "relative") and kernel == "fused"
     shared = layer.encoder and layer.index > 0
-    return config.n_heads * n * n * size if biased and not shared else 0
+    return config.attention.n_heads * n * n * size if biased and not shared else 0
 
 
 def _feed_forward(config: ModelConfig, d_ff: int) -> int:
     """Numbers per token: before and after the activation; ReLU needs only the latter, a gate both factors besides."""
-    if config.activation in GATED:
+    if config.feed_forward.activation in GATED:
         return 4 * d_ff
-    return d_ff if config.activation == "relu" else 2 * d_ff
+    return d_ff if config.feed_forward.activation == "relu" else 2 * d_ff
 
 
 def _mixture(config: ModelConfig, size: int) -> int:
@@ -225,8 +226,8 @@ def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
     """Before and after the blocks of a stack: token ids, the norm of the embeddings, the final norm."""
     d = config.d_model * size
     ids = INDEX * (1 + bool(config.n_segments))
-    final = _norm(config, size) if config.norm_placement != "post" else 0
-    embedded = _norm(config, size) if config.embed_norm else 0
+    final = _norm(config, size) if config.norm.placement != "post" else 0
+    embedded = _norm(config, size) if config.norm.of_embeddings else 0
     return {
         "embedding": tokens * ids,
         "norms": tokens * (d + final + embedded),  # d: what the first or last matrix reads

@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.model import Transformer
+from tfcore.part_configs import GATED
 
 EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
 
@@ -100,7 +101,7 @@ def layers(config: ModelConfig) -> list[Layer]:
 
 def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     """Weights of a feed-forward layer or expert: up and down, and the gate's where there is one."""
-    return (3 if config.activation in GATED else 2) * config.d_model * d_ff
+    return (3 if config.feed_forward.activation in GATED else 2) * config.d_model * d_ff
 
 
 def rule_of_thumb(config: ModelConfig) -> int:
@@ -127,7 +128,7 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     if layer.cross:
         counts["cross-attention"] = _attention(config)
     if layer.plain:
-        gates = 1 if config.activation in GATED else 0
+        gates = 1 if config.feed_forward.activation in GATED else 0
         biases = (1 + gates) * config.ff_size + config.d_model if config.bias else 0
         counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
     if layer.mixture and (experts := config.experts) is not None:
@@ -142,31 +143,31 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
 
 def _attention(config: ModelConfig) -> int:
     """W_Q, W_K, W_V and W_O with their biases."""
-    d_q, d_kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
+    d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
     weights = config.d_model * (d_q + 2 * d_kv) + d_q * config.d_model
     return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias
 
 
 def _norm(config: ModelConfig) -> int:
     """Scale, and shift where there is one."""
-    return config.d_model * (2 if config.norm == "layernorm" and config.bias else 1)
+    return config.d_model * (2 if config.norm.kind == "layernorm" and config.bias else 1)
 
 
 def _block_norms(config: ModelConfig, layer: Layer) -> int:
     """One norm a sublayer, two where sandwiched, one for all where parallel; and those of queries and keys."""
-    norms = 1 if config.parallel else layer.sublayers * (2 if config.norm_placement == "sandwich" else 1)
+    norms = 1 if config.parallel else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
     attentions = 1 + layer.cross
-    return norms * _norm(config) + (2 * config.head_size * attentions if config.qk_norm else 0)
+    return norms * _norm(config) + (2 * config.head_size * attentions if config.attention.qk_norm else 0)
 
 
 def _ends(config: ModelConfig) -> dict[str, int]:
     """Parameters before and after the blocks."""
     stacks = 2 if config.architecture == "encoder-decoder" else 1
-    d, norms = config.d_model, (config.norm_placement != "post") + config.embed_norm
-    tables = {"learned": config.max_seq_len * d, "relative": config.relative_buckets * config.n_heads}
+    d, norms = config.d_model, (config.norm.placement != "post") + config.norm.of_embeddings
+    tables = {"learned": config.max_seq_len * d, "relative": config.positions.buckets * config.attention.n_heads}
     counts = {
         "token embedding": config.vocab_size * d,
-        "positions": stacks * tables.get(config.positions, 0),
+        "positions": stacks * tables.get(config.positions.kind, 0),
         "segments": config.n_segments * d,
         "norms": stacks * norms * _norm(config),
         "mlm head": d * d + d + _norm(config) + config.vocab_size if config.head == "mlm" else 0,

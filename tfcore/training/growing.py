@@ -14,6 +14,7 @@ from tfcore.config import ModelConfig
 from tfcore.loading.checkpoint_history import CheckpointHistory, load_history
 from tfcore.measures.heads.induction_moments import Moment, moment
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training.data import periodic, shift
 from tfcore.training.optim import adamw, warmup_cosine
 
@@ -53,9 +54,8 @@ class GrowConfig:
             vocab_size=self.vocab_size,
             d_model=64,
             n_layers=self.n_layers,
-            n_heads=4,
-            d_head=16,
-            d_ff=0,
+            attention=AttentionConfig(n_heads=4, d_head=16),
+            feed_forward=FeedForwardConfig(d_ff=0),
             max_seq_len=max(self.seq, 2 * self.vocab_size),
             tie_embeddings=False,
         )

@@ -116,7 +116,7 @@ def row(rung: Rung, seq: int) -> dict[str, Any]:
         "name": rung.name,
         **rung.labels,
         "seed": rung.seed,
-        **{part: getattr(rung.model, part) for part in ("d_model", "n_layers", "n_heads")},
+        **{part: rung.model.setting(part) for part in ("d_model", "n_layers", "n_heads")},
         "steps": settings.steps,
         "rows": settings.rows,
         "seq": seq,

@@ -20,6 +20,7 @@ from tfcore.masks import bidirectional
 from tfcore.measures.statistics import ratio
 from tfcore.model import Transformer
 from tfcore.norms import NoNorm, Norm
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training import pitfall_tasks as tasks
 from tfcore.training.data import Batch
 
@@ -252,14 +253,21 @@ def last_said(looks: Sequence[PitfallEvaluation]) -> tuple[int, tuple[str, str]]
 
 def model_config(config: PitfallConfig) -> ModelConfig:
     """The baseline: two layers (or as many as the dose says) of width 64."""
-    common = ModelConfig(vocab_size=len(tasks.LETTERS), d_model=64, n_layers=2, n_heads=4, d_ff=128, max_seq_len=128)
+    common = ModelConfig(
+        vocab_size=len(tasks.LETTERS),
+        d_model=64,
+        n_layers=2,
+        attention=AttentionConfig(n_heads=4),
+        feed_forward=FeedForwardConfig(d_ff=128),
+        max_seq_len=128,
+    )
     match config.kind:
         case "skip" | "final":
             return replace(common, n_layers=config.dose)
         case "scale":  # with these weights the components of queries and keys begin with variance 1
-            return replace(common, n_heads=2, d_head=config.dose, init="normal", init_std=64**-0.5)
+            return common.changed(n_heads=2, d_head=config.dose, init="normal", init_std=64**-0.5)
         case "positions":
-            return replace(common, vocab_size=tasks.SYMBOLS, architecture="encoder", positions="learned")
+            return common.changed(vocab_size=tasks.SYMBOLS, architecture="encoder", positions="learned")
     return common
 
 
@@ -268,9 +276,9 @@ def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
     right = model_config(config)
     wrong = right
     if config.kind == "scale":
-        wrong = replace(right, attn_scale=1.0)
+        wrong = right.changed(attn_scale=1.0)
     elif config.kind == "positions":
-        wrong = replace(right, positions="none")
+        wrong = right.changed(positions="none")
     bad, good = Transformer(wrong, config.seed), Transformer(right, config.seed)
     match config.kind:
         case "mask":

@@ -11,6 +11,7 @@ from pages.ui.frame import panel
 from pages.ui.loading import models, own_models
 from pages.ui.reading import usual
 from tfcore.config import ModelConfig
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.presets import PRESETS
 from tfcore.views.block import feedforward as views
 from tfcore.views.block.feedforward import say
@@ -161,10 +162,8 @@ def share() -> None:
                 vocab_size=1,
                 d_model=d_model,
                 n_layers=1,
-                n_heads=32,
-                n_kv_heads=kv,
-                d_ff=round(ratio * d_model),
-                activation="swiglu" if gated else "relu",
+                attention=AttentionConfig(n_heads=32, n_kv_heads=kv),
+                feed_forward=FeedForwardConfig(d_ff=round(ratio * d_model), activation="swiglu" if gated else "relu"),
             )
             uploaded = {name: models.config(name) for name in models.names() if own_models.is_own(name)}
             shown = views.shares(chosen, {OURS: models.config(MODEL), OWN: own} | uploaded)

@@ -12,9 +12,10 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from pages.ui.work import jobs, live
-from tfcore.config import Init, Norm
+from tfcore.config import Init
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import INIT_NAMES, networks
+from tfcore.part_configs import Norm
 from tfcore.views.block import normalisation as views
 from tfcore.views.block.normalisation import TOKENS, say
 from tfcore.views.block.normalisation.measure import early_training

@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
 
     reading: Reading
     text: UsedTokens
-    layers: range
+    layers: tuple[int, ...]
     n_experts: int
     top_k: int
 

@@ -1,5 +1,6 @@
 """Part of the page on routing: a text coloured by who takes each token, the router's probabilities, the loads."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -89,7 +90,7 @@ def choose_expert(now: choices.Chosen) -> int:
     return int(draw("Tokens of expert", "only", list(names), 0, names)) - 1
 
 
-def go_to_cell(layers: range, tokens: int, event: Event) -> None:
+def go_to_cell(layers: Sequence[int], tokens: int, event: Event) -> None:
     """A click on a cell chooses its layer and its token."""
     column, row = event["x"], event["y"]
     if isinstance(column, int | float) and isinstance(row, int | float):

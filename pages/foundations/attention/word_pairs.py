@@ -82,7 +82,7 @@ def _pair(p: Panel, tokens: list[str], model_name: str, pasted: str, closest: Cl
         second = controls.place("Second word (position)", "second", n, begin[1])
     with three, page.more_settings():
         layer = controls.place("Layer", "layer", config.n_layers, 2)
-        head = controls.place("Head", "head", config.n_heads, 3)
+        head = controls.place("Head", "head", config.attention.n_heads, 3)
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")
     numbers = st.columns(4)

@@ -63,12 +63,12 @@ def cuts(p: Panel, name: str, reading: Reading) -> None:
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
         fragments.stop()
-    many = {"many small heads": {"n_heads": config.n_heads * 4}} if config.head_size % 4 == 0 else {}
-    p.examples({"one head": {"n_heads": 1}, **many, "as it was trained": {"n_heads": config.n_heads}})
+    many = {"many small heads": {"n_heads": config.attention.n_heads * 4}} if config.head_size % 4 == 0 else {}
+    p.examples({"one head": {"n_heads": 1}, **many, "as it was trained": {"n_heads": config.attention.n_heads}})
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        width = config.n_heads * config.head_size
-        n_heads = controls.select("Heads", "n_heads", divisors(width), config.n_heads)
+        width = config.attention.n_heads * config.head_size
+        n_heads = controls.select("Heads", "n_heads", divisors(width), config.attention.n_heads)
         layer = controls.place("Layer", "layer", config.n_layers, 3)
         tokens = len(tokens_of_text(name, reading.text))
         sizes = split_sizes(config, n_heads, tokens)

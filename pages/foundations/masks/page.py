@@ -104,7 +104,7 @@ with panel((2, 3)) as p:
         config = cache.model(model_name)[0].config
         with more:
             layer = controls.place("Layer", "layer", config.n_layers, 3)
-            head = controls.place("Head", "head", config.n_heads, 5)
+            head = controls.place("Head", "head", config.attention.n_heads, 5)
     offer_real(model_name, pasted)
     ids, tokens, total = first_tokens(model_name, pasted, views.TOKENS)
     notices.tokens(total, len(ids), which="first")

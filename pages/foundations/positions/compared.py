@@ -74,9 +74,9 @@ TEXT = (
 
 def no_use(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
-    if config.positions in ("rope", "learned"):
+    if config.positions.kind in ("rope", "learned"):
         return None
-    return f"its positions are {config.positions}, and the experiment needs a model with RoPE or learned ones."
+    return f"its positions are {config.positions.kind}, and the experiment needs a model with RoPE or learned ones."
 
 
 def together() -> None:
@@ -100,7 +100,7 @@ def together() -> None:
             row = controls.text_row()
             model_name = models.choose("decoder", default=MODEL, why_not=no_use)
             pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120, row=row, end="first")
-            head = controls.place("Head of the first layer", "of_head", models.config(model_name).n_heads)
+            head = controls.place("Head of the first layer", "of_head", models.config(model_name).attention.n_heads)
         if not pasted:
             st.info("There is no text yet: type or paste some.")
             return
@@ -115,7 +115,7 @@ def together() -> None:
             p.show(views.added(model_name, pasted, head))
             p.show(shown)
             st.dataframe(shown.numbers(), hide_index=True)
-        trained = NAMES[models.config(model_name).positions]
+        trained = NAMES[models.config(model_name).positions.kind]
         p.what_to_see(
             "ALiBi adds the same biases to every text. RoPE's change depends on the content of both tokens and on the "
             "distance. Sinusoidal vectors go through W_Q and W_K like any other input, so their change depends on both "

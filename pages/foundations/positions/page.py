@@ -8,7 +8,7 @@ import streamlit as st
 from pages.foundations.positions import compared, scores, vectors
 from pages.foundations.positions.facts import FACTS
 from pages.ui import controls, page
-from tfcore.config import Positions
+from tfcore.part_configs import Positions
 from tfcore.views.foundations import positions as views
 from tfcore.views.foundations.positions.say import shuffle_test
 

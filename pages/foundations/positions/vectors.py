@@ -128,9 +128,9 @@ def trained_here() -> None:
 
 def no_table(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
-    if config.positions == "learned":
+    if config.positions.kind == "learned":
         return None if config.max_seq_len >= FEWEST else f"its table has fewer than {FEWEST} positions."
-    return f"its positions are {config.positions}, so there is no table of vectors to look at."
+    return f"its positions are {config.positions.kind}, so there is no table of vectors to look at."
 
 
 def of_a_model() -> None:
@@ -148,7 +148,7 @@ def of_a_model() -> None:
             config = models.config(model_name)
             longest = min(MOST, config.max_seq_len)
             n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))
-            head = controls.place("Head of the first layer", "reader", config.n_heads)
+            head = controls.place("Head of the first layer", "reader", config.attention.n_heads)
             shown = views.position_vectors(model_name, n, head)
             table = shown.result
             previous = f"{table.back(head)[1]:.2f}"

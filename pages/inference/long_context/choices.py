@@ -66,7 +66,7 @@ def choose_head(more: Any) -> Head:
     reading = Reading(MODEL, controls.text_area("Text", "text", TEXT, CHARACTERS, height=100))
     with more:
         layer = controls.place("Layer", "layer", config.n_layers, 1)
-        head = controls.place("Head", "head", config.n_heads, 4)
+        head = controls.place("Head", "head", config.attention.n_heads, 4)
     tokens_read = read(reading)
     if not tokens_read.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")

@@ -375,7 +375,7 @@ def cached() -> None:
                 name = models.choose("decoder", key="of", default=models.first(), why_not=models.silent)
                 config = cache.model(name)[0].config
                 layer = controls.place("Layer", "layer", config.n_layers, 12)
-                head = controls.place("Head", "head", config.n_heads)
+                head = controls.place("Head", "head", config.attention.n_heads)
                 drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
         pasted = text_box(
             name, "Text", "text", choices.TEXT, choices.CHARACTERS, height=68, named=False, row=row, end="first"

@@ -73,6 +73,6 @@ def every_head(p: Panel, chosen: ChosenPrompt) -> None:
         lambda: heads_of_prompt(model, tokenizer, *given),
         lambda: every_of(*chosen),
         shown,
-        1 + min(EXACT, model.config.n_layers * model.config.n_heads),
+        1 + min(EXACT, model.config.n_layers * model.config.attention.n_heads),
         "result",
     )

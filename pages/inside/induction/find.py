@@ -77,9 +77,9 @@ def choose_off(name: str, kinds: HeadsByScore) -> tuple[Place, ...]:
     config = opened(name)[0].config
     words = controls.text_area("Heads, as layer.head", "off", "3.0", 400, height=68)
     named = dict.fromkeys((int(a), int(b)) for a, b in re.findall(r"(?<!\d)([0-9]{1,4})\.([0-9]{1,4})(?!\d)", words))
-    there = tuple((a, b) for a, b in named if a < config.n_layers and b < config.n_heads)
+    there = tuple((a, b) for a, b in named if a < config.n_layers and b < config.attention.n_heads)
     if len(there) < len(named) or (words.strip() and not named):
-        last = f"{config.n_layers - 1}.{config.n_heads - 1}"
+        last = f"{config.n_layers - 1}.{config.attention.n_heads - 1}"
         notices.add("off", f"Heads are written as 0.0 to {last}; others are ignored", value=words)
     return there
 
@@ -103,7 +103,7 @@ def find() -> None:
             with more:
                 place = (
                     controls.place("Layer", "layer", config.n_layers, first[0]),
-                    controls.place("Head", "head", config.n_heads, first[1]),
+                    controls.place("Head", "head", config.attention.n_heads, first[1]),
                 )
         with right:
             above = st.container()
@@ -165,7 +165,7 @@ def look_at(event: Event) -> None:
 def show_scores(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], head: Place) -> None:
     """A number for every head."""
     config = opened(name)[0].config
-    heads = config.n_layers * config.n_heads
+    heads = config.n_layers * config.attention.n_heads
     offered = [score for score in NAMES if score != "alone" or heads <= MANY]
     score = controls.segmented("For every head", "score", offered, "induction", NAMES)
     crossed = f" Crossed out: {listed(off)}." if off else ""

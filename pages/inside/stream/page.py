@@ -44,7 +44,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 
 def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why there is nothing to add up in a model, or None."""
-    if config.norm_placement == "post":
+    if config.norm.placement == "post":
         return "it normalises after every sum (post-LN), so its logits are no plain sum of what the parts wrote."
     return models.silent(config, tokenizer)
 

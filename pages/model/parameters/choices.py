@@ -5,9 +5,9 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.config import Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.kv_bytes import even_parts
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import Activation, AttentionConfig, ExpertsConfig, FeedForwardConfig
 
 OWN = "own"
 KINDS: dict[Activation, str] = {"gelu": "GELU, two matrices", "swiglu": "SwiGLU, three matrices"}
@@ -47,10 +47,8 @@ def by_sliders(more: Any) -> ModelConfig | None:
             vocab_size=vocab,
             d_model=d_model,
             n_layers=n_layers,
-            n_heads=n_heads,
-            n_kv_heads=n_heads // group,
-            d_ff=d_ff,
-            activation=activation,
+            attention=AttentionConfig(n_heads=n_heads, n_kv_heads=n_heads // group),
+            feed_forward=FeedForwardConfig(d_ff=d_ff, activation=activation),
             tie_embeddings=tied,
             max_seq_len=131_072,
             **parts,

@@ -55,7 +55,7 @@ def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:
     if at.part in ("attention", "feed-forward"):
         parts.append(f"layer {layer}, one of {config.n_layers}")
     if at.name in OF_A_HEAD:
-        parts.append(f"head {head}, one of {config.n_heads}")
+        parts.append(f"head {head}, one of {config.attention.n_heads}")
     return " · ".join(parts)
 
 
@@ -73,7 +73,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with block:
         layer = controls.place("Layer", "layer", config.n_layers, begin[0])
     with heads:
-        head = controls.place("Head", "head", config.n_heads, begin[1])
+        head = controls.place("Head", "head", config.attention.n_heads, begin[1])
     path = walk_stages(config, layer)
     names = [one.name for one in path]
     with slider:

@@ -116,7 +116,7 @@ def reads(*texts: str) -> WhyNot:
 
 def attention_alone(config: ModelConfig, _: Any) -> str | None:
     """Why a model has no feed-forward layers, or None: for `choose`."""
-    return "it is made of attention alone, without feed-forward layers." if config.d_ff == 0 else None
+    return "it is made of attention alone, without feed-forward layers." if config.feed_forward.d_ff == 0 else None
 
 
 def only(name: str, reason: str) -> None:

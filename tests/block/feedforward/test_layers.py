@@ -9,6 +9,7 @@ from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.block_parameters import BlockShare, LayerCost, block_share, layer_cost
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.views.block.feedforward import say
 from tfcore.views.block.feedforward.measure import layers as feedforward
 
@@ -25,7 +26,13 @@ def test_a_gated_layer_of_8_3_d_has_the_parameters_of_a_plain_one_of_4_d(d_model
 
 
 def test_the_cost_is_that_of_a_layer_that_is_built():
-    config = ModelConfig(vocab_size=1, d_model=48, n_layers=1, n_heads=1, activation="geglu")
+    config = ModelConfig(
+        vocab_size=1,
+        d_model=48,
+        n_layers=1,
+        attention=AttentionConfig(n_heads=1),
+        feed_forward=FeedForwardConfig(activation="geglu"),
+    )
     built = Transformer(config).decoder.blocks[0].mlp
     assert layer_cost("geglu", 48).count == sum(p.numel() for p in built.parameters())
 
@@ -65,10 +72,8 @@ def test_the_formula_agrees_with_the_count_but_for_norms(kv, gated, ratio):
         vocab_size=1,
         d_model=4096,
         n_layers=1,
-        n_heads=32,
-        n_kv_heads=kv,
-        d_ff=int(ratio * 4096),
-        activation="swiglu" if gated else "relu",
+        attention=AttentionConfig(n_heads=32, n_kv_heads=kv),
+        feed_forward=FeedForwardConfig(d_ff=int(ratio * 4096), activation="swiglu" if gated else "relu"),
     )
     formula = feedforward.share_formula(3 if gated else 2, ratio, kv / 32)
     assert block_share(config).share == pytest.approx(formula, abs=1e-4)

@@ -1,6 +1,5 @@
 """The page on the feed-forward layer: every panel, slider end, example, damaged address and hostile text."""
 
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -225,7 +224,7 @@ def test_a_click_on_a_share_chooses_its_neuron_and_an_empty_text_is_said(monkeyp
 def test_of_large_models_fewer_tokens_are_read():
     config = cache.model("stories")[0].config
     assert views.most_tokens(config) == 128
-    large = replace(config, n_layers=32, d_ff=11_008)
+    large = config.changed(n_layers=32, d_ff=11_008)
     assert views.most_tokens(large) * 32 * 11_008 * 4 <= 64_000_000
     assert views.most_tokens(large) == 45
 

@@ -50,7 +50,7 @@ def test_what_a_neuron_writes_is_seen_by_taking_it_away(kind):
     vector = model.decoder.blocks[layer].mlp.down.weight[:, neuron].double()
     value = float(as_is.activations[f"blocks.{layer}.mlp.post"][0, position, neuron])
     assert found.activation == pytest.approx(value, abs=1e-5)
-    norm, centre = model.decoder.ln_final, model.config.norm == "layernorm"
+    norm, centre = model.decoder.ln_final, model.config.norm.kind == "layernorm"
     table = (model.embed if model.config.tie_embeddings else model.unembed).weight.double() * model.config.logit_scale
     lift = table @ (value * (vector - vector.mean() * centre) * norm.weight.double() / float(reading.scale[position]))
     assert found.lifts[0] == pytest.approx(float(lift.max()), rel=1e-4)

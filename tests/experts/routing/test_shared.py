@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from tfcore import ModelConfig, Transformer
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig
 from tfcore.views.experts.routing.measure.shared import SharedWork, shared_work
 from tfcore.views.experts.routing.say.shared import Ablations, SharedShares, ablations, share_titles, shared_shares
 
@@ -14,8 +14,10 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 
 def model(n_shared: int = 2) -> Transformer:
-    experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=6, n_shared=n_shared, softmax="before", dense_layers=1)
-    config = ModelConfig(vocab_size=11, d_model=8, n_layers=3, n_heads=2, max_seq_len=16, experts=experts)
+    experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=6, n_shared=n_shared, softmax="before")
+    config = ModelConfig(
+        vocab_size=11, d_model=8, n_layers=3, attention=AttentionConfig(n_heads=2), max_seq_len=16, experts=experts
+    ).changed(dense_layers=1)
     network = Transformer(config, seed=1).eval().requires_grad_(False)
     for parameter in network.parameters():
         parameter.mul_(3)  # as large as trained ones, so that what is left out is missed

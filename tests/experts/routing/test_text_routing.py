@@ -28,7 +28,9 @@ CHANGES = [
 
 
 def mixture(**values):
-    return small.model(experts=ExpertsConfig(**({"n_experts": 5, "top_k": 2, "d_expert": 12} | values)), vocab_size=61)
+    dense = values.pop("dense_layers", 0)
+    experts = ExpertsConfig(**({"n_experts": 5, "top_k": 2, "d_expert": 12} | values))
+    return small.model(experts=experts, dense_layers=dense, vocab_size=61)
 
 
 @pytest.fixture(scope="module", params=["after", "before"])
@@ -143,7 +145,7 @@ def test_a_change_is_checked(wrong, limits):
 
 
 def test_loads_are_shares_of_tokens_and_of_choices():
-    subject = small.model(experts=ExpertsConfig(n_experts=5, top_k=2, dense_layers=1), d_ff=16, n_layers=3)
+    subject = small.model(experts=ExpertsConfig(n_experts=5, top_k=2), dense_layers=1, d_ff=16, n_layers=3)
     texts = [small.ids(1, n, seed=n)[0].tolist() for n in (3, 13, 20)]
     found = load_over_texts(subject, texts)
     assert found.tokens.shape == (2, 5), "the first layer is dense"

@@ -118,7 +118,7 @@ def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tm
 def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
     model, tokenizer = cache.model("stories")
     ids = tokenizer.encode(compared.TEXT)[: views.TOKENS]
-    found = [position_effects(model, ids, head) for head in range(model.config.n_heads)]
+    found = [position_effects(model, ids, head) for head in range(model.config.attention.n_heads)]
     distances = [float(one["rope"].distance) for one in found]
     assert distances[1] < 2.5
     assert distances[4] == max(distances)

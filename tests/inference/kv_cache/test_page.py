@@ -123,7 +123,7 @@ def test_sixteen_users_do_not_fit_until_heads_are_shared():
     test = budgeted()
     found = metrics(test)
     full, gpu = 85_899_345_920, 80 * 2**30  # cache of one sequence; what is sold as 80 GB
-    weights = parameters(replace(presets.llama3_70b(), n_kv_heads=64)).total * 2
+    weights = parameters(presets.llama3_70b().changed(n_kv_heads=64)).total * 2
     lacks = f"{(weights / 4 + 8 * full / 4 + 0.05 * gpu - gpu) / 1e9:.0f} GB too much"
     assert found["It does not fit"] == (lacks, "on the fullest GPU")
     assert found["KV cache of a full sequence"] == ("85.9 GB", "80.0 GiB")

@@ -163,7 +163,7 @@ def test_what_makes_no_sense_is_refused(values, said):
 def test_other_kv_heads_have_other_weights(build, heads):
     config = presets.PRESETS[build]()
     built = cache_shape(config)
-    counted, head = built_parameters(replace(config, n_kv_heads=heads)), kv_head_parameters(config)
+    counted, head = built_parameters(config.changed(n_kv_heads=heads)), kv_head_parameters(config)
     assert regrouped(parameters(config).total, built, replace(built, kv_heads=heads), head) == counted
     assert regrouped(7, built, shared(built, "mla"), head) == 7
     asked = replace(ASKED, parameters=10**9, shape=EIGHTY, kv_head=1_000)

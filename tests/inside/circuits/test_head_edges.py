@@ -36,7 +36,7 @@ named = pytest.mark.parametrize("baseline", BASELINES, ids=["zero", "mean", "ano
 
 
 def every_edge(model):
-    layers, heads = range(model.config.n_layers), range(model.config.n_heads)
+    layers, heads = range(model.config.n_layers), range(model.config.attention.n_heads)
     pairs = [((a, h), (b, i)) for b in layers for a in range(b) for h in heads for i in heads]
     return [Edge(*pair, kind) for pair in pairs for kind in INPUTS]
 
@@ -63,7 +63,9 @@ def taken_out(model, edge, baseline, share=1.0):
         wrote = wrote - model(torch.tensor([list(baseline)]), capture=(name,)).activations[name][:, :, sender]
     block, config = model.decoder.blocks[layer], model.config
     x = block.ln1(found[f"blocks.{layer}.resid_pre"] - share * wrote)
-    parts = block.attn.heads(block.attn.qkv(x), config.n_heads, config.kv_heads, config.kv_heads)
+    parts = block.attn.heads(
+        block.attn.qkv(x), config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads
+    )
     q, k, v = block.attn.q_norm(parts[0]), block.attn.k_norm(parts[1]), parts[2]
     value = {"query": q, "key": k, "value": v}[kind]
     return Edit.replace(f"blocks.{layer}.attn.{kind[0]}", value[:, [receiver]], heads=[receiver])

@@ -110,7 +110,7 @@ def test_what_it_promotes_is_its_share_of_the_logits(stories, scan, dictionary, 
     assert said.activation == scan.value[dictionary, feature].max()
     state = network(row, capture=("blocks.3.resid_post",)).activations["blocks.3.resid_post"][0, place].double()
     written = said.activation * load_transcoders("stories").each[dictionary].W_dec[feature].double()
-    rms = (state.square().mean() + network.config.norm_eps).sqrt()
+    rms = (state.square().mean() + network.config.norm.eps).sqrt()
     table = network.embed.weight.double()
     lift = table @ ((state / rms - (state - written) / rms) * network.decoder.ln_final.weight.double())
     ids = lift.argsort(descending=True).tolist()

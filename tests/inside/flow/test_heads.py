@@ -1,7 +1,5 @@
 """Three measures of heads, each against a computation written apart, and the sentence that compares them."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -34,12 +32,12 @@ def test_the_smallest_routes_count_in_what_a_head_carries(name, text, place, hea
     model, tokenizer = real(name)
     passage = read_passage(model, tokenizer, text, 40)
     flow = trace(model, passage)
-    carried = np.zeros((len(flow.layers), model.config.n_heads))
+    carried = np.zeros((len(flow.layers), model.config.attention.n_heads))
     for layer, one in enumerate(layer_shares(model, passage)):
         between = one.heads * (1 - np.eye(len(passage.ids)))[:, None]  # (query, head, key)
         carried[layer] = flow.stream[layer + 1] @ between.sum(2)
     np.testing.assert_allclose(flow.carried, carried, atol=1e-4)
-    found = divmod(int(carried.ravel().argsort()[::-1][place]), model.config.n_heads)
+    found = divmod(int(carried.ravel().argsort()[::-1][place]), model.config.attention.n_heads)
     assert (flow.head(*found), flow.carried[found]) == (head, pytest.approx(share, abs=5e-4))
 
 
@@ -61,7 +59,7 @@ def test_direct_shares_are_what_heads_write_through_the_frozen_norm():
 
 def test_a_post_norm_model_has_no_direct_shares():
     model, tokenizer = load("stories")
-    model.config = dataclasses.replace(model.config, norm_placement="post")
+    model.config = model.config.changed(norm_placement="post")
     assert head_measures.direct_by_head(model, read_passage(model, tokenizer, PRONOUN, 40), 0) is None
 
 

@@ -75,13 +75,13 @@ def slow(
         at = f"blocks.{layer}."
         block = model.stack.blocks[layer]
         w = block.attn.out.weight.double().numpy()  # (d_model, head * d_head)
-        size = w.shape[1] // config.n_heads
-        group = config.n_heads // here[at + "attn.v"].shape[0]
+        size = w.shape[1] // config.attention.n_heads
+        group = config.attention.n_heads // here[at + "attn.v"].shape[0]
         for i in range(n):
             if not (came := stream[layer + 1, i]):
                 continue
             names, parts = [], []
-            for head in range(config.n_heads):
+            for head in range(config.attention.n_heads):
                 for j in range(n):
                     value = w[:, head * size : (head + 1) * size] @ here[at + "attn.v"][head // group, j]
                     part = here[at + "attn.pattern"][head, i, j] * value * factors.get((layer, head), 1.0)
@@ -126,7 +126,7 @@ def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
     assert [one.share for one in fast.routes] == sorted(said.values(), reverse=True)
     assert (fast.target, fast.threshold) == (7, threshold)
     if not threshold:
-        carried = np.zeros((model.config.n_layers, model.config.n_heads))
+        carried = np.zeros((model.config.n_layers, model.config.attention.n_heads))
         for (layer, head, query, key), share in expected["routes"].items():
             carried[layer, head] += share * (query != key)
         np.testing.assert_allclose(fast.carried, carried, atol=2e-5)
@@ -205,7 +205,7 @@ def slow_pair(model: Transformer, ids: list[int], written: list[int]) -> tuple[n
 
     def attend(at: str, attention: torch.nn.Module, before: str, rows: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """The stream before an attention: `keys` gets what heads take, and what stays is returned."""
-        w, heads = attention.out.weight.double().numpy(), model.config.n_heads
+        w, heads = attention.out.weight.double().numpy(), model.config.attention.n_heads
         size, kept = w.shape[1] // heads, np.zeros_like(rows)
         for i, came in enumerate(rows):
             parts = [

@@ -34,11 +34,19 @@ def by_hand(model, later, head, earlier, other):
 
     def circuits(layer, h):
         attn, gain = model.decoder.blocks[layer].attn, model.decoder.blocks[layer].ln1.weight
-        d, group = c.head_size, c.n_heads // c.kv_heads
+        d, group = c.head_size, c.attention.n_heads // c.attention.kv_heads
         w, kv = attn.qkv.weight, h // group
         q = w[h * d : (h + 1) * d] * gain
-        k = w[(c.n_heads + kv) * d : (c.n_heads + kv + 1) * d] * gain
-        v = w[(c.n_heads + c.kv_heads + kv) * d : (c.n_heads + c.kv_heads + kv + 1) * d] * gain
+        k = w[(c.attention.n_heads + kv) * d : (c.attention.n_heads + kv + 1) * d] * gain
+        v = (
+            w[
+                (c.attention.n_heads + c.attention.kv_heads + kv) * d : (
+                    c.attention.n_heads + c.attention.kv_heads + kv + 1
+                )
+                * d
+            ]
+            * gain
+        )
         return q.T @ k, attn.out.weight[:, h * d : (h + 1) * d] @ v
 
     (qk, ov), (_, wrote) = circuits(later, head), circuits(earlier, other)

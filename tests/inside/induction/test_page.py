@@ -114,11 +114,11 @@ def test_each_head_alone_is_on_the_grid():
 
 def test_of_many_heads_none_is_ablated_alone_and_the_caption_says_why(monkeypatch):
     config = cache.model("induction")[0].config
-    monkeypatch.setattr(find, "MANY", config.n_layers * config.n_heads)
+    monkeypatch.setattr(find, "MANY", config.n_layers * config.attention.n_heads)
     assert "offered up to" not in figures(opened(model="induction"))["grid"][0]["caption"]
-    monkeypatch.setattr(find, "MANY", config.n_layers * config.n_heads - 1)
+    monkeypatch.setattr(find, "MANY", config.n_layers * config.attention.n_heads - 1)
     test = opened(model="induction")
-    assert figures(test)["grid"][0]["caption"].endswith(f"this model has {config.n_layers * config.n_heads}.")
+    assert figures(test)["grid"][0]["caption"].endswith(f"this model has {config.n_layers * config.attention.n_heads}.")
     assert NAMES["alone"] not in test.segmented_control(key="score").options
 
 

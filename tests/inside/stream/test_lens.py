@@ -40,7 +40,7 @@ def test_a_stage_is_read_with_the_norm_of_its_own_state():
     model = small.model()
     found = logit_lens(model, TEXT)
     x = model(torch.tensor([TEXT]), capture=("blocks.0.resid_mid",)).activations["blocks.0.resid_mid"][0, 4].tolist()
-    size = math.sqrt(sum(v * v for v in x) / len(x) + model.config.norm_eps)
+    size = math.sqrt(sum(v * v for v in x) / len(x) + model.config.norm.eps)
     weight = model.decoder.ln_final.weight.tolist()
     logits = [
         sum(v / size * g * w for v, g, w in zip(x, weight, row, strict=True)) for row in model.embed.weight.tolist()

@@ -126,7 +126,7 @@ def test_the_tuned_lens_translates_every_state_but_the_last():
     x = model(torch.tensor([ids]), capture=("blocks.1.resid_post",)).activations["blocks.1.resid_post"][0]
     a, b = (weights[f"blocks.1.resid_post.{part}"].float() for part in ("weight", "bias"))
     moved = x + x @ a.T + b
-    size = (moved.square().mean(-1, keepdim=True) + model.config.norm_eps).sqrt()
+    size = (moved.square().mean(-1, keepdim=True) + model.config.norm.eps).sqrt()
     read = (moved / size * model.decoder.ln_final.weight @ model.embed.weight.T).log_softmax(-1)
     test = opened(show="Logit lens", text=HE, by_lens="tuned lens")
     drawn = figures(test)

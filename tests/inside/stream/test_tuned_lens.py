@@ -49,7 +49,7 @@ def test_a_state_is_translated_normalised_and_unembedded(model):
         v + sum(w * u for w, u in zip(row, x, strict=True)) + b
         for v, row, b in zip(x, lens.weight[i].tolist(), lens.bias[i].tolist(), strict=True)
     ]
-    size = math.sqrt(sum(v * v for v in moved) / len(moved) + model.config.norm_eps)
+    size = math.sqrt(sum(v * v for v in moved) / len(moved) + model.config.norm.eps)
     gains = model.decoder.ln_final.weight.tolist()
     logits = [
         sum(v / size * g * w for v, g, w in zip(moved, gains, row, strict=True)) for row in model.embed.weight.tolist()

@@ -91,7 +91,7 @@ def test_stored_weights_fit_their_models():
         assert found.before.max() <= 1
         if (PRETRAINED / name / "config.json").is_file():
             config, _ = described(name)
-            assert found.before.shape == (config.n_layers, config.n_heads, DISTANCES)
+            assert found.before.shape == (config.n_layers, config.attention.n_heads, DISTANCES)
             assert bool(found.after.any()) == (config.architecture == "encoder")
 
 

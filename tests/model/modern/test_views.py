@@ -1,6 +1,5 @@
 """From 2017 to today: sizes as a real model has them, the ladder's models, and times that are there."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -52,7 +51,9 @@ def test_what_is_counted_is_what_the_ladder_trains():
     assert [version.name for version in ours] == [rung.labels["switch"] for rung in theirs]
     assert [version.config for version in ours] == [rung.model for rung in theirs]
     shape = MODERNISATION.model
-    same = versions(first_of(shape.d_model, shape.n_layers, shape.n_heads, shape.vocab_size, shape.max_seq_len))
+    same = versions(
+        first_of(shape.d_model, shape.n_layers, shape.attention.n_heads, shape.vocab_size, shape.max_seq_len)
+    )
     assert [version.parameters for version in same] == [version.parameters for version in ours]
 
 
@@ -79,8 +80,8 @@ def test_each_version_is_timed_again_and_again(monkeypatch):
 
 
 def test_every_version_is_valid_in_every_size():
-    for version in versions(replace(SMALL, n_heads=2, d_model=32)):
-        assert version.config.kv_heads == 2
+    for version in versions(SMALL.changed(n_heads=2, d_model=32)):
+        assert version.config.attention.kv_heads == 2
 
 
 @pytest.mark.parametrize("size", [(32, 2, 4, 50, 16), (512, 6, 8, 37_000, 512), (4096, 32, 32, 32_000, 4096)])
@@ -92,7 +93,7 @@ def test_which_switches_change_the_size_is_counted(size):
         change = (after.parameters - before.parameters) / before.parameters
         assert (after.name in said.parameters) == (abs(change) >= 0.01)
         assert said.parameters.get(after.name, change) == pytest.approx(change)
-    assert said.cached == {"GQA": found[4].config.kv_heads / found[3].config.kv_heads}
+    assert said.cached == {"GQA": found[4].config.attention.kv_heads / found[3].config.attention.kv_heads}
 
 
 def test_the_sentence_of_sizes():

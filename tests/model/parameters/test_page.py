@@ -9,7 +9,7 @@ from tests.pages.figures import figures
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import parameters
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, FeedForwardConfig
 from tfcore.presets import NAMES, PRESETS, gpt2_small
 from tfcore.views.reference.folklore.measure import model as folklore
 
@@ -98,10 +98,8 @@ def test_a_model_of_ones_own_has_what_the_sliders_say():
         vocab_size=1_000,
         d_model=128,
         n_layers=3,
-        n_heads=8,
-        n_kv_heads=2,
-        d_ff=3_072,
-        activation="gelu",
+        attention=AttentionConfig(n_heads=8, n_kv_heads=2),
+        feed_forward=FeedForwardConfig(d_ff=3_072, activation="gelu"),
         tie_embeddings=True,
         max_seq_len=131_072,
         experts=ExpertsConfig(n_experts=2, top_k=2),

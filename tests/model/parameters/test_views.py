@@ -1,5 +1,6 @@
 """What a model costs: totals of the parts and the built model."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -33,7 +34,7 @@ def test_all_is_counted_for_the_same_config():
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_token_leaves_a_key_and_a_value_for_each_of_their_heads_in_every_layer_of_the_decoder(name):
     subject = PRESETS[name]()
-    kept = 2 * subject.decoder_layers * subject.kv_heads * subject.head_size * 2
+    kept = 2 * subject.decoder_layers * subject.attention.kv_heads * subject.head_size * 2
     assert [model_costs(subject, seq=seq).cached for seq in (16, 100_000)] == [kept, kept]
     found = model_costs(subject, batch=3, seq=64).memory.kv_cache
     assert found == kept * 3 * 64, "the cache of a text shorter than any window"
@@ -118,6 +119,9 @@ def test_a_model_built_again_has_as_many_or_not():
 
 def test_a_program_holds_what_it_uses_and_nothing_else():
     code = programs.script(programs.program(views.counted(PRESETS["mixtral_8x7b"](), "Mixtral")))
-    assert "from tfcore.part_configs import ExpertsConfig\n" in code
+    imported = re.search(r"from tfcore.part_configs import (.*)", code)
+    assert imported
+    assert {"AttentionConfig", "ExpertsConfig"} <= {*imported[1].split(", ")}
+    assert "RopeScaling" not in code, "which no value of it is"
     assert "Way" not in code, "which only the signature names"
     assert code.rstrip().endswith('shown.save("parameters-counted.html")')

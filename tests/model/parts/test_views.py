@@ -6,12 +6,12 @@ import pytest
 
 from tests import small
 from tfcore.config import ModelConfig
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig
 from tfcore.presets import PRESETS
 from tfcore.views.model import parts as views
 from tfcore.views.model.parts import measure as model_map
 
-SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, n_heads=2, max_seq_len=8)
+SMALL = ModelConfig(vocab_size=50, d_model=16, n_layers=3, attention=AttentionConfig(n_heads=2), max_seq_len=8)
 
 
 def boxes(config):
@@ -32,7 +32,7 @@ def test_the_order_is_that_of_the_norms():
     attention, add, feed = ("Attention", "2 heads", "Mask"), ("+ input",), ("Feed-forward",)
     norm = ("RMSNorm",)
     (before,), (after,), (around,) = (
-        boxes(replace(SMALL, norm_placement=placement)) for placement in ("pre", "post", "sandwich")
+        boxes(SMALL.changed(norm_placement=placement)) for placement in ("pre", "post", "sandwich")
     )
     assert before[2:-2] == [norm, attention, add, norm, feed, add, norm]
     assert after[2:-2] == [attention, add, norm, feed, add, norm]
@@ -67,14 +67,14 @@ def test_an_arrow_leads_from_what_was_read_to_where_it_is_looked_at(name):
 
 
 def test_what_is_new_stands_out():
-    (before,), (after,) = (model_map.stacks(config) for config in (SMALL, replace(SMALL, qk_norm=True, n_kv_heads=1)))
+    (before,), (after,) = (model_map.stacks(config) for config in (SMALL, SMALL.changed(qk_norm=True, n_kv_heads=1)))
     parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
     assert [part.label for part in parts if part.marked] == ["Attention", "2 heads"]
     assert not any(part.marked for group in after.groups for row in group.rows for part in row)
 
 
 def test_norms_that_move_stand_out():
-    (before,), (after,) = (model_map.stacks(replace(SMALL, norm_placement=placement)) for placement in ("post", "pre"))
+    (before,), (after,) = (model_map.stacks(SMALL.changed(norm_placement=placement)) for placement in ("post", "pre"))
     parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
     notes = [part.note for part in parts if part.marked]
     assert notes == ["of the input", "of the input", "final norm"]

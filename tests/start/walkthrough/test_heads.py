@@ -29,7 +29,10 @@ def test_what_a_head_computes(values):
     found = head_steps(walk(model, IDS, 1), 4)
     assert found.steps == tuple(step for step in STEPS if step in found.steps)
     assert ("mask" in found.steps) == (config.architecture == "decoder")
-    assert ("qk-norm" in found.steps, "bias" in found.steps) == (config.qk_norm, config.positions == "alibi")
+    assert ("qk-norm" in found.steps, "bias" in found.steps) == (
+        config.attention.qk_norm,
+        config.positions.kind == "alibi",
+    )
     assert len(found.queries) == len(found.keys) == len(set(found.steps) & {"heads", "qk-norm", "rotation"})
     assert len(found.scores) == len(set(found.steps) & {"scores", "scaled", "bias"})
     q, k = found.queries[-1], found.keys[-1]
@@ -37,13 +40,13 @@ def test_what_a_head_computes(values):
     np.testing.assert_allclose(found.scores[1], q @ k.T * model.stack.blocks[1].attn.scale, atol=1e-4)
     if "bias" in found.steps:
         place = np.arange(7)
-        bias = -float(alibi_slopes(config.n_heads)[4]) * (place[:, None] - place[None, :])
+        bias = -float(alibi_slopes(config.attention.n_heads)[4]) * (place[:, None] - place[None, :])
         lower = np.tril_indices(7)
         np.testing.assert_allclose((found.scores[2] - found.scores[1])[lower], bias[lower], atol=1e-4)
     masked = torch.from_numpy(np.where(found.allowed, found.scores[-1], -np.inf))
     np.testing.assert_allclose(found.weights, masked.softmax(-1), atol=1e-5)
     np.testing.assert_allclose(found.output, found.weights @ found.values, atol=1e-5)
-    group = config.n_heads // config.kv_heads
+    group = config.attention.n_heads // config.attention.kv_heads
     kept = model(torch.tensor([IDS]), capture=["blocks.1.attn.v"]).activations["blocks.1.attn.v"]
     np.testing.assert_allclose(found.values, kept[0, 4 // group], atol=1e-6)
 

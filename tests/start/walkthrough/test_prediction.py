@@ -147,7 +147,7 @@ def test_what_is_said_of_costs():
 def test_values_for_words_are_those_of_the_config():
     config = small.config(d_ff=96, experts=ExpertsConfig(n_experts=4, top_k=2, n_shared=1))
     found = values_for_words(config, "add-1", 1, "'dog'")
-    assert found["d_q"] == config.n_heads * config.head_size
+    assert found["d_q"] == config.attention.n_heads * config.head_size
     assert found["last_id"] == config.vocab_size - 1
     assert found["root_d_model"] == f"{np.sqrt(config.d_model):.1f}"
     assert found["before"] == "After 1 other block, each"

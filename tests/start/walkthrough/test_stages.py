@@ -70,13 +70,15 @@ def test_columns_of_a_head(walked):
     config = walked.config
     split = said(walked, "heads", tensor(np.ones((4, 48)), framed=(8, 16)), tensor(np.ones((4, 8))))
     assert str(split) == (
-        f"{config.n_heads} heads of {config.head_size} numbers each, of which 3 pairs of K and V are shared; this one "
-        "took columns 8 to 15 of Q."
+        f"{config.attention.n_heads} heads of {config.head_size} numbers each, of which 3 pairs of K and V are shared; "
+        "this one took columns 8 to 15 of Q."
     )
     alike = walk(small.model(), [1, 2], 1)
     assert "shared" not in str(said(alike, "heads", tensor(np.ones((4, 48)), framed=(8, 16)), tensor(np.ones((4, 8)))))
     joined = said(walked, "concat", tensor(np.ones((4, 8))), tensor(np.ones((4, 48)), framed=(8, 16)))
-    assert str(joined) == (f"{config.n_heads} heads of {config.head_size} numbers make 48; this head's are 8 to 15.")
+    assert str(joined) == (
+        f"{config.attention.n_heads} heads of {config.head_size} numbers make 48; this head's are 8 to 15."
+    )
 
 
 def test_how_far_the_first_and_the_last_position_moved(walked):

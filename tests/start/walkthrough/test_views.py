@@ -69,17 +69,17 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     walked, c = walk(model, text(), 1), model.config
     t = {name: torch.from_numpy(value) for name, value in walked.tensors.items()}
     close = lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5, rtol=1e-4)  # noqa: E731
-    if c.positions not in ("alibi", "relative"):
+    if c.positions.kind not in ("alibi", "relative"):
         close(t["scaled"], t["attn.scores"])
     close(t["products"] * c.scale_of(1), t["scaled"])
     close(attention_weights(t["attn.scores"], t["allowed"]), t["attn.pattern"])
-    group = c.n_heads // c.kv_heads
+    group = c.attention.n_heads // c.attention.kv_heads
     close(weighted_values(t["attn.pattern"], t["attn.v"].repeat_interleave(group, 0)), t["attn.z"])
-    if not c.qk_norm:
+    if not c.attention.qk_norm:
         close(t["split_q"], t["attn.q"])
         close(t["split_k"], t["attn.k"])
     close(t["split_v"], t["attn.v"])
-    post, sandwich = c.norm_placement == "post", c.norm_placement == "sandwich"
+    post, sandwich = c.norm.placement == "post", c.norm.placement == "sandwich"
     if not sandwich:
         close(t["written_1"], t["attn_out"])
     if c.ff_size:
@@ -211,7 +211,7 @@ def test_stages_follow_the_config():
     assert "positions" in post
     assert "mask" not in names(small.model(architecture="encoder", head="mlm"))
     assert not {"norm-2", "up", "down"} & set(names(small.model(d_ff=0)))
-    routed = small.config(experts=ExpertsConfig(n_experts=4, top_k=2, dense_layers=1))
+    routed = small.config(experts=ExpertsConfig(n_experts=4, top_k=2), dense_layers=1)
     assert ["up" in {s.name for s in walk_stages(routed, layer)} for layer in (0, 1)] == [True, False]
 
 

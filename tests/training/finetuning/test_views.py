@@ -1,17 +1,23 @@
 """What is said of fine-tuning, against numbers counted apart."""
 
-from dataclasses import replace
-
 import pytest
 
 from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import memory
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned, Losses
 from tfcore.views.training.finetuning import say
 from tfcore.views.training.finetuning.measure.tuning import method_means, trainable, tuning_cost
 from tfcore.views.training.finetuning.say import compare_methods, learned, over_seeds
 
-MODEL = ModelConfig(vocab_size=100, d_model=32, n_layers=4, n_heads=4, d_ff=64, max_seq_len=32)
+MODEL = ModelConfig(
+    vocab_size=100,
+    d_model=32,
+    n_layers=4,
+    attention=AttentionConfig(n_heads=4),
+    feed_forward=FeedForwardConfig(d_ff=64),
+    max_seq_len=32,
+)
 
 
 def run(method: str, *losses: tuple[int, float, float], seed: int = 0) -> FineTuned:
@@ -67,7 +73,7 @@ def test_what_depends_on_the_seed():
 @pytest.mark.parametrize(("method", "more"), [("full", 4 * 32 * 64), ("last", 32 * 64), ("lora", 4 * 2 * 64)])
 def test_a_gate_is_trained_like_what_it_is_beside(method, more):
     config = FineTuneConfig(method=method, layers=1, rank=2)
-    assert trainable(MODEL, config) - trainable(replace(MODEL, activation="gelu"), config) == more
+    assert trainable(MODEL, config) - trainable(MODEL.changed(activation="gelu"), config) == more
 
 
 def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():

@@ -191,4 +191,4 @@ def test_networks_that_cannot_be_are_refused(values, limits):
 
 
 def test_the_feed_forward_layers_are_four_times_as_wide():
-    assert SMALL.transformer.d_ff == 4 * SMALL.d_model
+    assert SMALL.transformer.ff_size == 4 * SMALL.d_model

@@ -6,6 +6,7 @@ import torch
 
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig
 from tfcore.training.recurrent import real_model
 from tfcore.training.recurrent.real_model import RealGradient
 from tfcore.views.foundations.recurrence import say
@@ -20,7 +21,9 @@ def test_windows_have_the_token_that_follows(monkeypatch):
 def test_the_gradient_is_that_of_the_loss(monkeypatch):
     """Against autograd through the embedding table, whose rows are the tokens' gradients where no token repeats."""
     monkeypatch.setattr(real_model, "SEQ", 5)
-    model = Transformer(ModelConfig(vocab_size=9, d_model=8, n_layers=1, n_heads=2, tie_embeddings=False))
+    model = Transformer(
+        ModelConfig(vocab_size=9, d_model=8, n_layers=1, attention=AttentionConfig(n_heads=2), tie_embeddings=False)
+    )
     found = real_model.real_gradient("tiny", model, [0, 1, 2, 3, 4, 5])
     table = model.embed.weight.requires_grad_()
     logits = model(torch.tensor([[0, 1, 2, 3, 4]])).logits[0, -1]

@@ -5,17 +5,19 @@ from typing import Any
 from tfcore.config import Head, ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 _BERT, _DISTIL = "encoder.layer.*.", "transformer.layer.*."
 _SHARED: dict[str, Any] = {
     "architecture": "encoder",
-    "positions": "learned",
-    "norm": "layernorm",
-    "norm_placement": "post",
-    "embed_norm": True,
+    "positions": PositionsConfig(kind="learned"),
     "bias": True,
     "init": "normal",
 }
+
+
+def _norm(eps: float) -> NormConfig:
+    return NormConfig(kind="layernorm", placement="post", eps=eps, of_embeddings=True)
 
 
 def _head(s: ConfigValues, tensors: Tensors, dense: str, embedding: str, unembedding: str) -> tuple[Head, bool]:
@@ -44,11 +46,10 @@ def _bert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         vocab_size=s.whole("vocab_size"),
         d_model=s.whole("hidden_size"),
         n_layers=s.whole("num_hidden_layers"),
-        n_heads=s.whole("num_attention_heads"),
-        d_ff=s.whole("intermediate_size"),
+        attention=AttentionConfig(n_heads=s.whole("num_attention_heads")),
+        feed_forward=FeedForwardConfig(d_ff=s.whole("intermediate_size"), activation=s.activation("hidden_act")),
         max_seq_len=s.whole("max_position_embeddings"),
-        norm_eps=s.number("layer_norm_eps"),
-        activation=s.activation("hidden_act"),
+        norm=_norm(s.number("layer_norm_eps")),
         n_segments=s.whole("type_vocab_size"),
         pooler="pooler.dense.weight" in tensors,
         head=head,
@@ -65,11 +66,10 @@ def _distilbert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         vocab_size=s.whole("vocab_size"),
         d_model=s.whole("dim"),
         n_layers=s.whole("n_layers"),
-        n_heads=s.whole("n_heads"),
-        d_ff=s.whole("hidden_dim"),
+        attention=AttentionConfig(n_heads=s.whole("n_heads")),
+        feed_forward=FeedForwardConfig(d_ff=s.whole("hidden_dim"), activation=s.activation("activation")),
         max_seq_len=s.whole("max_position_embeddings"),
-        norm_eps=1e-12,
-        activation=s.activation("activation"),
+        norm=_norm(1e-12),
         head=head,
         tie_embeddings=tied,
     )

@@ -5,8 +5,8 @@ import reprlib
 from collections.abc import Mapping
 from typing import Protocol
 
-from tfcore.config import Activation, Head
-from tfcore.part_configs import RopeScaling
+from tfcore.config import Head
+from tfcore.part_configs import Activation, RopeScaling
 
 PLAIN: dict[str, Activation] = {
     "relu": "relu",

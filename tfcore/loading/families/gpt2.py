@@ -3,6 +3,7 @@
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 
 def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -13,15 +14,17 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         vocab_size=s.whole("vocab_size"),
         d_model=width,
         n_layers=s.whole("n_layer"),
-        n_heads=s.whole("n_head"),
-        d_ff=s.whole("n_inner", null=4 * width),
+        attention=AttentionConfig(
+            n_heads=s.whole("n_head"),
+            scale=None if s.flag("scale_attn_weights") else 1.0,
+            scale_by_layer=s.flag("scale_attn_by_inverse_layer_idx"),
+        ),
+        feed_forward=FeedForwardConfig(
+            d_ff=s.whole("n_inner", null=4 * width), activation=s.activation("activation_function")
+        ),
         max_seq_len=s.whole("n_positions"),
-        positions="learned",
-        norm="layernorm",
-        norm_eps=s.number("layer_norm_epsilon"),
-        activation=s.activation("activation_function"),
-        attn_scale=None if s.flag("scale_attn_weights") else 1.0,
-        attn_scale_by_layer=s.flag("scale_attn_by_inverse_layer_idx"),
+        positions=PositionsConfig(kind="learned"),
+        norm=NormConfig(kind="layernorm", eps=s.number("layer_norm_epsilon")),
         bias=True,
         head=head,
         tie_embeddings=tied,

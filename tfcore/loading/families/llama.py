@@ -36,7 +36,7 @@ def _config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
         "bos_id": s.bos(),
         "init": "normal",
     }
-    return ModelConfig(**(common | more))
+    return ModelConfig.from_dict(common | more)
 
 
 def _llama(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -76,7 +76,9 @@ def _gemma(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         s.only("hidden_activation", "gelu_pytorch_tanh")
         activation = "geglu_tanh"
     biased = s.flag("attention_bias")
-    return _config(s, tensors, activation=activation, scale_embeddings=True, qkv_bias=biased, out_bias=biased)
+    return _config(
+        s, tensors, activation=activation, embed_scale=s.whole("hidden_size") ** 0.5, qkv_bias=biased, out_bias=biased
+    )
 
 
 def _window(s: ConfigValues) -> int | None:

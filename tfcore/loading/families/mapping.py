@@ -187,6 +187,6 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
 def _rows(total: int, n: int, config: ModelConfig) -> list[int]:
     """How many rows of our tensor each of n pieces has: q, k and v differ where key/value heads are fewer."""
     if n == 3:
-        q, kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
+        q, kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
         return [q, kv, kv]
     return [total // n] * n

@@ -1,8 +1,9 @@
 """T5, 1.0 and 1.1: settings and weight names."""
 
-from tfcore.config import Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, known_activation
 from tfcore.loading.families.mapping import Family, WeightSource, of
+from tfcore.part_configs import Activation, AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 _TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one table, which files call by any of them
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
@@ -19,16 +20,15 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         d_model=width,
         n_layers=n_decoder,
         n_encoder_layers=n_layers,
-        n_heads=s.whole("num_heads"),
-        d_head=s.whole("d_kv"),
-        d_ff=s.whole("d_ff"),
+        attention=AttentionConfig(n_heads=s.whole("num_heads"), d_head=s.whole("d_kv"), scale=1.0),
+        feed_forward=FeedForwardConfig(d_ff=s.whole("d_ff"), activation=_activation(s)),
         max_seq_len=max(LONGEST, s.whole("n_positions", null=LONGEST)),
-        positions="relative",
-        relative_buckets=s.whole("relative_attention_num_buckets"),
-        relative_distance=s.whole("relative_attention_max_distance"),
-        norm_eps=s.number("layer_norm_epsilon"),
-        activation=_activation(s),
-        attn_scale=1.0,
+        positions=PositionsConfig(
+            kind="relative",
+            buckets=s.whole("relative_attention_num_buckets"),
+            distance=s.whole("relative_attention_max_distance"),
+        ),
+        norm=NormConfig(eps=s.number("layer_norm_epsilon")),
         head="lm" if head else "none",
         tie_embeddings=tied,
         logit_scale=width**-0.5 if head and _scaled(s) else 1.0,

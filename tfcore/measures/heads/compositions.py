@@ -69,11 +69,11 @@ def head_weights(model: Transformer, layer: int) -> HeadWeights:
     """The matrices of one layer; heads that share keys and values each get them. RoPE's rotation is left out."""
     config, block = model.config, cast("Block", model.decoder.blocks[layer])
     reading = block.attn.qkv.weight.detach()
-    if config.norm_placement != "post":
+    if config.norm.placement != "post":
         reading = reading * block.ln1.weight.detach()
-        if config.norm == "layernorm":  # which takes the mean away first
+        if config.norm.kind == "layernorm":  # which takes the mean away first
             reading = reading - reading.mean(1, keepdim=True)
-    heads, shared, d_head = config.n_heads, config.kv_heads, config.head_size
+    heads, shared, d_head = config.attention.n_heads, config.attention.kv_heads, config.head_size
     q, k, v = reading.unflatten(0, (-1, d_head)).split((heads, shared, shared))
     k, v = (part.repeat_interleave(heads // shared, dim=0) for part in (k, v))
     o = block.attn.out.weight.detach().unflatten(1, (heads, d_head)).movedim(1, 0)

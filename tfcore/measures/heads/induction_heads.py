@@ -148,7 +148,7 @@ def ablate_each_head(
     model: Transformer, ids: Int[Tensor, "rows seq"], length: int | None
 ) -> Float[ndarray, "layer head"]:
     """The loss of repeated tokens when each head alone is ablated."""
-    shape = (model.config.n_layers, model.config.n_heads)
+    shape = (model.config.n_layers, model.config.attention.n_heads)
     losses = [copying(model, ids, length, [(layer, head)]).second_loss for layer, head in np.ndindex(shape)]
     return np.array(losses).reshape(shape)
 
@@ -249,9 +249,9 @@ def direct_logits(
         directions: unembedding of the text's tokens, less the mean over the vocabulary: a logit of 0 is that mean.
     """
     config = model.config
-    z = values.repeat_interleave(config.n_heads // config.kv_heads, dim=1)  # (1, head, key, d_head)
+    z = values.repeat_interleave(config.attention.n_heads // config.attention.kv_heads, dim=1)  # (1, head, key, d_head)
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z).squeeze(0)  # (key, head, d_model)
-    if config.norm_placement != "post":
+    if config.norm.placement != "post":
         written = written * model.decoder.ln_final.weight
     return F.linear(written, directions)
 

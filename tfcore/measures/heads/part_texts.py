@@ -26,7 +26,7 @@ def parts(config: ModelConfig) -> tuple[Part, ...]:
 def longest_text(config: ModelConfig) -> int:
     """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS and LONG
     allow."""
-    heads = max(config.encoder_layers, config.decoder_layers) * config.n_heads
+    heads = max(config.encoder_layers, config.decoder_layers) * config.attention.n_heads
     fits = math.isqrt(parameters(config).total // 3 // heads)
     return min(config.max_seq_len, max(math.isqrt(MOST_WEIGHTS // heads), min(LONG, fits)))
 

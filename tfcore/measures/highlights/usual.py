@@ -60,7 +60,7 @@ def usual_weights(model: Transformer, tokenizer: Tokenizer, texts: Iterable[str]
     architecture = model.config.architecture
     if architecture == "encoder-decoder":
         raise ValueError("an encoder-decoder has three kinds of attention; take a model of one stack")
-    sums = np.zeros((2, model.config.n_layers, model.config.n_heads, DISTANCES))
+    sums = np.zeros((2, model.config.n_layers, model.config.attention.n_heads, DISTANCES))
     pairs = np.zeros((2, DISTANCES))
     for text in texts:
         ids = tokenizer.encode(text)[: min(DISTANCES, model.config.max_seq_len)]

@@ -9,9 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.model import Transformer
+from tfcore.part_configs import GATED
 
 KINDS = ("q", "k", "v", "out", "gate", "up", "down")
 
@@ -39,7 +40,7 @@ class Matrix:
 
 def kinds_of(config: ModelConfig) -> tuple[str, ...]:
     """The kinds of matrices in each block: a feed-forward layer without a gate has two."""
-    return tuple(kind for kind in KINDS if kind != "gate" or config.activation in GATED)
+    return tuple(kind for kind in KINDS if kind != "gate" or config.feed_forward.activation in GATED)
 
 
 def no_matrices(config: ModelConfig) -> str | None:
@@ -48,7 +49,7 @@ def no_matrices(config: ModelConfig) -> str | None:
         return "it has two stacks, and one is shown."
     if config.experts is not None:
         return "it has a mixture of experts in place of one feed-forward layer."
-    return None if config.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
+    return None if config.feed_forward.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
 
 
 def matrices(model: Transformer) -> Iterator[Matrix]:
@@ -60,8 +61,8 @@ def matrices(model: Transformer) -> Iterator[Matrix]:
     if (why := no_matrices(model.config)) is not None:
         raise ValueError(f"these matrices cannot be told apart: {why}")
     config = model.config
-    d_q, d_kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
-    gates = ("gate", "up") if config.activation in GATED else ("up",)
+    d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
+    gates = ("gate", "up") if config.feed_forward.activation in GATED else ("up",)
     for layer, block in enumerate(blocks_of(model)):
         parts = (
             (block.attn.qkv, {"q": d_q, "k": d_kv, "v": d_kv}),

@@ -55,7 +55,7 @@ def rounded_cache(
 
 def cache_edits(config: ModelConfig, scheme: CacheScheme) -> list[Edit]:
     """Edits that round keys and values as a cache would keep them: keys after their rotation."""
-    keys = "rot_k" if config.positions == "rope" else "k"
+    keys = "rot_k" if config.positions.kind == "rope" else "k"
     return [
         Edit(f"blocks.*.attn.{keys}", lambda x: rounded_cache(x, scheme.bits, scheme.keys)),
         Edit("blocks.*.attn.v", lambda x: rounded_cache(x, scheme.bits, scheme.values)),

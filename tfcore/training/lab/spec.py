@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from tfcore.checks import check_choice, check_flag, check_number, check_whole
 from tfcore.config import ModelConfig
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, PositionsConfig
 from tfcore.training.optim import Optimiser, Schedule
 
 TaskName = Literal["induction", "copy", "reverse", "sort", "addition", "characters"]
@@ -94,10 +95,9 @@ class LabSpec:
             vocab_size=vocab_size,
             d_model=self.d_model,
             n_layers=self.n_layers,
-            n_heads=self.n_heads,
-            d_ff=4 * self.d_model if self.feed_forward else 0,
-            activation="relu",
-            positions=self.positions,
+            attention=AttentionConfig(n_heads=self.n_heads),
+            feed_forward=FeedForwardConfig(d_ff=4 * self.d_model if self.feed_forward else 0, activation="relu"),
+            positions=PositionsConfig(kind=self.positions),
             max_seq_len=max(self.seq, LEARNED) if self.positions == "learned" else CONTEXT,
             tie_embeddings=False,
             dropout=self.dropout,

@@ -11,6 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.loading.checkpoint_history import save_history
 from tfcore.loading.checkpoints import load, save
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress, TrainingSettings, train
@@ -36,7 +37,13 @@ class InductionRecipe:
 
 INDUCTION = InductionRecipe(
     model=ModelConfig(
-        vocab_size=256, d_model=64, n_layers=2, n_heads=4, d_head=32, d_ff=0, max_seq_len=256, tie_embeddings=False
+        vocab_size=256,
+        d_model=64,
+        n_layers=2,
+        attention=AttentionConfig(n_heads=4, d_head=32),
+        feed_forward=FeedForwardConfig(d_ff=0),
+        max_seq_len=256,
+        tie_embeddings=False,
     ),
     settings=TrainingSettings(
         steps=2_000, rows=32, lr=3e-3, lr_min=1e-5, warmup=50, betas=(0.9, 0.98), weight_decay=0.0, evaluate_every=20

@@ -43,7 +43,7 @@ def rungs(recipe: ModernisationRecipe) -> list[Rung]:
     """Every switch with every seed."""
     model, ladder = recipe.model, []
     for step, (name, changes) in enumerate(SWITCHES.items()):
-        model = replace(model, **changes)
+        model = model.changed(**changes)
         labels: dict[str, str | int] = {"step": step, "switch": name, "parameters": parameters(model).total}
         ladder += [
             Rung(labels=labels, model=model, settings=recipe.settings, seed=seed) for seed in range(recipe.seeds)

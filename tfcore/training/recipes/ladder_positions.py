@@ -1,14 +1,15 @@
 """The ladder of `positions`: five schemes trained alike on short rows, and how each reads four times as far."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tfcore.config import ModelConfig, Positions
+from tfcore.config import ModelConfig
 from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, Positions
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, TrainingSettings
@@ -41,10 +42,10 @@ POSITIONS = PositionsRecipe(
         vocab_size=story_texts.VOCAB_SIZE,
         d_model=96,
         n_layers=4,
-        n_heads=4,
+        attention=AttentionConfig(n_heads=4),
         max_seq_len=FAR * 128,
-        scale_embeddings=True,
-        init_std=96**-0.5,  # tokens as large as the sinusoids that are added to them
+        embed_scale=96**0.5,
+        init_std=96**-0.5,
     ),
     settings=TrainingSettings(
         steps=700, rows=16, lr=3e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000
@@ -55,7 +56,7 @@ POSITIONS = PositionsRecipe(
 def rungs(recipe: PositionsRecipe) -> list[Rung]:
     """Every scheme with every seed."""
     return [
-        Rung(labels={"scheme": scheme}, model=replace(recipe.model, positions=scheme), settings=recipe.settings, seed=s)
+        Rung(labels={"scheme": scheme}, model=recipe.model.changed(positions=scheme), settings=recipe.settings, seed=s)
         for scheme in SCHEMES
         for s in range(recipe.seeds)
     ]

@@ -50,7 +50,7 @@ def rungs(recipe: ScalingRecipe) -> list[Rung]:
     for d_model, n_layers in recipe.sizes:
         lr = recipe.settings.lr * (64 / d_model) ** 0.5
         heads = max(1, d_model // 16)
-        model = replace(recipe.model, d_model=d_model, n_layers=n_layers, n_heads=heads)
+        model = recipe.model.changed(d_model=d_model, n_layers=n_layers, n_heads=heads)
         count = parameters(model)
         body = count.total - sum(count.by_component.get(name, 0) for name in EMBEDDINGS)
         for budget in recipe.budgets:

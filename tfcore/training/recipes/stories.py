@@ -12,7 +12,7 @@ from tfcore.loading.checkpoints import save
 from tfcore.measures.heads.kinds import repeated_tokens_measure
 from tfcore.measures.text_loss import bits_per_byte
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, FeedForwardConfig, NormConfig, PositionsConfig
 from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, TrainingSettings, train
 
@@ -59,7 +59,15 @@ class StoriesRecipe:
 
 
 STORIES = StoriesRecipe(
-    model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256, dropout=0.1),
+    model=ModelConfig(
+        vocab_size=2048,
+        d_model=192,
+        n_layers=4,
+        attention=AttentionConfig(n_heads=6),
+        feed_forward=FeedForwardConfig(d_ff=512),
+        max_seq_len=256,
+        dropout=0.1,
+    ),
     start=TrainingSettings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
     settings=TrainingSettings(
         steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3
@@ -88,12 +96,11 @@ STORIES_LEARNED = replace(
         vocab_size=2048,
         d_model=96,
         n_layers=2,
-        n_heads=4,
-        d_ff=384,
+        attention=AttentionConfig(n_heads=4),
+        feed_forward=FeedForwardConfig(d_ff=384, activation="gelu_tanh"),
         max_seq_len=64,
-        positions="learned",
-        norm="layernorm",
-        activation="gelu_tanh",
+        positions=PositionsConfig(kind="learned"),
+        norm=NormConfig(kind="layernorm"),
         bias=True,
     ),
     start=TrainingSettings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
@@ -114,7 +121,7 @@ STORIES_SHARED = replace(
         vocab_size=2048,
         d_model=128,
         n_layers=2,
-        n_heads=4,
+        attention=AttentionConfig(n_heads=4),
         max_seq_len=128,
         experts=ExpertsConfig(
             n_experts=8, top_k=2, d_expert=64, n_shared=1, softmax="before", balance_loss=0.05, z_loss=1e-4

@@ -1,7 +1,7 @@
 """The recipe of `translate`: the encoder-decoder of 2017 in small, English to French (arXiv:1706.03762)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -34,16 +34,8 @@ class TranslateRecipe:
 
 
 TRANSLATE = TranslateRecipe(
-    model=replace(
-        transformer_base(),
-        vocab_size=4096,
-        d_model=192,
-        n_layers=3,
-        n_heads=6,
-        d_ff=768,
-        max_seq_len=128,
-        dropout=0.1,
-        init_std=192**-0.5,
+    model=transformer_base().changed(
+        vocab_size=4096, d_model=192, n_layers=3, n_heads=6, d_ff=768, max_seq_len=128, dropout=0.1, init_std=192**-0.5
     ),
     settings=TrainingSettings(
         steps=12_000,

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tfcore.checks import check_number, check_whole
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, PositionsConfig
 
 Kind = Literal["rnn", "lstm", "transformer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -57,10 +58,9 @@ class NetworkConfig:
             vocab_size=self.vocab_size,
             d_model=self.d_model,
             n_layers=self.n_layers,
-            n_heads=self.n_heads,
-            d_ff=4 * self.d_model,
-            activation="relu",
-            positions="learned",
+            attention=AttentionConfig(n_heads=self.n_heads),
+            feed_forward=FeedForwardConfig(d_ff=4 * self.d_model, activation="relu"),
+            positions=PositionsConfig(kind="learned"),
             max_seq_len=self.context,
             tie_embeddings=False,
         )

@@ -19,6 +19,7 @@ from tfcore.measures.heads.kinds import score_heads
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.heads.part_texts import longest_text, parts
 from tfcore.measures.translation import source_ids, written
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.views.foundations.heads.measure.attention_maps import (
     MapRange,
     head_mean,
@@ -222,12 +223,19 @@ def test_a_text_is_read_as_far_as_the_context_goes():
 )
 def test_512_tokens_are_read_where_maps_are_small_beside_the_model(name, heads, tokens):
     config = getattr(presets, name)()
-    assert config.n_layers * config.n_heads == heads
+    assert config.n_layers * config.attention.n_heads == heads
     assert longest_text(config) == tokens
 
 
 def test_maps_of_many_heads_are_not_larger_than_those_of_a_real_model():
-    config = ModelConfig(vocab_size=64, d_model=64, n_layers=32, n_heads=32, d_ff=64, max_seq_len=512)
+    config = ModelConfig(
+        vocab_size=64,
+        d_model=64,
+        n_layers=32,
+        attention=AttentionConfig(n_heads=32),
+        feed_forward=FeedForwardConfig(d_ff=64),
+        max_seq_len=512,
+    )
     assert longest_text(config) == 263  # 1,024 heads of 263 x 263 weights: 70.8 million
     assert longest_text(replace(config, max_seq_len=100)) == 100
 

@@ -84,7 +84,7 @@ def test_so_do_those_of_the_models_that_ship(name):
     last = len(run.text.ids) - 1
     layer = model.config.n_layers - 1
     recorded = model(torch.tensor([run.text.ids]), capture=[f"blocks.{layer}.attn.scores"]).activations
-    for head in range(model.config.n_heads):
+    for head in range(model.config.attention.n_heads):
         found = score_parts(model, run, layer, head, last, 1)
         assert found.total == pytest.approx(float(recorded[f"blocks.{layer}.attn.scores"][0, head, last, 1]), abs=1e-4)
 
@@ -129,12 +129,12 @@ def test_one_pair_is_what_a_loop_gives():
     block = model.decoder.blocks[layer]
     w, size = block.attn.qkv.weight.double(), config.head_size
     w_q = w[head * size : (head + 1) * size]
-    w_k = w[(config.n_heads + head // 3) * size : (config.n_heads + head // 3 + 1) * size]
+    w_k = w[(config.attention.n_heads + head // 3) * size : (config.attention.n_heads + head // 3 + 1) * size]
 
     def rotated(x, place):
         out = x.clone()
         for i in range(size // 2):
-            angle = place * config.rope_base ** (-2 * i / size)
+            angle = place * config.positions.base ** (-2 * i / size)
             one, other = float(x[i]), float(x[i + size // 2])
             out[i] = one * math.cos(angle) - other * math.sin(angle)
             out[i + size // 2] = one * math.sin(angle) + other * math.cos(angle)
@@ -142,18 +142,18 @@ def test_one_pair_is_what_a_loop_gives():
 
     def alone(vector, place, weight):
         whole = seen[f"blocks.{layer}.resid_pre"][0, place].double()
-        scale = (whole.pow(2).mean() + config.norm_eps).sqrt()
+        scale = (whole.pow(2).mean() + config.norm.eps).sqrt()
         return rotated(weight @ (vector.double() / scale * block.ln1.weight.double()), place)
 
     found = score_parts(model, run, layer, head, query, key)
-    for i in range(config.n_heads):
+    for i in range(config.attention.n_heads):
         q = alone(seen["blocks.0.attn.result"][0, query, i], query, w_q)
         k = alone(seen["blocks.0.mlp_out"][0, key], key, w_k)
         row, column = found.at_query.index(Writer("head", 0, i)), found.at_key.index(Writer("feed-forward", 0))
         assert found.values[row, column] == pytest.approx(float(q @ k) / math.sqrt(size), abs=1e-5)
     whole = seen[f"blocks.{layer}.resid_pre"][0, query].double()
-    normed = rms_norm(whole, block.ln1.weight.double(), config.norm_eps)
-    torch.testing.assert_close(normed, whole / (whole.pow(2).mean() + config.norm_eps).sqrt() * block.ln1.weight)
+    normed = rms_norm(whole, block.ln1.weight.double(), config.norm.eps)
+    torch.testing.assert_close(normed, whole / (whole.pow(2).mean() + config.norm.eps).sqrt() * block.ln1.weight)
 
 
 def test_rows_are_the_gradient_of_the_score_by_each_writer_with_norms_held_fixed():
@@ -163,12 +163,12 @@ def test_rows_are_the_gradient_of_the_score_by_each_writer_with_norms_held_fixed
     found = score_parts(model, run, 1, 2, 6, 3)
     stream = model(torch.tensor([run.text.ids]), capture="blocks.1.resid_pre").activations["blocks.1.resid_pre"][0]
     block, config = model.decoder.blocks[1], model.config
-    scales = (stream.double().pow(2).mean(-1, keepdim=True) + config.norm_eps).sqrt()
+    scales = (stream.double().pow(2).mean(-1, keepdim=True) + config.norm.eps).sqrt()
     x = stream.double().requires_grad_(True)
     with torch.enable_grad():
         normed = x / scales * block.ln1.weight.double()
         q, k, _ = block.attn.heads(normed[None] @ block.attn.qkv.weight.double().T, 6, 6, 6)
-        angles = rope_angles(torch.arange(len(stream)), config.head_size, config.rope_base)
+        angles = rope_angles(torch.arange(len(stream)), config.head_size, config.positions.base)
         q, k = apply_rope(q, *rope_cos_sin(angles)), apply_rope(k, *rope_cos_sin(angles))
         score = q[0, 2, 6] @ k[0, 2, 3] / math.sqrt(config.head_size)
         (slope,) = torch.autograd.grad(score, x)
@@ -185,7 +185,7 @@ def test_the_induction_head_reads_what_the_previous_token_head_wrote_at_the_key(
     run = stream_pass(model, tokenizer, "zab mip tol wex run fod zab mip tol wex run fod")
     query = len(run.text.queries) - 1
     head = max(
-        range(model.config.n_heads),
+        range(model.config.attention.n_heads),
         key=lambda h: float(score_parts(model, run, 1, h, query, query // 2).weights[query // 2]),
     )
     found = score_parts(model, run, 1, head, query, query // 2)

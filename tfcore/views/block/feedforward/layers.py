@@ -7,10 +7,11 @@ import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.config import Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.measures.block_parameters import block_share, layer_cost
 from tfcore.model import Transformer
+from tfcore.part_configs import Activation
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.block.feedforward import say
 from tfcore.views.block.feedforward.draw.layers import (

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.config import Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.block_parameters import BlockShare, LayerCost, block_share
 from tfcore.measures.token_text import visible
+from tfcore.part_configs import Activation
 from tfcore.views.block.feedforward.measure.activation_functions import (
     ACTIVATION_NAMES,
     FLAT_SLOPE,

@@ -8,11 +8,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts.depth_curves import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure
-from tfcore.config import Init, Norm
+from tfcore.config import Init
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import PLACEMENTS, DepthProbe
 from tfcore.measures.token_text import tick_labels
 from tfcore.norms import layer_norm, rms_norm
+from tfcore.part_configs import Norm
 from tfcore.views.block.normalisation import say
 from tfcore.views.block.normalisation.draw.early_training import first_steps_figure
 from tfcore.views.block.normalisation.draw.norms import axis_figure, norm_steps_figure

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.config import Init, Norm
+from tfcore.config import Init
 from tfcore.measures import deep_networks
 from tfcore.measures.deep_networks import PLACEMENTS
 from tfcore.measures.quantities import listed
+from tfcore.part_configs import Norm
 from tfcore.views.block.normalisation.measure.early_training import (
     LEARNED_SHARE,
     RUN_VOCAB,

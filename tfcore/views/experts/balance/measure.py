@@ -19,7 +19,7 @@ from tfcore.experts import Experts
 from tfcore.kv_cache import KVCache
 from tfcore.measures.information import entropy
 from tfcore.model import Output, Transformer
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, FeedForwardConfig, PositionsConfig
 from tfcore.routing import importance_loss
 from tfcore.training.data import Batch
 from tfcore.training.pitfall_tasks import LETTERS, SENTENCE, SLOTS, encode, text_batch
@@ -172,12 +172,12 @@ class BalanceConfig:
             vocab_size=len(LETTERS),
             d_model=64,
             n_layers=1,
-            n_heads=4,
-            d_ff=D_EXPERT,
+            attention=AttentionConfig(n_heads=4),
+            feed_forward=FeedForwardConfig(d_ff=D_EXPERT),
             max_seq_len=SEQ,
             experts=self.experts,
-            positions=self.positions,
-            scale_embeddings=self.positions == "sinusoidal",
+            positions=PositionsConfig(kind=self.positions),
+            embed_scale=8.0 if self.positions == "sinusoidal" else 1.0,
         )
 
 

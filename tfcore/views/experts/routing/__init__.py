@@ -71,10 +71,10 @@ def _experts(model: Source) -> Any:
     return network(model)[0].config.experts
 
 
-def routed_layers(model: Source) -> range:
+def routed_layers(model: Source) -> tuple[int, ...]:
     """The blocks that have experts."""
-    config = network(model)[0].config
-    return range(config.experts.dense_layers, config.n_layers)
+    config: ModelConfig = network(model)[0].config
+    return config.routed_layers
 
 
 def _read(reading: Reading) -> UsedTokens:

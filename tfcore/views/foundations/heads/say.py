@@ -411,6 +411,8 @@ def sharing_refusal(config: ModelConfig) -> str | None:
 
 def trained_sharing(config: ModelConfig) -> str:
     """How many query heads of a model read each of its KV heads."""
-    if (each := config.n_heads // config.kv_heads) == 1:
-        return f"In this model each of the {config.n_heads} query heads has a KV head of its own."
-    return f"In this model {config.n_heads} query heads read {config.kv_heads} KV heads, {each} each."
+    if (each := config.attention.n_heads // config.attention.kv_heads) == 1:
+        return f"In this model each of the {config.attention.n_heads} query heads has a KV head of its own."
+    return (
+        f"In this model {config.attention.n_heads} query heads read {config.attention.kv_heads} KV heads, {each} each."
+    )

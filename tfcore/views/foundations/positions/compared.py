@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from tfcore import positions
-from tfcore.config import Positions
 from tfcore.measures.one_text import first_tokens
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.model import Transformer
+from tfcore.part_configs import Positions
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import ladder
 from tfcore.views.finding import state

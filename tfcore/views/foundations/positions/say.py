@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.config import Positions
+from tfcore.part_configs import Positions
 from tfcore.views.finding import Statement, state
 from tfcore.views.foundations.positions.measure.effects import SCHEMES, LengthLosses, SchemeEffect, ShuffleResult
 from tfcore.views.foundations.positions.measure.learned import (

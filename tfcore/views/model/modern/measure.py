@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -74,8 +74,8 @@ def versions(first: ModelConfig) -> list[Version]:
     config, listed = first, []
     for name, changes in SWITCHES.items():
         if "n_kv_heads" in changes:
-            changes = {"n_kv_heads": max(2, config.n_heads // 4)}
-        config = replace(config, **changes)
+            changes = {"n_kv_heads": max(2, config.attention.n_heads // 4)}
+        config = config.changed(**changes)
         shape = cache_shape(config)
         listed.append(Version(name, config, parameters(config).total, shape.layers * shape.numbers))
     return listed

@@ -83,7 +83,9 @@ def start(config: ModelConfig) -> Group:
             (PartBox("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
             (
                 PartBox("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
-                PartBox("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
+                PartBox(
+                    "Positions", POSITIONS.get(config.positions.kind, config.positions.kind), "position", "positions"
+                ),
             ),
         )
     )
@@ -94,7 +96,7 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     bidirectional = reads or config.architecture == "encoder"
     attention = (
         PartBox("Attention", _attention_note(config), "query", "attention"),
-        PartBox(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
+        PartBox(f"{config.attention.n_heads} heads", _heads_note(config), "attention", "heads"),
         PartBox("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
     )
     halves: list[tuple[PartBox, ...]] = [attention]
@@ -105,7 +107,7 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
         halves.append((PartBox("Mixture of experts", experts, "feedforward", "experts"),))
     elif config.ff_size:
         biases = ", biases" if config.bias else ""
-        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
+        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.feed_forward.activation}{biases}"
         halves.append((PartBox("Feed-forward", note, "feedforward", "feed-forward"),))
     if config.parallel:
         halves = [tuple(one for half in halves for one in half)]
@@ -115,12 +117,12 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
 
 
 def _attention_note(config: ModelConfig) -> str:
-    norm = "queries and keys normalised" if config.qk_norm else "queries, keys, values"
+    norm = "queries and keys normalised" if config.attention.qk_norm else "queries, keys, values"
     return norm + (", biases" if config.has_qkv_bias else "")
 
 
 def _heads_note(config: ModelConfig) -> str:
-    shared = f"; {config.kv_heads} KV heads" if config.kv_heads < config.n_heads else ""
+    shared = f"; {config.attention.kv_heads} KV heads" if config.attention.kv_heads < config.attention.n_heads else ""
     return f"of {config.head_size}{shared}"
 
 
@@ -128,8 +130,8 @@ def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[Par
     """Attention or feed-forward with its norms and its addition."""
 
     def norm(where: str, *placements: str) -> list[tuple[PartBox, ...]]:
-        there = config.norm_placement in placements
-        return [(PartBox(NORMS[config.norm], where, "norm", "norm"),)] if there else []
+        there = config.norm.placement in placements
+        return [(PartBox(NORMS[config.norm.kind], where, "norm", "norm"),)] if there else []
 
     add = (PartBox("+ input", "residual connection", "residual", "residual connection"),)
     first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
@@ -139,8 +141,8 @@ def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[Par
 def end(config: ModelConfig) -> Group:
     """The boxes from the last vectors to the prediction."""
     rows = []
-    if config.norm_placement != "post":
-        rows.append((PartBox(NORMS[config.norm], "final norm", "norm", "norm"),))
+    if config.norm.placement != "post":
+        rows.append((PartBox(NORMS[config.norm.kind], "final norm", "norm", "norm"),))
     tied = "tied to the embedding" if config.tie_embeddings else "not tied"
     rows.append(
         (PartBox("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "unembedding"),)

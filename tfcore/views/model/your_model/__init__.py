@@ -1,6 +1,7 @@
 """Models of one's own: whether they fit into memory, their settings, and their first words."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,16 @@ FIELDS = {
     "d_model": "width d_model",
     "encoder_layers": "layers of the encoder",
     "decoder_layers": "layers of the decoder",
-    "n_heads": "heads",
-    "kv_heads": "KV heads",
+    "attention.n_heads": "heads",
+    "attention.kv_heads": "KV heads",
     "head_size": "width of a head",
     "ff_size": "width of the feed-forward layer",
-    "activation": "activation function",
-    "positions": "positions",
+    "feed_forward.activation": "activation function",
+    "positions.kind": "positions",
     "max_seq_len": "context (tokens)",
     "vocab_size": "vocabulary",
-    "norm": "norm",
-    "norm_placement": "place of the norms",
+    "norm.kind": "norm",
+    "norm.placement": "place of the norms",
     "window": "window (tokens)",
     "head": "head of the model",
     "tie_embeddings": "tied embeddings",
@@ -109,7 +110,7 @@ def first(model: Source, text: str) -> View:
 
 def settings(config: ModelConfig) -> pd.DataFrame:
     """A config as rows, what it does not have left out."""
-    rows: list[tuple[str, Any]] = [(label, getattr(config, field)) for field, label in FIELDS.items()]
+    rows: list[tuple[str, Any]] = [(label, attrgetter(field)(config)) for field, label in FIELDS.items()]
     if config.experts is not None:
         rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
     there = [(label, value) for label, value in rows if value is not None and value != 0]

@@ -31,12 +31,15 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
     """The functions and classes that a stage runs."""
     config, encoder = walked.config, type(tokenizer)
     attention = _attention(config, walked.layer)
-    norm = rms_norm if config.norm == "rmsnorm" else layer_norm
+    norm = rms_norm if config.norm.kind == "rmsnorm" else layer_norm
     others: dict[str, tuple[Code, ...]] = {
         **dict.fromkeys(("characters", "tokens"), (encoder.encode,)),
         "ids": (encoder.tokens, encoder.token_bytes),
         **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer.embedded,)),
-        "positions": (Stack._with_positions, *([positions.sinusoidal] if config.positions == "sinusoidal" else [])),
+        "positions": (
+            Stack._with_positions,
+            *([positions.sinusoidal] if config.positions.kind == "sinusoidal" else []),
+        ),
         "embedding-norm": (norm, Stack._with_positions),
         **dict.fromkeys(("norm-1", "norm-2"), (norm, Block.forward)),
         **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block.forward)),
@@ -63,7 +66,7 @@ def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
         "qk-norm": (rms_norm,),
         "rotation": (positions.apply_rope, positions.rope_angles),
         **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
-        "bias": (positions.relative_bucket if config.positions == "relative" else positions.alibi_bias,),
+        "bias": (positions.relative_bucket if config.positions.kind == "relative" else positions.alibi_bias,),
         "mask": (attention_weights, mask),
         "softmax": (attention_weights,),
         "values": (weighted_values,),

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.config import Activation
 from tfcore.measures.block_parameters import BlockShare, LayerCost
+from tfcore.part_configs import Activation
 from tfcore.views.block.feedforward.measure.activation_functions import (
     ACTIVATION_NAMES,
     CURVE_LIMIT,

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.config import Activation
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
+from tfcore.part_configs import Activation
 
 ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 PLAIN_ACTIVATIONS: tuple[Activation, ...] = tuple(ACTIVATION_NAMES)

@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.config import Activation, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.measures.block_parameters import BlockShare, LayerCost, block_share, layer_cost
+from tfcore.part_configs import Activation
 from tfcore.presets import PRESETS
 
 GATE_NAMES: dict[Activation, str] = {"swiglu": "SwiGLU", "geglu": "GEGLU", "reglu": "ReGLU"}

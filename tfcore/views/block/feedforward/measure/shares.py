@@ -60,7 +60,7 @@ def without_shares(config: ModelConfig) -> str | None:
         return "it has no feed-forward layers."
     if config.experts is not None:
         return "its feed-forward layers are experts, each with neurons of its own."
-    if config.norm_placement != "pre" or config.head != "lm" or config.architecture != "decoder":
+    if config.norm.placement != "pre" or config.head != "lm" or config.architecture != "decoder":
         return "what a neuron writes is not a plain term of its logits: that takes a pre-norm language model."
     return None
 

@@ -11,10 +11,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.checks import check_place
-from tfcore.config import Norm
 from tfcore.measures.leaks import replacement_for
 from tfcore.measures.one_text import piece_of, pieces_of
 from tfcore.model import Transformer
+from tfcore.part_configs import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 NORM_NAMES: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}

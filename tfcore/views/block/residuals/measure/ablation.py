@@ -93,10 +93,10 @@ def every_subset(model: Transformer, ids: Sequence[int]) -> SubsetLosses:
 def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tensor, "subset seq d_model"]:
     """The stream after the last block for every set of sublayers left out (arXiv:1605.06431, figure 1)."""
     config, decoder, recorder = model.config, model.decoder, ActivationRecorder()
-    if config.norm_placement != "pre" or config.positions != "rope" or config.parallel:
+    if config.norm.placement != "pre" or config.positions.kind != "rope" or config.parallel:
         raise ValueError(f"sublayers are left out of pre-norm models with rope, not of {config}")
     places = torch.arange(ids.shape[1])
-    angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling).to(ids.device)
+    angles = rope_angles(places, config.head_size, config.positions.base, config.positions.scaling).to(ids.device)
     turned, n = rope_cos_sin(angles), len(places)
     mask = AttentionContext(mask=None, is_causal=True, bias=None, rotation=turned, n_query=n, device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)

@@ -12,6 +12,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig
 
 DRAWS = 4_000  # of a dropout mask, for the distribution of the mean
 
@@ -72,7 +73,15 @@ def draw_dropout(
 
 def two_passes(p: float, training: bool, seed: int = 0) -> float:
     """The largest difference of a logit between two passes of one network with dropout, on the same tokens."""
-    config = ModelConfig(vocab_size=64, d_model=64, n_layers=2, n_heads=4, max_seq_len=16, dropout=p, init="xavier")
+    config = ModelConfig(
+        vocab_size=64,
+        d_model=64,
+        n_layers=2,
+        attention=AttentionConfig(n_heads=4),
+        max_seq_len=16,
+        dropout=p,
+        init="xavier",
+    )
     model = Transformer(config, seed).train(training).requires_grad_(False)
     ids = torch.arange(16)[None]
     with torch.random.fork_rng(devices=[]):  # nn.Dropout draws from torch's global generator

@@ -1,7 +1,7 @@
 """One width split into more or fewer heads, and query heads that share KV heads: MHA, GQA, MQA."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -80,8 +80,8 @@ class SplitSizes:
 
 def split_sizes(config: ModelConfig, n_heads: int, tokens: int) -> SplitSizes:
     """Sizes of a layer whose queries are split into n_heads."""
-    parameters = config.d_model * (config.n_heads + 2 * config.kv_heads) * config.head_size
-    d_head = config.n_heads * config.head_size // n_heads
+    parameters = config.d_model * (config.attention.n_heads + 2 * config.attention.kv_heads) * config.head_size
+    d_head = config.attention.n_heads * config.head_size // n_heads
     return SplitSizes(n_heads, d_head, parameters, tokens, n_heads * tokens**2)
 
 
@@ -105,21 +105,21 @@ def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) ->
         ValueError: the width of all heads together is not divisible by n_heads.
     """
     config = model.config
-    width = config.n_heads * config.head_size
+    width = config.attention.n_heads * config.head_size
     if width % n_heads:
         raise ValueError(f"{width} dimensions do not fall into {n_heads} heads; try one of {divisors(width)}")
-    rotated = "rot_" if config.positions == "rope" else ""
+    rotated = "rot_" if config.positions.kind == "rope" else ""
     names = [f"blocks.{layer}.attn.{part}" for part in (f"{rotated}q", f"{rotated}k", "v")]
     read = model.activations(one_text(model, ids), names)
     (q,), (k,), (v,) = (read[name].float() for name in names)  # (head, seq, d_head)
     side_by_side = [part.transpose(0, 1).flatten(1) for part in (q, k, v)]  # (seq, d)
-    keys = k.repeat_interleave(config.n_heads // config.kv_heads, 0).transpose(0, 1).flatten(1)
+    keys = k.repeat_interleave(config.attention.n_heads // config.attention.kv_heads, 0).transpose(0, 1).flatten(1)
     scores = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads))
     may_see = (causal if config.architecture == "decoder" else bidirectional)(len(ids))
     patterns = attention_weights(scores, may_see.to(scores.device))
     return HeadSplit(
         layer,
-        config.n_heads,
+        config.attention.n_heads,
         torch.cat(side_by_side, dim=1).cpu().numpy(),
         (side_by_side[0].shape[1], side_by_side[1].shape[1], side_by_side[2].shape[1]),
         patterns.cpu().numpy(),
@@ -159,7 +159,7 @@ def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
     """The model with its own key/value heads, then with ever fewer, each the mean of those it stands for
     (arXiv:2305.13245, section 2.1); none is trained further, which is what the loss shows."""
     points, tokens = [], one_text(model, ids)
-    for kv_heads in divisors(model.config.kv_heads)[::-1]:
+    for kv_heads in divisors(model.config.attention.kv_heads)[::-1]:
         shared = with_kv_heads(model, kv_heads)
         output = shared(tokens, capture=("blocks.*.attn.pattern",))
         patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
@@ -181,15 +181,19 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
         ValueError: kv_heads does not divide the model's own number.
     """
     config = model.config
-    if config.kv_heads % kv_heads:
-        raise ValueError(
-            f"{config.kv_heads} KV heads do not fall into {kv_heads} groups; try {divisors(config.kv_heads)}"
-        )
+    there = config.attention.kv_heads
+    if there % kv_heads:
+        raise ValueError(f"{there} KV heads do not fall into {kv_heads} groups; try {divisors(there)}")
     state = model.state_dict()
     for name in [name for name in state if ".attn.qkv." in name]:
-        q, k, v = state[name].split([n * config.head_size for n in (config.n_heads, config.kv_heads, config.kv_heads)])
+        q, k, v = state[name].split(
+            [
+                n * config.head_size
+                for n in (config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads)
+            ]
+        )
         state[name] = torch.cat([q, *(_grouped(part, kv_heads, config.head_size) for part in (k, v))])
-    shared = blank(replace(config, n_kv_heads=kv_heads))
+    shared = blank(config.changed(n_kv_heads=kv_heads))
     shared.load_state_dict(state, assign=True)
     return shared.eval().requires_grad_(False)
 

@@ -167,7 +167,7 @@ def recorded_scores(
 ) -> tuple[Float[Tensor, " key"], Bool[Tensor, " key"]]:
     """The scores of one query as the pass computed them, before the mask, and which keys it may see."""
     attention, stack = attention_of(model, part, layer), "encoder" if part == "encoder" else "decoder"
-    rotated = "rot_" if model.config.positions == "rope" and part != "cross" else ""
+    rotated = "rot_" if model.config.positions.kind == "rope" and part != "cross" else ""
     at = f"{stack}.blocks.{layer}.{'cross_attn' if part == 'cross' else 'attn'}.{rotated}"
     (all_q,), (all_k,) = run.activations[f"{at}q"], run.activations[f"{at}k"]
     q, k = all_q[head, query], all_k[head // (attention.n_heads // attention.kv_heads)]
@@ -242,8 +242,8 @@ def _projected(
     norm = attention.q_norm if side == "query" else attention.k_norm
     if isinstance(norm, Norm):
         x = frozen(norm, x, norm_scale(x.sum(1, keepdim=True), norm.kind, norm.eps))
-    if config.positions == "rope" and run.part != "cross":
-        angles = rope_angles(torch.tensor(places), config.head_size, config.rope_base, config.rope_scaling)
+    if config.positions.kind == "rope" and run.part != "cross":
+        angles = rope_angles(torch.tensor(places), config.head_size, config.positions.base, config.positions.scaling)
         x = apply_rope(x, *(table.to(x)[:, None] for table in rope_cos_sin(angles)))
     return names, x
 
@@ -251,12 +251,12 @@ def _projected(
 def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: Tensor) -> Float[Tensor, " key"]:
     """The bias that the scheme of positions adds to the scores of one query."""
     places, config = torch.tensor([query]), model.config
-    if part != "cross" and config.positions == "alibi":
-        (bias,) = alibi_bias(alibi_slopes(config.n_heads), places, keys)[head]
+    if part != "cross" and config.positions.kind == "alibi":
+        (bias,) = alibi_bias(alibi_slopes(config.attention.n_heads), places, keys)[head]
         return bias.double()
-    if part != "cross" and config.positions == "relative":
+    if part != "cross" and config.positions.kind == "relative":
         stack = model.encoder if part == "encoder" else model.decoder
-        n, distance = config.relative_buckets, config.relative_distance
+        n, distance = config.positions.buckets, config.positions.distance
         (bucket,) = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
         return stack.relative_bias.weight[bucket.to(model.device), head].double().cpu()
     return torch.zeros(len(keys), dtype=torch.float64)

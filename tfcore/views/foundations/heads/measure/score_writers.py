@@ -96,7 +96,7 @@ def stream_pass(
 def _kept_names(config: ModelConfig) -> list[str]:
     both = config.architecture == "encoder-decoder"
     names = known_names(config, "" if both else f"{config.architecture}.")
-    rope = config.positions == "rope"
+    rope = config.positions.kind == "rope"
     return [n for n in names if n.endswith(KEPT) and not (rope and n.endswith((".attn.q", ".attn.k")))]
 
 
@@ -140,7 +140,7 @@ def written(
         return stream.writers()
     name = "ln_cross" if run.part == "cross" else "ln1"
     stream.through(layer, before_cross=run.part == "cross")
-    if model.config.norm_placement != "post":
+    if model.config.norm.placement != "post":
         stream.norm(f"blocks.{layer}.{name}", getattr(stream.stack.blocks[layer], name))
     return stream.writers()
 
@@ -210,7 +210,7 @@ class _Stream:
         self.add([Writer(kind, i, head) for head in range(heads.shape[1])], self.post(f"{under}_post", after, heads))
         own = _bias(attention.out, self.biases).expand_as(self.biases)
         self.biases = self.biases + self.post(f"{under}_post", after, own) + _bias(after, self.biases)
-        if self.config.norm_placement == "post":
+        if self.config.norm.placement == "post":
             self.norm(under, getattr(block, norm))
 
     def _feedforward(self, i: int, block: Block) -> None:
@@ -219,7 +219,7 @@ class _Stream:
         own = own + _bias(block.ln2_post, self.biases)
         self.add([Writer("feed-forward", i)], (self.at(f"blocks.{i}.mlp_out") - own)[:, None])
         self.biases = self.biases + own
-        if self.config.norm_placement == "post":
+        if self.config.norm.placement == "post":
             self.norm(f"blocks.{i}.ln2", block.ln2)
 
     def writers(self) -> tuple[list[Writer], Tensor]:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from tfcore.charts import kit, theme
 from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
 from tfcore.charts.tiles import tiles
-from tfcore.config import Positions
+from tfcore.part_configs import Positions
 from tfcore.views.foundations.positions.measure.effects import SCHEMES, SchemeEffect, ShuffleResult
 from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores
 

@@ -12,11 +12,12 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.attention import attention_scores, attention_weights
-from tfcore.config import ModelConfig, Positions
+from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.masks import bidirectional, causal
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, Positions, PositionsConfig
 from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, rope_cos_sin, sinusoidal
 
 SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
@@ -58,7 +59,7 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     places = torch.arange(n)
     tokens = one_text(model, ids)
     waves = sinusoidal(places, config.d_model)
-    learned = config.positions == "learned"  # then the model itself adds vectors
+    learned = config.positions.kind == "learned"  # then the model itself adds vectors
     own = model.decoder.pos_embed.weight[:n].detach().float().cpu() if learned else torch.zeros_like(waves)
     q, k, without = _first_layer(model, tokens, head, -own)
     size = (without + own).square().mean().sqrt()
@@ -67,8 +68,8 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
         vectors["learned"] = own
     scale = config.scale_of(0)
     plain = attention_scores(q, k, scale)
-    angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
-    slope = alibi_slopes(config.n_heads)[head : head + 1]
+    angles = rope_angles(places, config.head_size, config.positions.base, config.positions.scaling)
+    slope = alibi_slopes(config.attention.n_heads)[head : head + 1]
     scores: dict[Positions, Tensor] = {"none": plain}
     for name, added in vectors.items():
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
@@ -86,7 +87,7 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     names = ("blocks.0.attn.q", "blocks.0.attn.k", "embed")
     edits = [Edit.add("embed", added.to(tokens.device))]
     activations = model.activations(tokens, names, edits=edits)
-    group = model.config.n_heads // model.config.kv_heads
+    group = model.config.attention.n_heads // model.config.attention.kv_heads
     (q,), (k,), (embedded,) = (activations[name].float().cpu() for name in names)
     return q[head], k[head // group], embedded
 
@@ -164,9 +165,9 @@ def _model(scheme: Positions, seed: int) -> Transformer:
         vocab_size=MOST_WORDS,
         d_model=64,
         n_layers=2,
-        n_heads=4,
+        attention=AttentionConfig(n_heads=4),
         max_seq_len=MOST_WORDS,
-        positions=scheme,
+        positions=PositionsConfig(kind=scheme),
         init="xavier",
         init_std=0.1,
     )

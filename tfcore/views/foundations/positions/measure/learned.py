@@ -14,6 +14,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.measures.statistics import colour_end, principal_components
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, PositionsConfig
 
 Task = Literal["nearby", "previous"]
 REACH = 4  # "nearby" asks for one of this many tokens before
@@ -63,10 +64,10 @@ def learn_positions(task: Task, seed: int = 0) -> LearnedPositions:
         vocab_size=VOCAB,
         d_model=32,
         n_layers=1,
-        n_heads=1,
-        d_ff=0,
+        attention=AttentionConfig(n_heads=1),
+        feed_forward=FeedForwardConfig(d_ff=0),
         max_seq_len=SEQ,
-        positions="learned",
+        positions=PositionsConfig(kind="learned"),
         tie_embeddings=False,
     )
     model, generator = Transformer(config, seed), torch.Generator().manual_seed(seed)
@@ -172,8 +173,10 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
     Raises:
         ValueError: when the model has no such table.
     """
-    if model.config.positions != "learned":
-        raise ValueError(f"positions={model.config.positions!r} has no table; take a model with positions='learned'")
+    if model.config.positions.kind != "learned":
+        raise ValueError(
+            f"positions={model.config.positions.kind!r} has no table; take a model with positions='learned'"
+        )
     whole = model.stack.pos_embed.weight.detach().float().cpu()
     table = whole[:n]
     unit = F.normalize(table, dim=1)

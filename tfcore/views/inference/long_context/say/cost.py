@@ -130,5 +130,5 @@ def crossings(config: ModelConfig, cost: LengthCost) -> Statement:
         "Below {operations:,.0f} tokens the products with weights cost more operations; memory crosses much earlier, "
         "at n = 2 d (1 + KV heads ÷ heads), here {memory:,.0f}.",
         operations=cost.crossing,
-        memory=2 * config.head_size * (1 + config.kv_heads / config.n_heads),
+        memory=2 * config.head_size * (1 + config.attention.kv_heads / config.attention.n_heads),
     )

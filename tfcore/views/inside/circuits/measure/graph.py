@@ -110,15 +110,15 @@ def check_graph_model(config: ModelConfig) -> None:
     Raises:
         ValueError: saying what is needed.
     """
-    plain = config.norm == "rmsnorm" and config.norm_placement == "pre" and not config.parallel
+    plain = config.norm.kind == "rmsnorm" and config.norm.placement == "pre" and not config.parallel
     biases = config.bias or config.has_qkv_bias or config.has_out_bias
     if (
         config.architecture != "decoder"
         or config.head != "lm"
         or not plain
         or biases
-        or config.positions not in ("rope", "alibi", "relative", "none")
-        or config.embed_norm
+        or config.positions.kind not in ("rope", "alibi", "relative", "none")
+        or config.norm.of_embeddings
         or config.experts is not None
         or config.ff_size == 0
     ):

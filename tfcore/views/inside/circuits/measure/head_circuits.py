@@ -100,7 +100,7 @@ class _Cuts:
 
     def _heads(self, layer: int, _: Tensor) -> Float[Tensor, "row head seq d_head"]:
         """The outputs of a layer's heads from the streams that are left to each."""
-        block, heads = cast("Block", self.model.decoder.blocks[layer]), range(self.model.config.n_heads)
+        block, heads = cast("Block", self.model.decoder.blocks[layer]), range(self.model.config.attention.n_heads)
         cut = self.stream - self.below
         read = []
         for kind in INPUTS:

@@ -51,7 +51,7 @@ def why_no_edges(config: ModelConfig) -> str | None:
         return "edges between heads are measured on what comes next, which only a decoder predicts."
     if config.n_layers < 2:
         return "it has one layer, so no head can read what another head wrote."
-    if config.norm_placement in ("post", "sandwich"):
+    if config.norm.placement in ("post", "sandwich"):
         return "it normalises what its heads write together, so that the output of one head is no term of a sum."
     return None
 
@@ -160,7 +160,7 @@ def estimate_edges(
     embeddings: Sequence[Tensor | None] = [None]
     if steps > 1 and isinstance(baseline, str):
         raise ValueError(f"{steps} steps of integrated gradients lead from another text; give one as the baseline")
-    run, layers, heads = read_heads(model, ids, baseline), model.config.decoder_layers, model.config.n_heads
+    run, layers, heads = read_heads(model, ids, baseline), model.config.decoder_layers, model.config.attention.n_heads
     if steps > 1 and not isinstance(baseline, str):
         embeddings = _mixed(model, ids, baseline, steps)
     passes = [_slopes(model, run, quantity, embedding) for embedding in embeddings]

@@ -46,7 +46,7 @@ class HeadEffects:
 def unmeasured(model: Transformer) -> HeadEffects:
     """Effects of 0, none of them exact: what there is before anything is measured."""
     layers = len(attention_layers(model.config))
-    return HeadEffects(np.zeros((layers, model.config.n_heads), np.float32), np.zeros(layers, bool))
+    return HeadEffects(np.zeros((layers, model.config.attention.n_heads), np.float32), np.zeros(layers, bool))
 
 
 def head_kinds(model: Source) -> list[list[str]]:
@@ -56,7 +56,7 @@ def head_kinds(model: Source) -> list[list[str]]:
     def of(part: Part | None, layers: int) -> list[list[str]]:
         kinds = kinds_of(model, part)
         if kinds is None:
-            return [["broad"] * config.n_heads] * layers
+            return [["broad"] * config.attention.n_heads] * layers
         return [[str(kind) for kind in layer] for layer in kinds.kind]
 
     if config.architecture != "encoder-decoder":
@@ -74,7 +74,7 @@ def measure_heads(
         quantity: what falls; None: how near the target's state is to what it is, as a cosine.
         estimate: whether estimates of all come first (attribution patching; of decoders).
     """
-    nothing, n_heads = unmeasured(model), model.config.n_heads
+    nothing, n_heads = unmeasured(model), model.config.attention.n_heads
     values, exact = nothing.values, nothing.exact
     effects: Iterator[LayerEffects]
     if quantity is not None and model.config.architecture == "decoder":
@@ -118,7 +118,7 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
     whole = value()
     for k, layer in reversed(list(enumerate(attention_layers(model.config)))):
         name = layer.activation("z")
-        effects = [whole - value(Edit.zero(name, heads=[head])) for head in range(model.config.n_heads)]
+        effects = [whole - value(Edit.zero(name, heads=[head])) for head in range(model.config.attention.n_heads)]
         yield LayerEffects(k, np.array(effects, np.float32))
 
 
@@ -142,7 +142,7 @@ def direct_by_head(model: Transformer, passage: Passage, token: int, against: in
     """The direct share of each head in the logit of the token after the target, above that of another token or the mean
     of all logits; None where the stream is no plain sum (post-norm), and in a model that does not predict the next
     token."""
-    if model.config.norm_placement == "post" or model.config.architecture != "decoder":
+    if model.config.norm.placement == "post" or model.config.architecture != "decoder":
         return None
     parts = stream_parts(model, passage.until, passage.target)
     return contributions(model, parts, token, "mean" if against is None else against).heads

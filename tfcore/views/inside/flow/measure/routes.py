@@ -123,7 +123,7 @@ def follow(
     n_layers, n = len(layers), len(passage.tokens)
     stream = np.zeros((n_layers + 1, n))
     straight, feedforward, faint = (np.zeros((n_layers, n)) for _ in range(3))
-    carried, moved = np.zeros((n_layers, config.n_heads)), np.zeros((n_layers, n, n))
+    carried, moved = np.zeros((n_layers, config.attention.n_heads)), np.zeros((n_layers, n, n))
     routes: list[Route] = []
     stream[-1, passage.target] = 1.0
     for k, one in reversed(list(enumerate(by_layer))):
@@ -132,7 +132,7 @@ def follow(
         local = [i - one.rows.start for i in reached]
         here_now = arrived[reached]
         heads, kept = one.heads[local], one.kept[local]
-        brought, followed = np.zeros((2, len(reached), config.n_heads, n))
+        brought, followed = np.zeros((2, len(reached), config.attention.n_heads, n))
         brought[:, :, one.keys.start : one.keys.stop] = heads * here_now[:, None, None]
         followed[:, :, one.keys.start : one.keys.stop] = heads * (heads >= threshold)
         moved[k, reached] = followed.sum(1)
@@ -217,7 +217,7 @@ def layer_guesses(
 
 def factors_of(model: Transformer, heads: str) -> Factors:
     """The heads of a model that a text changes, as in "2.5*0 1.3*-1"."""
-    factors, _ = read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)
+    factors, _ = read_factors(heads, len(attention_layers(model.config)), model.config.attention.n_heads)
     return factors
 
 

@@ -182,7 +182,7 @@ def one_layer(
     config, layer = model.config, attention_layers(model.config)[k]
     block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
     mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
-    by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
+    by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.attention.n_heads)])
     forward = None
     if layer.is_last and block.has_mlp and not block.parallel:
         before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]

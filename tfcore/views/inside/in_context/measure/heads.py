@@ -50,7 +50,7 @@ def heads_of_prompt(
     """
     asked = prompt(tokenizer, draw(task, labels, seed), examples, model.config.max_seq_len)
     ids, quantity = asked.ids, Quantity("prediction", asked.right[-1])
-    n_heads = model.config.n_heads
+    n_heads = model.config.attention.n_heads
     estimate = estimate_effects(model, ids, quantity, "zero")[:, :n_heads]
     yield Start(estimate)
     run = plain_run(model, ids)

@@ -102,7 +102,7 @@ def _patched_run(
 
 def edits_of_receivers(model: Transformer, recorded: Mapping[str, Tensor], receivers: Sequence[Place]) -> list[Edit]:
     """Edits that give the receivers the queries, keys and values of another run, recorded before."""
-    group = model.config.n_heads // model.config.kv_heads  # query heads that share a KV head
+    group = model.config.attention.n_heads // model.config.attention.kv_heads  # query heads that share a KV head
     edits = []
     for layer, head in receivers:
         for part in INPUTS.values():

@@ -61,10 +61,10 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
         ValueError: a model whose stream is normalised on its way (post-norm), or with two stacks.
     """
     config = model.config
-    if config.architecture == "encoder-decoder" or config.norm_placement == "post":
+    if config.architecture == "encoder-decoder" or config.norm.placement == "post":
         raise ValueError(
             "the stream is measured where it is a plain sum: one stack, pre-norm; this model is "
-            f"architecture={config.architecture!r}, norm_placement={config.norm_placement!r}"
+            f"architecture={config.architecture!r}, norm_placement={config.norm.placement!r}"
         )
     names = stages(config)
     parts = tuple(name for name in known_names(config) if name.endswith(("attn_out", "mlp_out")))

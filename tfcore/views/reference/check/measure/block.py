@@ -10,6 +10,7 @@ from tfcore.config import ModelConfig
 from tfcore.measures.block_parameters import layer_cost
 from tfcore.measures.parameter_count import parameters
 from tfcore.norms import layer_norm, norm_scale, rms_norm
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.views.reference.check.measure.problem import Problem
 
 
@@ -59,7 +60,14 @@ def feed_forward_count(rng: Random) -> Problem:
     """All parameters of one feed-forward layer of the first Transformer, biases too: 2 d d_ff + d_ff + d."""
     d_model = rng.choice((32, 48, 64, 96, 128, 256))
     d_ff = rng.choice((2, 3, 4)) * d_model
-    config = ModelConfig(vocab_size=1, d_model=d_model, n_layers=1, n_heads=1, d_ff=d_ff, activation="relu", bias=True)
+    config = ModelConfig(
+        vocab_size=1,
+        d_model=d_model,
+        n_layers=1,
+        attention=AttentionConfig(n_heads=1),
+        feed_forward=FeedForwardConfig(d_ff=d_ff, activation="relu"),
+        bias=True,
+    )
 
     def count(c: ModelConfig) -> int:
         return parameters(c).by_layer["blocks.0"]["feed-forward"]
@@ -68,7 +76,7 @@ def feed_forward_count(rng: Random) -> Problem:
     mistakes = {
         "biases": weights,
         "one matrix": weights / 2,
-        "gated": count(replace(config, activation="swiglu")),
+        "gated": count(config.changed(activation="swiglu")),
         "one bias": weights + d_ff,
         "only the output bias": weights + d_model,
     }

@@ -50,11 +50,11 @@ def quoted_count(rng: Random) -> Problem:
         "d_model": config.d_model,
         "d_ff": config.ff_size,
         "vocab": config.vocab_size,
-        "kv": config.kv_heads * config.head_size,
-        "d_q": config.n_heads * config.head_size,
+        "kv": config.attention.kv_heads * config.head_size,
+        "d_q": config.attention.n_heads * config.head_size,
         "tied": "shared with" if config.tie_embeddings else "a second table beside",
         "experts": f" {config.experts.n_experts} experts per block." if config.experts else "",
-        "matrices": 3 if "glu" in config.activation else 2,
+        "matrices": 3 if "glu" in config.feed_forward.activation else 2,
     }
     mistakes = {"quoted": quoted * 1e6, "no embeddings": blocks}
     return Problem(given=given, answer=parameters(config).total, mistakes=mistakes, tolerance=0.01)

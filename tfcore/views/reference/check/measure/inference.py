@@ -54,7 +54,12 @@ def cache_grouped(rng: Random) -> Problem:
 def users_that_fit(rng: Random) -> Problem:
     """How many sequences fit beside the weights, all in GiB: what is sold as 80 GB has nearly 80 GiB."""
     config = presets.llama3_8b() if rng.random() < 0.5 else presets.llama2_7b()
-    shape = CacheShape(layers=config.n_layers, heads=config.n_heads, kv_heads=config.kv_heads, d_head=config.head_size)
+    shape = CacheShape(
+        layers=config.n_layers,
+        heads=config.attention.n_heads,
+        kv_heads=config.attention.kv_heads,
+        d_head=config.head_size,
+    )
     weights, tokens = rng.choice((14, 16)) * GIB, rng.choice((4096, 8192))
     room = rng.choice((24, 40, 48, 80)) * GIB
     each = cache_bytes(shape, tokens)  # half a GiB, or one, two or four
@@ -67,7 +72,7 @@ def score_bytes(rng: Random) -> Problem:
     """The score matrices of one layer, kept whole in 16 bits: 2 heads n^2."""
     config, n = presets.gpt3_175b(), 1024 * rng.choice((2, 4, 8, 16, 32))
     heads = rng.choice((12, 16, 32, 64))
-    cost = length_cost(replace(config, n_heads=heads, d_head=64), [n])
+    cost = length_cost(config.changed(n_heads=heads, d_head=64), [n])
     size, cells = cost.matrices.item(), cost.cells.item()
     mistakes = {"one head": size / heads, "four bytes": 2 * size, "numbers": size / 2, "bits": 8 * size}
     return Problem(given={"n": n, "heads": heads, "cells": cells}, answer=size, mistakes=mistakes)

@@ -6,7 +6,7 @@ from random import Random
 from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import parameters
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, FeedForwardConfig
 from tfcore.presets import PRESETS, gpt2_small
 from tfcore.views.reference.check.measure.problem import Problem
 
@@ -17,7 +17,7 @@ def _plain(rng: Random) -> ModelConfig:
     """A decoder in GPT-2's style, of a size drawn."""
     layers, d_model, heads = rng.choice(SHAPES)
     vocab = rng.choice((16_000, 32_000, 50_257))
-    return replace(gpt2_small(), vocab_size=vocab, n_layers=layers, d_model=d_model, n_heads=heads, d_ff=4 * d_model)
+    return gpt2_small().changed(vocab_size=vocab, n_layers=layers, d_model=d_model, n_heads=heads, d_ff=4 * d_model)
 
 
 def block_weights(rng: Random) -> Problem:
@@ -69,17 +69,19 @@ def embedding_weights(rng: Random) -> Problem:
 def grouped_attention(rng: Random) -> Problem:
     """The weights of an attention layer with shared keys and values: 2 d^2 + 2 d g d_head (arXiv:2305.13245)."""
     heads, groups = rng.choice((16, 32, 64)), rng.choice((2, 4, 8))
-    config = ModelConfig(vocab_size=1, d_model=128 * heads, n_heads=heads, n_kv_heads=groups, n_layers=1)
+    config = ModelConfig(
+        vocab_size=1, d_model=128 * heads, attention=AttentionConfig(n_heads=heads, n_kv_heads=groups), n_layers=1
+    )
 
     def count(c: ModelConfig) -> int:
         return parameters(c).by_component["attention"]
 
     square = config.d_model**2
     mistakes = {
-        "multi-head": count(replace(config, n_kv_heads=heads)),
+        "multi-head": count(config.changed(n_kv_heads=heads)),
         "keys only": count(config) - square * groups // heads,
         "no output": count(config) - square,
-        "one group": count(replace(config, n_kv_heads=1)),
+        "one group": count(config.changed(n_kv_heads=1)),
     }
     return Problem(
         given={"d_model": config.d_model, "heads": heads, "groups": groups, "d_head": 128},
@@ -124,8 +126,8 @@ def mixture_active(rng: Random) -> Problem:
         vocab_size=32_000,
         d_model=1024,
         n_layers=rng.choice((8, 12, 24)),
-        n_heads=16,
-        d_ff=rng.choice((1024, 2048)),
+        attention=AttentionConfig(n_heads=16),
+        feed_forward=FeedForwardConfig(d_ff=rng.choice((1024, 2048))),
         experts=ExpertsConfig(n_experts=experts, top_k=top_k),
     )
     count = parameters(config)

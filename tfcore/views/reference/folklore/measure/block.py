@@ -1,6 +1,5 @@
 """Claims about what a block is made of and how it starts, recomputed; and two on what is inside a trained model."""
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,6 +13,7 @@ from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import next_logits
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
+from tfcore.part_configs import AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 from tfcore.views.block.residuals.measure.dropout import dropout
 from tfcore.views.reference.folklore.measure.claim import Checked, Claim, compare
 
@@ -76,11 +76,11 @@ def stream_stays() -> Checked:
             vocab_size=64,
             d_model=d,
             n_layers=12,
-            n_heads=4,
+            attention=AttentionConfig(n_heads=4),
             max_seq_len=16,
-            positions="learned",
-            norm="layernorm",
-            activation="gelu",
+            positions=PositionsConfig(kind="learned"),
+            norm=NormConfig(kind="layernorm"),
+            feed_forward=FeedForwardConfig(activation="gelu"),
             bias=True,
             init="gpt2",
         )
@@ -115,8 +115,8 @@ def heads_are_free() -> Checked:
     """Parameters of GPT-2 small cut into other numbers of heads, over those with 12."""
     config = presets.gpt2_small()
     base = parameters(config).total
-    cases = {f"{n} heads": parameters(replace(config, n_heads=n)).total / base for n in (1, 4, 24)}
-    grouped = parameters(replace(config, n_kv_heads=1)).total / base
+    cases = {f"{n} heads": parameters(config.changed(n_heads=n)).total / base for n in (1, 4, 24)}
+    grouped = parameters(config.changed(n_kv_heads=1)).total / base
     return compare(1, cases, f"the same with 1, 4 and 24 heads; with shared keys and values {grouped:.3f}")
 
 

@@ -65,7 +65,7 @@ def variance_when_trained(model: Transformer, tokenizer: Any) -> Checked:
     """Variance of the scores q . k / sqrt(d_k) over all pairs of a text, in every head of the first layer."""
     ids = tokenizer.encode(STORY)
     variances = {}
-    for head in range(model.config.n_heads):
+    for head in range(model.config.attention.n_heads):
         vectors = head_vectors(model, ids, 0, head)  # its queries are divided by the root already
         variances[f"head {head}"] = float((vectors.q @ vectors.k.T).var())
     words = f"{min(variances.values()):.2f} to {max(variances.values()):.1f}, by head of the first layer"

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import feed_forward_weights, parameters
+from tfcore.part_configs import GATED
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
@@ -42,14 +43,14 @@ def _matrix(n: int, rows: int, columns: int, bias: bool) -> StageCost:
 
 def _norm(config: ModelConfig, n: int) -> StageCost:
     """RMSNorm: square, sum, divide, scale. LayerNorm: sum and subtract besides, and the shift where there is one."""
-    layer = config.norm == "layernorm"
+    layer = config.norm.kind == "layernorm"
     shift = layer and config.bias
     return StageCost(config.d_model * (1 + shift), n * config.d_model * (4 + 2 * layer + shift))
 
 
 def _read(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d = config.d_model
-    table = config.max_seq_len * d if config.positions == "learned" else 0
+    table = config.max_seq_len * d if config.positions.kind == "learned" else 0
     return {
         "embedding": StageCost(config.vocab_size * d),
         "scaling": StageCost(0, n * d),
@@ -60,9 +61,9 @@ def _read(config: ModelConfig, n: int) -> dict[str, StageCost]:
 
 
 def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
-    d, heads, kv_heads, d_head = config.d_model, config.n_heads, config.kv_heads, config.head_size
+    d, heads, kv_heads, d_head = config.d_model, config.attention.n_heads, config.attention.kv_heads, config.head_size
     turned, pairs = n * (heads + kv_heads) * d_head, n * n * heads
-    buckets = config.relative_buckets * heads if config.positions == "relative" else 0
+    buckets = config.positions.buckets * heads if config.positions.kind == "relative" else 0
     norms = _norm(config, n)
     return {
         "norm-1": norms,
@@ -81,7 +82,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
 
 
 def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
-    d, width, gates = config.d_model, config.ff_size, 1 + (config.activation in GATED)
+    d, width, gates = config.d_model, config.ff_size, 1 + (config.feed_forward.activation in GATED)
     parts = {
         "norm-2": _norm(config, n),
         "up": _matrix(n, d, width * gates, config.bias),

@@ -77,7 +77,7 @@ def stage_tensors(walk: Walk, stage: str, head: int) -> StageTensors:
     Raises:
         ValueError: a stage that this model does not have, or one of text alone, or a head that is not there.
     """
-    check_place(head=(head, walk.config.n_heads))
+    check_place(head=(head, walk.config.attention.n_heads))
     known = [one.name for one in walk_stages(walk.config, walk.layer) if one.name in _PLAIN or one.name in OF_A_HEAD]
     if stage not in known:
         raise ValueError(f"stage={stage!r} has no tensors in this model; those with tensors are {', '.join(known)}")
@@ -93,8 +93,8 @@ def _whole(walk: Walk, name: str, title: str, role: str = "residual", axis: str 
 def _of_head(walk: Walk, name: str, title: str, role: str, head: int) -> ShownTensor:
     """One head's slice; `head` counts query heads, of which several may share a key/value head."""
     whole = walk.tensors[name]
-    own = head * len(whole) // walk.config.n_heads
-    axis = "head" if len(whole) == walk.config.n_heads else "kv_head"
+    own = head * len(whole) // walk.config.attention.n_heads
+    axis = "head" if len(whole) == walk.config.attention.n_heads else "kv_head"
     return ShownTensor(title=title, role=role, values=whole[own], axes=(axis, "seq", "d_head"), shape=whole.shape)
 
 
@@ -148,14 +148,14 @@ def _looked_up(walk: Walk) -> StageTensors:
 
 def _before_norm(name: str, walk: Walk) -> str:
     """The tensor that a norm reads: the stream, or the sum where it comes after (post-norm)."""
-    if walk.config.norm_placement == "post":
+    if walk.config.norm.placement == "post":
         return {"ln1": "sum_1", "ln2": "sum_2"}[name]
     return {"ln1": "resid_pre", "ln2": "stream_2"}[name]
 
 
 def _normed(name: str) -> Callable[[Walk], StageTensors]:
     def made(walk: Walk) -> StageTensors:
-        between = name == "ln1" and walk.layer and walk.config.norm_placement != "post"
+        between = name == "ln1" and walk.layer and walk.config.norm.placement != "post"
         title = f"stream x, after {counted(walk.layer, 'block')}" if between else "stream x"
         return _one(_before_norm(name, walk), f"{name}.normalized", (title, "normalised x"))(walk)
 
@@ -183,7 +183,7 @@ def _masked_head(walk: Walk) -> StageTensors:
 
 def _qkv(walk: Walk) -> StageTensors:
     c, product = walk.config, walk.tensors["qkv"]
-    ends = np.cumsum([c.n_heads, c.kv_heads, c.kv_heads]) * c.head_size
+    ends = np.cumsum([c.attention.n_heads, c.attention.kv_heads, c.attention.kv_heads]) * c.head_size
     cuts = np.split(product, ends[:-1], axis=1)
     names = (("Q, all heads", "query"), ("K", "key"), ("V", "value"))
     after = tuple(
@@ -206,7 +206,7 @@ def _three(walk: Walk, head: int, names: tuple[str, str, str]) -> tuple[ShownTen
 
 
 def _heads(walk: Walk, head: int) -> StageTensors:
-    size, shared = walk.config.head_size, walk.config.n_heads // walk.config.kv_heads
+    size, shared = walk.config.head_size, walk.config.attention.n_heads // walk.config.attention.kv_heads
     own = (head * size, head // shared * size, head // shared * size)
     before = tuple(
         ShownTensor(

@@ -66,31 +66,31 @@ def _kept(part: StagePart, beside: bool, wanted: dict[str, bool]) -> list[WalkSt
 def _read(config: ModelConfig) -> list[WalkStage]:
     always = dict.fromkeys(("characters", "tokens", "ids", "embedding"), True)
     sometimes = {
-        "scaling": config.scale_embeddings,
+        "scaling": config.embed_scale != 1,
         "segments": bool(config.n_segments),
-        "positions": config.positions in ("learned", "sinusoidal"),
-        "embedding-norm": config.embed_norm,
+        "positions": config.positions.kind in ("learned", "sinusoidal"),
+        "embedding-norm": config.norm.of_embeddings,
     }
     return _kept("read", False, always | sometimes)
 
 
 def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
-    post = config.norm_placement == "post"
+    post = config.norm.placement == "post"
     beside = {
         "norm-1": not post,
         "qkv": True,
         "heads": True,
-        "qk-norm": config.qk_norm,
-        "rotation": config.positions == "rope",
+        "qk-norm": config.attention.qk_norm,
+        "rotation": config.positions.kind == "rope",
         "scores": True,
         "scaled": True,
-        "bias": config.positions in ("alibi", "relative"),
+        "bias": config.positions.kind in ("alibi", "relative"),
         "mask": config.architecture == "decoder" or config.window_of(layer) is not None,
         "softmax": True,
         "values": True,
         "concat": True,
         "output": True,
-        "norm-1-after": config.norm_placement == "sandwich",
+        "norm-1-after": config.norm.placement == "sandwich",
     }
     return _kept("attention", True, beside) + _kept("attention", False, {"add-1": True, "norm-1": post})
 
@@ -99,11 +99,11 @@ def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
     routed = config.is_routed(layer)
     if not routed and config.ff_size == 0:
         return []
-    post = config.norm_placement == "post"
+    post = config.norm.placement == "post"
     beside = {
         "norm-2": not post and not config.parallel,
         **({"router": True, "experts": True} if routed else {"up": True, "activation": True, "down": True}),
-        "norm-2-after": config.norm_placement == "sandwich",
+        "norm-2-after": config.norm.placement == "sandwich",
     }
     return _kept("feed-forward", True, beside) + _kept("feed-forward", False, {"add-2": True, "norm-2": post})
 
@@ -111,7 +111,7 @@ def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
 def _predict(config: ModelConfig) -> list[WalkStage]:
     words = config.head != "none"
     wanted = {
-        "final-norm": config.norm_placement != "post",
+        "final-norm": config.norm.placement != "post",
         "mlm-head": config.head == "mlm",
         "logits": words,
         "probabilities": words,
@@ -261,7 +261,7 @@ def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: in
     """read_1: what attention reads. qkv: one product. split_q, split_k, split_v: cut into heads. products: q . k.
     scaled: the same with the scale. allowed: the mask. concat: heads side by side. written_1: after W_O. sum_1."""
     attn: Attention = block.attn
-    read = tensors["resid_pre"] if config.norm_placement == "post" else tensors["ln1.normalized"]
+    read = tensors["resid_pre"] if config.norm.placement == "post" else tensors["ln1.normalized"]
     qkv = attn.qkv(read)
     q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
     turned_q, turned_k = tensors.get("attn.rot_q", tensors["attn.q"]), tensors.get("attn.rot_k", tensors["attn.k"])
@@ -286,7 +286,7 @@ def _fed(block: Block, tensors: Activations, config: ModelConfig) -> Activations
     """stream_2: what the feed-forward layer is added to. read_2: what it reads. written_2: what it gives. sum_2."""
     if not block.has_mlp:
         return {}
-    post = config.norm_placement == "post"
+    post = config.norm.placement == "post"
     stream = tensors["ln1.normalized"] if post else tensors["resid_pre"] + tensors["attn_out"]
     read = stream if post else tensors["ln1.normalized" if config.parallel else "ln2.normalized"]
     written = block.mlp(read, ActivationRecorder())

@@ -145,13 +145,17 @@ def _widened(stage: _Stage) -> Statement:
 def _split(stage: _Stage) -> Statement:
     """The columns that one head takes of all."""
     config, (first, end) = stage.walk.config, _framed(stage.tensors.read)
-    shared = ", of which {kv_heads} pairs of K and V are shared" if config.kv_heads < config.n_heads else ""
+    shared = (
+        ", of which {kv_heads} pairs of K and V are shared"
+        if config.attention.kv_heads < config.attention.n_heads
+        else ""
+    )
     return state(
         "split",
         "{heads} heads of {width} numbers each" + shared + "; this one took columns {first} to {last} of Q.",
-        heads=config.n_heads,
+        heads=config.attention.n_heads,
         width=config.head_size,
-        kv_heads=config.kv_heads,
+        kv_heads=config.attention.kv_heads,
         first=first,
         last=end - 1,
     )
@@ -163,7 +167,7 @@ def _joined(stage: _Stage) -> Statement:
     return state(
         "joined",
         "{heads} heads of {width} numbers make {all}; this head's are {first} to {last}.",
-        heads=config.n_heads,
+        heads=config.attention.n_heads,
         width=config.head_size,
         all=stage.tensors.made.values.shape[1],
         first=first,

@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass, replace
 from string import Template
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
+from tfcore.part_configs import GATED
 from tfcore.views.block.normalisation.measure.norms import NORM_NAMES
 from tfcore.views.start.walkthrough.measure.costs import feed_forward_share
 
@@ -414,7 +415,7 @@ _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_t
 def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> StageWords:
     """The words of a stage in a model, on the way through this layer's block to this answer."""
     plain, given = WORDS[stage], values_for_words(config, stage, layer, answer)
-    if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
+    if stage == "norm-1" and config.norm.placement == "post":  # it comes after attention there
         plain = _NORM
     if stage == "characters" and config.architecture == "encoder":
         masked, vectors = r"p(\text{masked})", r"(y_1 \dots y_T)"
@@ -439,11 +440,11 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         stage: of the walk.
         answer: the most likely token, quoted.
     """
-    gated = config.activation in GATED
-    name = r"\mathrm{" + _ACTIVATIONS.get(config.activation, config.activation) + "}"
+    gated = config.feed_forward.activation in GATED
+    name = r"\mathrm{" + _ACTIVATIONS.get(config.feed_forward.activation, config.feed_forward.activation) + "}"
     scale = config.scale_of(layer)
     by_root = scale == config.head_size**-0.5
-    norm = _NORMS[config.norm].replace("$shift", " + b" if config.bias else "")
+    norm = _NORMS[config.norm.kind].replace("$shift", " + b" if config.bias else "")
     tied = (
         "The table is the one of the embeddings, turned round (tied)."
         if config.tie_embeddings
@@ -454,17 +455,17 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "root_d_model": f"{config.d_model**0.5:.1f}",
         "vocab": f"{config.vocab_size}",
         "last_id": config.vocab_size - 1,
-        "n_heads": config.n_heads,
+        "n_heads": config.attention.n_heads,
         "d_head": config.head_size,
-        "d_q": config.n_heads * config.head_size,
+        "d_q": config.attention.n_heads * config.head_size,
         "d_ff": config.ff_size,
         "norm": norm,
         "blocks": config.n_layers,
         "tied": tied,
         "answer": answer,
         "act_name": name,
-        "norm_name": NORM_NAMES[config.norm],
-        "norm_keeps": _NORM_KEEPS[config.norm],
+        "norm_name": NORM_NAMES[config.norm.kind],
+        "norm_keeps": _NORM_KEEPS[config.norm.kind],
         "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
         "added": "attention" if stage == "add-1" else "feed-forward",
         "scale_label": "÷ √d" if by_root else "scale",
@@ -493,7 +494,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
 
 def _act_words(config: ModelConfig) -> str:
     """The effect of the activation function, and the layer without it."""
-    if config.activation in GATED:
+    if config.feed_forward.activation in GATED:
         return (
             "A non-linear function of the gate multiplies the other half, number by number. With the identity in its "
             "place the layer would be bilinear: a product of two linear maps of its input."
@@ -507,7 +508,7 @@ def _act_words(config: ModelConfig) -> str:
 def _up_words(config: ModelConfig) -> str:
     """The effect of the up-projection on each token."""
     each = f"{config.d_model} numbers become {config.ff_size}, {config.ff_size / config.d_model:.3g} times as many"
-    if config.activation in GATED:
+    if config.feed_forward.activation in GATED:
         return f"Two learned matrices, one for the gate and one for what it multiplies: in each, a token's {each}."
     return f"A learned matrix: a token's {each}."
 

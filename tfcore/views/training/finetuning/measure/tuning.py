@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tfcore.config import GATED, ModelConfig
+from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import MOMENTS
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import stored_bytes
+from tfcore.part_configs import GATED
 from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned
 
 
@@ -17,8 +18,8 @@ def lora_parameters(config: ModelConfig, rank: int) -> int:
     Source: arXiv:2106.09685, section 4.1; A is (r, d_in), B is (d_out, r).
     """
     d, wide = config.d_model, config.ff_size
-    queries, keys = config.n_heads * config.head_size, config.kv_heads * config.head_size
-    up = 2 * wide if config.activation in GATED else wide
+    queries, keys = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
+    up = 2 * wide if config.feed_forward.activation in GATED else wide
     sides = ((d, queries + 2 * keys), (queries, d), (d, up), (wide, d))  # (d_in, d_out) of qkv, out, up and down
     return config.n_layers * sum(rank * (d_in + d_out) for d_in, d_out in sides)
 
@@ -26,8 +27,8 @@ def lora_parameters(config: ModelConfig, rank: int) -> int:
 def layer_parameters(config: ModelConfig) -> int:
     """Numbers in one layer of a plain decoder without biases: four matrices and two norms' weights."""
     d, wide = config.d_model, config.ff_size
-    queries, keys = config.n_heads * config.head_size, config.kv_heads * config.head_size
-    up = 2 * wide if config.activation in GATED else wide
+    queries, keys = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
+    up = 2 * wide if config.feed_forward.activation in GATED else wide
     return d * (queries + 2 * keys) + queries * d + d * up + wide * d + 2 * d
 
 
