@@ -10,7 +10,15 @@ from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
 from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention
-from tfcore.views.foundations.masks.say import AllowedPairs, LeakComparison, blocked_weight, twin_losses
+from tfcore.views.foundations.masks.say import (
+    AllowedPairs,
+    LeakComparison,
+    blocked_scores,
+    blocked_weight,
+    grown_weights,
+    largest_score,
+    twin_losses,
+)
 
 N = 13
 TEXT = "Max had a red ball. Max lost the red ball."
@@ -55,10 +63,17 @@ def test_pairs_are_counted_for_the_text_and_for_a_long_one():
     )
 
 
-def test_the_blocked_weight_is_said_of_both_maps():
-    before, after = (str(blocked_weight(0.256, "causal", masked=masked)) for masked in (False, True))
-    assert before == "26% of the weight lies on pairs that this mask (causal) blocks."
-    assert after == "26% of the weight was on pairs that this mask (causal) blocks."
+def test_each_map_has_a_sentence_of_its_own():
+    allowed = np.tril(np.ones((2, 2), bool))
+    scores, weights = np.array([[1.0, 3.0], [0.5, -2.0]]), np.array([[0.25, 0.75], [0.5, 0.5]])
+    assert str(blocked_weight(0.256, "causal")) == "26% of the weight lies on pairs that this mask (causal) blocks."
+    said = "the largest is 3.00, of 'a' for '·b', which this mask blocks."
+    assert str(largest_score(scores, allowed, ["a", " b"])) == said
+    assert str(largest_score(-scores, allowed, ["a", " b"])).endswith("of '·b' for '·b', which this mask allows.")
+    assert str(blocked_scores(allowed)) == "1 of 4 become minus infinity; the others stay as they are."
+    assert str(grown_weights(weights, allowed)) == (
+        "blocked ones are exactly 0, and the rest of a row grows to a sum of 1: 2.5 times in the median row."
+    )
 
 
 def test_a_comparison_says_whether_something_leaks():
@@ -97,7 +112,12 @@ def test_the_maps_are_those_of_the_head_under_the_mask():
         what, _, when = shown.key.partition(" ")
         np.testing.assert_array_equal(shown.result, values[1, 4])
         share = float((result.unmasked[1, 4] * blocked).sum(-1).mean())
-        said = str(blocked_weight(share, "sliding window", masked=when == "after the mask"))
+        said = {
+            "Scores before the mask": largest_score(result.scores[1, 4], ~blocked, tokens.tokens),
+            "Scores after the mask": blocked_scores(~blocked),
+            "Weights before the mask": blocked_weight(share, "sliding window"),
+            "Weights after the mask": grown_weights(result.unmasked[1, 4], ~blocked),
+        }[shown.key]
         assert shown.alt == f"{what} of layer 1, head 4 {when}: {said}"
         assert shown.caption == f"{shown.key}, (query, key) = ({n}, {n}): {said}"
         table = shown.numbers()

@@ -22,10 +22,19 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation, train_to_the_end, train_twins
-from tfcore.views.finding import state
+from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.masks.draw import leak_figure, masked_scores_figure, masked_weights_figure
 from tfcore.views.foundations.masks.measure import MaskedAttention, masked_attention
-from tfcore.views.foundations.masks.say import NAMES, AllowedPairs, LeakComparison, blocked_weight, twin_losses
+from tfcore.views.foundations.masks.say import (
+    NAMES,
+    AllowedPairs,
+    LeakComparison,
+    blocked_scores,
+    blocked_weight,
+    grown_weights,
+    largest_score,
+    twin_losses,
+)
 from tfcore.views.kept import kept
 from tfcore.views.pitfall_remarks import remarks
 from tfcore.views.sources import Reading, Source, opened
@@ -114,11 +123,16 @@ def _map(
 ) -> View:
     attended, tokens = attention_of(model, text, mask), tokens_of(model, text).tokens
     (layer, head), n, when = place, len(tokens), "after the mask" if masked else "before the mask"
-    blocked = blocked_weight(float(attended.blocked_share[place]), NAMES[mask.kind], masked=masked)
+    found: Finding
     if what == "Scores":
         draw, values = masked_scores_figure, attended.scores
+        allowed = attended.allowed
+        found = blocked_scores(allowed) if masked else largest_score(values[place], allowed, tokens)
     else:
         draw, values = masked_weights_figure, attended.masked if masked else attended.unmasked
+        share = float(attended.blocked_share[place])
+        unmasked = attended.unmasked[place]
+        found = grown_weights(unmasked, attended.allowed) if masked else blocked_weight(share, NAMES[mask.kind])
     shown, title = values[place].copy(), f"{what} {when}"
     return View(
         key=title,
@@ -129,14 +143,14 @@ def _map(
         cursor=True,
         described=state(
             "head",
-            "{what} of layer {layer}, head {head} {when}: {blocked}",
+            "{what} of layer {layer}, head {head} {when}: {found}",
             what=what,
             layer=layer,
             head=head,
             when=when,
-            blocked=blocked,
+            found=found,
         ),
-        findings=(state("map", "{title}, (query, key) = ({n}, {n}): {blocked}", title=title, n=n, blocked=blocked),),
+        findings=(state("map", "{title}, (query, key) = ({n}, {n}): {found}", title=title, n=n, found=found),),
         table=lambda: _pairs_table(shown, tokens, title),
     )
 

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
 from tfcore.measures.mask_cost import MaskCost
 from tfcore.measures.mask_patterns import Kind
+from tfcore.measures.token_text import visible
 from tfcore.training.pitfalls import PitfallEvaluation
 from tfcore.views.finding import Finding, Statement, state
 
+TINY = 1e-12  # share of a row from which its growth is counted
 NAMES: dict[Kind, str] = {
     "causal": "causal",
     "bidirectional": "bidirectional",
@@ -38,20 +44,59 @@ class AllowedPairs(Finding):
         )
 
 
-def blocked_weight(share: float, name: str, *, masked: bool) -> Statement:
-    """The share of a head's weight that lies on pairs which a mask blocks.
+def blocked_weight(share: float, name: str) -> Statement:
+    """The share of a head's weight without a mask that lies on pairs which the mask blocks.
 
     Args:
-        share: of the weight without the mask.
         name: of the mask.
-        masked: it is said of the map after the mask.
     """
+    words = "{share:.0%} of the weight lies on pairs that this mask ({name}) blocks."
+    return state("blocked weight", words, share=share, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class LargestScore(Finding):
+    """The largest score of a head before the mask.
+
+    Args:
+        query, key: the tokens, as they are shown.
+        blocked: the mask blocks this pair.
+    """
+
+    score: float
+    query: str
+    key: str
+    blocked: bool
+
+    @property
+    def sentence(self) -> str:
+        becomes = "which this mask blocks" if self.blocked else "which this mask allows"
+        return f"the largest is {self.score:.2f}, of '{self.query}' for '{self.key}', {becomes}."
+
+
+def largest_score(
+    scores: Float[ndarray, "query key"], allowed: Bool[ndarray, "query key"], tokens: Sequence[str]
+) -> LargestScore:
+    """The largest of a head's scores, and whether the mask allows its pair."""
+    query, key = divmod(int(scores.argmax()), len(tokens))
+    return LargestScore(
+        float(scores[query, key]), visible(tokens[query]), visible(tokens[key]), not allowed[query, key]
+    )
+
+
+def blocked_scores(allowed: Bool[ndarray, "query key"]) -> Statement:
+    """How many scores become minus infinity."""
+    words = "{blocked:,} of {pairs:,} become minus infinity; the others stay as they are."
+    return state("blocked scores", words, blocked=int((~allowed).sum()), pairs=allowed.size)
+
+
+def grown_weights(unmasked: Float[ndarray, "query key"], allowed: Bool[ndarray, "query key"]) -> Statement:
+    """By how much the weights of allowed pairs grow, since each row sums to 1 again: in the median row and at most."""
+    growth = 1 / np.maximum((unmasked * allowed).sum(-1), TINY)
     return state(
-        "blocked weight",
-        "{share:.0%} of the weight {verb} on pairs that this mask ({name}) blocks.",
-        share=share,
-        verb="was" if masked else "lies",
-        name=name,
+        "grown weights",
+        "blocked ones are exactly 0, and the rest of a row grows to a sum of 1: {median:.2g} times in the median row.",
+        median=float(np.median(growth)),
     )
 
 
