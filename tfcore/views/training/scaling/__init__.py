@@ -106,7 +106,7 @@ def ratios(flops: float) -> View:
         result=finding,
         chart=ratios_figure(splits(budgets), flops, height=440),
         min_width=340,
-        findings=(state("dotted", "Dotted: 20. {finding}", finding=finding),),
+        findings=(finding,),
         described=state("ratios", "Tokens per parameter against the budget for six rules. {finding}", finding=finding),
         table=lambda: pd.DataFrame(rules),
         code=(optimum,),

@@ -158,12 +158,14 @@ def ratios_figure(rules: Sequence[Splits], flops: float, height: int) -> go.Figu
         for rule, (colour, dash) in zip(rules, RULE_LOOKS, strict=True)
     ]
     span = [math.log10(rules[0].flops[0]), math.log10(rules[0].flops[-1])]
-    twenty = kit.across(20.0, "@ink", width=1, dash="dot")
+    twenty = kit.across(20.0, "@muted", width=1)
+    named = kit.note("20 tokens per parameter", 1, math.log10(20), paper="x", xanchor="right", yanchor="top")
     here = kit.upright(flops, "@accent", width=1.5)
     layout = theme.base_layout(
         height,
         xaxis=counts_axis(TITLES["compute"], span),
         shapes=[twenty, here],
+        annotations=[named],
         yaxis=kit.axis(
             "tokens per parameter",
             [-0.5, 3.3],
