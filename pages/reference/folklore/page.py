@@ -17,7 +17,6 @@ from tfcore.views.reference.folklore.measure import ALL, CHAPTERS, CLAIMS, match
 LONGEST = 60  # characters of a search
 DEFAULT = "twelve"
 MODEL = "stories"  # the one that measured claims are measured on
-TABLE = 640  # pixels; the table scrolls in them
 EVERY: dict[str, Any] = {"chapter": ALL, "verdict": ALL, "words": ""}
 TRY: dict[str, dict[str, Any]] = {
     "117 M?": {**EVERY, "claim": "gpt2"},
@@ -56,8 +55,7 @@ with panel(None) as p:
             with picture:
                 p.show(views.claims(MODEL, chosen, chapter, verdict, words), click, "Click a row.")
             card(CLAIMS[chosen], findings[chosen])
-            st.subheader("All of them", anchor=False)
-            with st.container(height=TABLE):
+            with st.expander(f"All of them in words: {len(claims)}"):
                 st.markdown(table(claims, findings))
         else:
             st.info("No claim has all of this: take a word or a filter away.")

@@ -12,7 +12,6 @@ from pages.ui import controls, links, page, places, text
 from tfcore.views.reference.glossary.measure import ALL, Term, letters, matching, terms
 
 LONGEST, DEFAULT = 60, "attention"
-LIST, FEW = 640, 12  # pixels in which a list of more terms than that scrolls
 EVERY: dict[str, Any] = {"letter": ALL, "find": ""}
 TRY: dict[str, dict[str, Any]] = {
     "attention": {**EVERY, "term": "attention"},
@@ -58,8 +57,8 @@ if matches:
     names = [term.name for term in matches]
     chosen = controls.select("Term", "term", names, DEFAULT if DEFAULT in names else names[0])
     card(terms()[chosen])
-    st.caption(f"{len(matches)} of {len(terms())} terms.")
-    with st.container(height=LIST if len(matches) > FEW else "content"):
+    few = len(matches) < len(terms())
+    with st.expander(f"{len(matches)} of {len(terms())} terms, and what they mean", expanded=few):
         for first, group in groupby(matches, key=lambda term: term.letter):
             st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
 else:

@@ -68,7 +68,7 @@ def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chos
             tickvals=list(range(len(claims))),
             ticktext=names,
             automargin=False,
-            tickfont={"size": 12 if row_height(len(claims)) > 15 else 11, "color": "@ink"},
+            tickfont={"size": 13, "color": "@ink"},
         ),
     )
     return theme.build(data, layout)
