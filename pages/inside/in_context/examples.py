@@ -10,6 +10,7 @@ from pages.ui.frame import Panel, panel
 from tfcore.views.inside import in_context as views
 from tfcore.views.inside.in_context.measure.accuracy import kept
 
+TALLEST, LINE, ROOM = 260, 23, 34  # pixels of the box of a prompt, of a line in it, and around all lines
 TRY: dict[str, dict[str, Any]] = {
     "no example": {"task": "antonyms", "k": 0, "labels": "right"},
     "one example": {"task": "antonyms", "k": 1, "labels": "right"},
@@ -59,7 +60,7 @@ def prompt_and_curve(p: Panel) -> None:
         answer = shown.result
         st.metric(f"Probability of {text.escape(text.visible(answer.token))}", f"{answer.probability:.1%}")
     st.caption(f"The prompt, {answer.length} tokens:")
-    st.code(answer.text, language=None, height=260)
+    st.code(answer.text, language=None, height=min(TALLEST, ROOM + LINE * (answer.text.count("\n") + 1)))
 
 
 def curve(p: Panel, chosen: ChosenPrompt) -> None:
