@@ -66,8 +66,9 @@ def show_loaded(p: Panel, name: str) -> None:
     four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")
     with table:
-        rows = views.settings(config)
-        st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
+        st.markdown(f"**How it is built.** {say.Built(config)}")
+        with st.expander("All settings"):
+            st.dataframe(views.settings(config), hide_index=True, height="content")
     with speech:
         speak(p, name, tokenizer)
     where_to(name, config)

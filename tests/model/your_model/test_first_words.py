@@ -5,6 +5,7 @@ import torch
 
 from tests import own_folders
 from tfcore import generate, load
+from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
@@ -102,3 +103,11 @@ def test_sentences_of_round_trips(models):
         "1,234 characters, 1,500 tokens, and decoding gives the same text but for capitals and spaces."
     )
     assert "another text: its vocabulary does not" in str(say.round_trip(RoundTrip(1, "a", (1,), (), False, False)))
+
+
+def test_how_a_model_is_built_is_said_in_a_sentence():
+    config = ModelConfig(vocab_size=50, d_model=32, n_layers=1, n_heads=4, n_kv_heads=2, d_ff=64, positions="rope")
+    assert str(say.Built(config)) == (
+        "1 layer of the decoder, 4 heads on 2 KV heads each, width 32, feed-forward layers of 64 (gelu); positions: "
+        "rope; layernorm, pre."
+    )

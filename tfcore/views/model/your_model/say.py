@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfcore.measures.quantities import gigabytes
+from tfcore.config import ModelConfig
+from tfcore.measures.quantities import counted, gigabytes
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
@@ -49,6 +50,25 @@ def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: in
     end = min((bound for bound in (room, limit) if bound is not None), default=None)
     fitting = [end is None or row.fits(end) for row in rows]
     return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
+
+
+@dataclass(frozen=True, slots=True)
+class Built(Finding):
+    """How a model is built, in a sentence; all settings stand in a table."""
+
+    config: ModelConfig
+
+    @property
+    def sentence(self) -> str:
+        one = self.config
+        sides = {"encoder": one.encoder_layers, "decoder": one.decoder_layers}
+        layers = " and ".join(f"{counted(n, 'layer')} of the {side}" for side, n in sides.items() if n)
+        shared = f" on {counted(one.kv_heads, 'KV head')}" if one.kv_heads != one.n_heads else ""
+        hidden = f"feed-forward layers of {one.ff_size:,} ({one.activation})" if one.ff_size else "attention alone"
+        return (
+            f"{layers[0].upper()}{layers[1:]}, {counted(one.n_heads, 'head')}{shared} each, width {one.d_model:,}, "
+            f"{hidden}; positions: {one.positions}; {one.norm}, {one.norm_placement}."
+        )
 
 
 def round_trip(trip: RoundTrip) -> Statement:
