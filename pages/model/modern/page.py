@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.model.modern.facts import FACTS
 from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
-from pages.ui import controls, page
+from pages.ui import controls, links, page
 from pages.ui.components.figure import Event
 from pages.ui.components.player import player
 from pages.ui.frame import panel
@@ -16,6 +16,7 @@ from tfcore.views.model.modern import measure, say
 
 NAMES = list(SWITCHES)
 LAST = len(NAMES) - 1
+BEGIN = NAMES.index("GQA")  # of all switches it changes most that is counted; links of before begin with the first
 PERIOD = 1.5  # seconds a switch, when they play
 
 
@@ -37,7 +38,7 @@ with panel() as p:
         }
     )
     with p.controls:
-        step = controls.slider("Switches made", "step", 0, LAST, 1)
+        step = controls.slider("Switches made", "step", 0, LAST, 1 if links.is_old("3") else BEGIN)
         player("step", 0, LAST, step, label="one switch after the other", period=PERIOD, everywhere=True)
         size = controls.select("Size to count", "size", list(FIRST), "small", SIZE_NAMES)
         seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)

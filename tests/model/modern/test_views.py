@@ -26,6 +26,7 @@ from tfcore.views.model.modern.say import (
     loss_changes,
     size_changes,
     switch_effect,
+    timed_models,
     trained_models,
 )
 
@@ -113,9 +114,10 @@ def test_a_switch_is_compared_with_the_one_before_it():
     assert begin.effect == "200 parameters, 128 bytes of KV cache per token at 16 bits."
     assert second.effect == "+50 parameters (+25.00%); the KV cache stays as it is."
     assert third.effect == "no change in parameters; the KV cache shrinks from 128 to 32 bytes per token."
-    assert str(third) == (
-        f"Switch 2 of 2, c: {third.effect} Counted for width 8; timed here and now on models of width 256 with 4 "
-        "layers (prefill of 128 tokens), the fastest of up to 7 runs."
+    assert str(third) == f"Switch 2 of 2, c: {third.effect} Counted for width 8."
+    assert str(timed_models()) == (
+        "Times: measured here and now on models of width 256 with 4 layers (prefill of 128 tokens), the fastest of up "
+        "to 7 runs."
     )
 
 

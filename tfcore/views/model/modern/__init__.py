@@ -38,7 +38,7 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
         chart=effects_figure(
             [version.name for version in versions], panels(versions, speeds, trained), step, height=400
         ),
-        findings=(effect, say.trained_models(trained)) if trained else (effect,),
+        findings=(effect,),
         table=lambda: pd.DataFrame(
             [
                 {
@@ -57,6 +57,7 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
             r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
             r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}"
         ),
+        papers=f"{say.timed_models()} {say.trained_models(trained) if trained else ''}".strip(),
         terms=("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying"),
         code=(measure.versions, measure.race),
     )

@@ -129,10 +129,16 @@ def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen
                     **common,
                 }
             )
+    waiting = [
+        kit.note("being timed", x, 0.5, paper="xy", xanchor="left")
+        for x, panel in zip((place * (width + GAP) for place in range(len(panels))), panels, strict=True)
+        if all(value is None for value in panel.values)
+    ]
     labels = [f"<b>{name}</b>" if row == chosen else name for row, name in enumerate(names)]
     layout = theme.base_layout(
         height,
         **axes,
+        annotations=waiting,
         bargap=0.35,
         margin={"l": label_room(names) + 10, "r": 8, "t": 40, "b": 8},
         yaxis=kit.axis(

@@ -26,11 +26,7 @@ class SwitchEffect(Finding):
 
     @property
     def sentence(self) -> str:
-        return (
-            f"Switch {self.step} of {self.last}, {self.after.name}: {self.effect} Counted for {self.size}; timed here "
-            f"and now on models of width {SPEED['d_model']} with {SPEED['n_layers']} layers (prefill of {READ} "
-            f"tokens), the fastest of up to {ROUNDS} runs."
-        )
+        return f"Switch {self.step} of {self.last}, {self.after.name}: {self.effect} Counted for {self.size}."
 
     @property
     def effect(self) -> str:
@@ -112,6 +108,19 @@ def loss_changes(losses: Mapping[str, Sequence[float]]) -> LossChanges:
     effects = loss_effects(losses)
     clear = {effect.name: effect.change for effect in effects if effect.clear}
     return LossChanges(clear, len(effects) - len(clear))
+
+
+def timed_models() -> Statement:
+    """The models that are timed, and how."""
+    return state(
+        "timed models",
+        "Times: measured here and now on models of width {width} with {layers} layers (prefill of {read} tokens), the "
+        "fastest of up to {rounds} runs.",
+        width=SPEED["d_model"],
+        layers=SPEED["n_layers"],
+        read=READ,
+        rounds=ROUNDS,
+    )
 
 
 def trained_models(trained: Trained) -> Statement:
