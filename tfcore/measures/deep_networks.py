@@ -35,7 +35,7 @@ WIRINGS: dict[str, tuple[Placement, bool]] = {  # name -> placement of the norms
     "no skip, no norm": ("none", False),
 }
 PLACEMENTS = tuple(name for name, (_, skip) in WIRINGS.items() if skip)
-COMPARED = ("pre-LN", "post-LN", "no skip", "no skip, no norm")  # for the gradient of the first layer
+COMPARED = ("no skip, no norm", "pre-LN", "no skip", "post-LN")  # for the gradient of the first layer
 INIT_NAMES: dict[Init, str] = {"xavier": "Xavier", "normal": "N(0, 0.02²)", "gpt2": "GPT-2"}
 STARTS: dict[str, tuple[Init, float]] = {  # initial weights: name -> init and its standard deviation
     "std 1": ("normal", 1.0),

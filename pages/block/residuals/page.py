@@ -19,6 +19,8 @@ from tfcore.views.sources import Reading
 
 # ---- gradients ----
 
+METRICS = {"no skip, no norm": "First layer's gradient, no skip, no norm", "pre-LN": "with skips and norms (pre-LN)"}
+
 
 def gradients() -> None:
     """Gradients against depth, and networks of one depth layer by layer."""
@@ -38,7 +40,7 @@ def gradients() -> None:
             measure_all(probe_of, [network for name in COMPARED for network in networks(name, depths, init)])
             shown = views.gradients(deepest, init)
             first = say.first_gradients(shown.result)
-            for name, label in (("pre-LN", "First layer's gradient, pre-LN"), ("no skip, no norm", "no skip, no norm")):
+            for name, label in METRICS.items():
                 st.metric(label, first.number(name))
         with p.picture:
             p.show(shown)
@@ -46,11 +48,10 @@ def gradients() -> None:
         inside = views.layer_by_layer(deepest, init)
         p.show(inside)
         p.what_to_see(
-            f"{first.at_the_deepest} The residual connection is the 1 in the bracket: a "
-            "way back to the first layer without any factor. Without it, whether the gradient vanishes depends on the "
-            "norm and on the initial weights: choose others. The lowest row shows rank collapse: without residual "
-            "connections attention makes all tokens the same vector (arXiv:2103.03404); here "
-            f"{say.rank_collapse(inside.result).listed}."
+            f"{first.with_and_without} {say.norms_alone(first, say.rank_collapse(inside.result))} The residual "
+            "connection is the 1 in the bracket: a way back to the first layer without any factor. Without it, whether "
+            "the gradient vanishes depends on the norm and on the initial weights: choose others. The lowest row is "
+            "rank collapse (arXiv:2103.03404): without residual connections attention makes all tokens alike."
         )
         p.question(
             "Post-LN has skips as well, but a norm sits on the stream after every sum. Is the path still free?",

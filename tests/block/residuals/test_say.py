@@ -26,8 +26,28 @@ def test_the_first_gradients_are_those_of_the_deepest_networks():
         "Norm of ∂loss/∂W₂ in the first layer of 12 networks, each built with 1 to 64 layers. At 64: pre-LN 0.5; no "
         "skip 1.0e-30."
     )
-    assert said.at_the_deepest == "Gradient of the first layer at 64 layers: pre-LN 0.5; no skip 1.0e-30."
     assert said.number("no skip") == "1.0e-30"
+
+
+def gradients(no_skip):
+    return findings.FirstGradients(12, 1, 64, {"no skip, no norm": 5e-40, "pre-LN": 0.07, "no skip": no_skip})
+
+
+def test_skips_are_set_against_none():
+    assert gradients(0.4).with_and_without == (
+        "At 64 layers a gradient of 5.0e-40 reaches the first layer without skips and norms, and 0.07 with them "
+        "(pre-LN)."
+    )
+
+
+def test_norms_without_skips_keep_the_gradient_and_lose_the_tokens():
+    lost, never = findings.RankCollapse({"no skip": 4}), findings.RankCollapse({"no skip": None})
+    kept = str(findings.norms_alone(gradients(0.4), never))
+    assert kept.startswith("Norms alone (“no skip”) keep it at 0.4: each divides by the size of its input")
+    whole = str(findings.norms_alone(gradients(0.4), lost))
+    assert whole == kept + " But it teaches little: from layer 4 on all tokens are the same vector (lowest row)."
+    gone = str(findings.norms_alone(gradients(6.3e-59), lost))
+    assert gone == "Norms alone (“no skip”) do not save it here: 6.3e-59 arrives."
 
 
 def test_tokens_are_alike_from_the_first_layer_above_the_limit():

@@ -7,10 +7,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.measures import deep_networks
-from tfcore.measures.quantities import few_digits, listed
+from tfcore.measures.quantities import counted, few_digits, listed
 from tfcore.views.block.residuals.measure.ablation import SubsetLosses, single_rises, sublayer_name
 from tfcore.views.block.residuals.measure.dropout import DropoutDraws
 from tfcore.views.finding import Finding, Statement, state
+
+HEALTHY = 1e-4  # a gradient of the first layer that the precision of float16 still has digits of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,12 @@ class FirstGradients(Finding):
         return few_digits(self.gradients[wiring])
 
     @property
-    def at_the_deepest(self) -> str:
-        """The gradients of the deepest, in a sentence of their own."""
-        return f"Gradient of the first layer at {self.deepest} layers: {listed(self.gradients, '; ')}."
+    def with_and_without(self) -> str:
+        """The gradients of the deepest with skips and without, in a sentence of its own."""
+        return (
+            f"At {counted(self.deepest, 'layer')} a gradient of {self.number('no skip, no norm')} reaches the first "
+            f"layer without skips and norms, and {self.number('pre-LN')} with them (pre-LN)."
+        )
 
 
 def first_gradients(networks: Mapping[str, Sequence[deep_networks.DepthProbe]]) -> FirstGradients:
@@ -76,6 +81,32 @@ class RankCollapse(Finding):
         return "; ".join(
             f"{name} {'never' if layer is None else f'from layer {layer}'}" for name, layer in self.layers.items()
         )
+
+
+def norms_alone(gradients: FirstGradients, collapse: RankCollapse) -> Finding:
+    """The gradient that norms alone keep without skips, and the layer from which all tokens are alike."""
+    layer, kept = collapse.layers["no skip"], gradients.gradients["no skip"] >= HEALTHY
+    if not kept:
+        return state(
+            "norms alone",
+            "Norms alone (“no skip”) do not save it here: {gradient} arrives.",
+            gradient=gradients.number("no skip"),
+        )
+    if layer is None:
+        return state(
+            "norms alone",
+            "Norms alone (“no skip”) keep it at {gradient}: each divides by the size of its input, which undoes the "
+            "shrinking on the way back, too.",
+            gradient=gradients.number("no skip"),
+        )
+    return state(
+        "norms alone",
+        "Norms alone (“no skip”) keep it at {gradient}: each divides by the size of its input, which undoes the "
+        "shrinking on the way back, too. But it teaches little: from layer {layer} on all tokens are the same vector "
+        "(lowest row).",
+        gradient=gradients.number("no skip"),
+        layer=layer,
+    )
 
 
 def rank_collapse(probes: Mapping[str, deep_networks.DepthProbe]) -> RankCollapse:
