@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.inside.continuations import continuations
 from pages.inside.reading import checked
-from pages.ui import controls, fragments, page, text
+from pages.ui import controls, fragments, links, page, text
 from pages.ui.components.figure import Event, place_of
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
@@ -41,6 +41,15 @@ def choose_feature(dictionary: int, default: int) -> int:
     """A control for one of all features; typed tokens find those that are most often active on them."""
     labels = {i: f"{i} {own}".strip() for i, own in enumerate(views.words_of(MODEL, dictionary))}
     return controls.select("Feature", f"feature{dictionary}", list(labels), default, labels)
+
+
+def begin(reading: Reading, dictionary: int) -> int:
+    """The feature that is shown at first; links of before mean the most active one."""
+    if links.is_old("3"):
+        first = DOG if (reading.text, dictionary) == (TEXT, STREAM) else None
+    else:
+        first = views.telling_feature(reading, dictionary)
+    return int(views.activations_of(reading, dictionary).max(0).argmax()) if first is None else first
 
 
 def search(dictionary: int) -> TokenFeatures | None:
@@ -117,12 +126,11 @@ def explore() -> None:
     with panel(None) as p:
         with p.controls:
             dictionary = controls.segmented("Features of", "dictionary", list(DICTIONARIES), STREAM, DICTIONARIES)
-            peak = int(views.activations_of(reading, dictionary).max(0).argmax())
             chosen = st.container(width=300)
             with page.more_settings():
                 count = controls.select("Rows of the map", "rows", list(ROWS), 12)
                 sought = search(dictionary)
-            first = DOG if (pasted, dictionary) == (TEXT, STREAM) else peak
+            first = begin(reading, dictionary)
             with chosen:
                 feature = choose_feature(dictionary, sought.features[0] if sought and sought.features else first)
         with p.picture:
@@ -143,8 +151,8 @@ def explore() -> None:
             "strongest ones stand in the order of the tokens at which they are largest; a chosen one that is not among "
             "them comes last, and features that were searched for have their own order. Compare what a feature reads "
             "(the coloured texts) with what it writes (the tokens it raises): where both fit, it can be read as a "
-            "rule. Many do not: a feature may stand for something that no list of tokens shows. "
-            f"{views.readable(MODEL, dictionary)}"
+            "rule. Many do not: a feature may stand for something that no list of tokens shows. How many do is counted "
+            "under “How it is computed”."
         )
         p.question(
             "Two features are active on the same token. Why are there two, and not one?",

@@ -34,17 +34,24 @@ def words(test):
     return visits.said(test, "markdown", "caption")
 
 
-def test_it_begins_with_a_feature_of_the_dog():
+def test_it_begins_with_a_feature_whose_examples_are_what_it_is_called():
     test = opened()
-    assert test.selectbox(key="feature4").value == 622
-    assert "Feature stream/622" in [element.value for element in test.subheader]
+    assert test.selectbox(key="feature4").value == 1345
+    assert views.words_of("stories", 4)[1345].startswith("·park")
+    assert "Feature stream/1345" in [element.value for element in test.subheader]
     assert "What to see." in words(test)
 
 
+def test_a_link_of_before_begins_with_the_dog():
+    assert opened(v="3").selectbox(key="feature4").value == 622
+
+
 @pytest.mark.parametrize("dictionary", range(4))
-def test_a_layer_begins_with_the_strongest_feature_of_the_text(dictionary):
-    test = opened(dictionary=f"layer {dictionary}")
-    assert test.selectbox(key=f"feature{dictionary}").value == values(dictionary).max(0).argmax()
+def test_a_layer_begins_with_a_feature_that_tells_much_and_in_links_of_before_with_the_strongest(dictionary):
+    key, telling = f"feature{dictionary}", views.telling_feature(Reading("stories", TEXT), dictionary)
+    assert opened(dictionary=f"layer {dictionary}").selectbox(key=key).value == telling
+    before = opened(dictionary=f"layer {dictionary}", v="3")
+    assert before.selectbox(key=key).value == values(dictionary).max(0).argmax()
 
 
 def test_the_map_has_the_strongest_and_the_chosen_one():

@@ -54,6 +54,11 @@ class FeatureScan:
         row = self.windows[window]
         return row[row != PADDING_ID].tolist()
 
+    def peaks(self, dictionary: int) -> Integer[ndarray, "feature rank"]:
+        """The token ids at which each feature is strongest in its strongest texts."""
+        window, position = (of[dictionary].astype(np.int64) for of in (self.window, self.position))
+        return self.windows[window, position]
+
     def record(self, dictionary: int) -> Float[ndarray, " feature"]:
         """The largest activation of each feature; 1 for those that never fired, to divide by it."""
         largest = self.value[dictionary, :, 0]

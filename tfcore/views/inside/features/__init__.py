@@ -17,7 +17,7 @@ from tfcore.measures.dictionaries import quality as measure_quality
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
 from tfcore.measures.interventions import compared_tokens
-from tfcore.measures.neuron_scan import Snippet
+from tfcore.measures.neuron_scan import PADDING_ID, Snippet
 from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.model import Transformer
@@ -81,6 +81,19 @@ activations_of = kept(_activations, entries=32)
 words_of = kept(_words, entries=5)
 
 
+def telling_feature(reading: Reading, dictionary: int) -> int | None:
+    """The feature of a text that tells most, None where there is none that can be read: of those whose token here is
+    the one they are active on most often, and stands at the peaks of all their strongest texts, the one with the
+    largest share of its largest activation times the surprise of its token in the held-out texts."""
+    scan, values = load_feature_scan(str(reading.model)), activations_of(reading, dictionary)
+    at = np.array(read_of(reading).ids)[values.argmax(0)]
+    plain = (scan.token[dictionary, :, 0] == at) & (scan.peaks(dictionary) == at[:, None]).all(1)
+    read = scan.windows[scan.windows != PADDING_ID].astype(np.int64)
+    surprise = -np.log(np.bincount(read, minlength=at.max() + 1)[at].clip(1) / len(read))
+    telling = np.where(plain, values.max(0) / scan.record(dictionary) * surprise, 0)
+    return int(telling.argmax()) if telling.any() else None
+
+
 def names_of(features: Sequence[int], own: Sequence[str]) -> list[str]:
     """Numbers of features, each with its most frequent tokens; safe for plotly."""
     return [plotly_escape(shorten(f"{one} {own[one]}", 24)) for one in features]
@@ -114,7 +127,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
         chart=feature_map(values[:, rows].T, rows, names, labels, chosen, map_height(count + 1, labels)),
         min_width=map_width(len(tokens), names),
         findings=(say.strongest_feature(chosen_dictionary(name, dictionary), values, tokens),),
-        note="Beside a feature's number: the tokens it is active on most often in held-out texts.",
+        note="Beside its number: where it is active most often.",
         table=lambda: pd.DataFrame(values[:, rows], columns=[str(row) for row in rows]).assign(token=tokens),
         formula=(
             r"\begin{gathered} a = \mathrm{TopK}(\mathrm{ReLU}(W_{enc}\,x + b_{enc})), \qquad "
@@ -125,7 +138,8 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
             "Transcoders: arXiv:2406.11944, section 3.1. TopK features: arXiv:2406.04093, section 2.3. Sparse "
             "autoencoders of the stream: arXiv:2309.08600, section 2. Layers are those of the feed-forward layers' "
             "transcoders; the stream is that after block 2. Held-out texts are windows of 48 tokens, of which the "
-            "first 8 are not counted: excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0)."
+            "first 8 are not counted: excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0). "
+            f"{readable(name, dictionary)}"
         ),
         terms=TERMS,
         code=(

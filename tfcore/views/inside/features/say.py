@@ -34,9 +34,8 @@ def strongest_feature(
     on = values > 0
     return state(
         "strongest feature",
-        "Of {features:whole} features, {per_token:.1f} are active at a token on average, and {active:whole} at one or "
-        "more of the text's tokens ({tokens} in all). The largest activation is that of {title} at '{token}' "
-        "({position}): {value:.2f}.",
+        "Of {features:whole} features, {per_token:.1f} are active at a token on average, {active:whole} somewhere in "
+        "its {tokens} tokens; the largest activation is {value:.2f}, of {title} at '{token}' ({position}).",
         features=values.shape[1],
         tokens=len(tokens),
         per_token=float(on.sum(1).mean()),
@@ -168,7 +167,7 @@ def readability(scan: FeatureScan, dictionary: int, name: str) -> Readability:
     """Count the features of a dictionary (its index in the scan) that are active on one token alone."""
     counted = scan.fires[dictionary] >= LEAST_FIRES
     share = scan.token_share[dictionary, :, 0] >= ONE_TOKEN
-    peaks = scan.windows[scan.window[dictionary].astype(np.int64), scan.position[dictionary].astype(np.int64)]
+    peaks = scan.peaks(dictionary)
     same = (peaks == peaks[:, :1]).all(1) & (scan.value[dictionary] > 0).all(1)
     return Readability(
         dictionary=name,
