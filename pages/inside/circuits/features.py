@@ -26,6 +26,8 @@ TEXT = _reading.BOY
 BALL = "Max had a red ball. One day Max lost the red"
 PARK = "Lily was very happy. She went to the park and saw a big"
 HER = "There was a little girl. One day, Lily said that"
+FEW, ALL = 12, 0  # links that are drawn
+MOST = {FEW: "the 12 strongest", 40: "40", ALL: "all"}
 TRY: dict[str, dict[str, Any]] = {
     "he, not she": {"story": TEXT, **metric.two_tokens(" he", " she")},
     "she, not he": {"story": HER, **metric.two_tokens(" she", " he")},
@@ -47,7 +49,8 @@ def features() -> None:
                 kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
                 shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
                 grouped = controls.toggle("Join features that do the same", "grouped", True)
-        detail = Detail(kept / 100, shown_links / 100, grouped)
+            most = controls.segmented("Links drawn", "most", list(MOST), ALL if links.is_old("3") else FEW, MOST)
+        detail = Detail(kept / 100, shown_links / 100, grouped, most or None)
         diagram = drawn(reading.whole, output, detail).diagram
         st.subheader("One node: what it reads, and what reads it", anchor=False)
         with st.container(width=330):

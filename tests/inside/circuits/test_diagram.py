@@ -17,6 +17,7 @@ from tfcore.views.inside.circuits.measure.diagram import (
     groups,
     links_of,
     profiles,
+    strongest_links,
     written_by,
 )
 from tfcore.views.inside.circuits.measure.effects import total_effects
@@ -161,7 +162,7 @@ def test_links_of_a_group_add_up_to_its_activation():
     largest, part = incoming.rows[0]
     assert str(node_sum(names, group, incoming)) == (
         f"{len(group)} features with {names.name(group[0])}: all contributions and biases add up to "
-        f"{incoming.total:.3f}, its activation is {activation:.3f}. Largest: {largest} with {part:+.2f}."
+        f"{incoming.total:.3f}, its activation {activation:.3f}. Largest: {largest}, {part:+.2f}."
     )
     every = int(np.count_nonzero(graph.edges[:, list(group)].sum(1)))
     assert len(links_of(names, group, every)[1].rows) == every, "no others are left"
@@ -177,7 +178,22 @@ def test_the_output_is_the_sum_of_its_links():
     incoming, outgoing = links_of(naming(), output)
     assert incoming.total == pytest.approx(float(graph.nodes.activation[-2]), abs=1e-4)
     assert outgoing == Links((), 0.0)
-    assert "its logit is " in str(node_sum(naming(), output, incoming))
+    assert ", its logit " in str(node_sum(naming(), output, incoming))
+
+
+def test_the_strongest_links_keep_their_nodes_and_the_outputs():
+    _, _, _, diagram = drawn()
+    few = strongest_links(diagram, 3)
+    assert np.count_nonzero(few.edges) == 3
+    assert sorted(few.strength[few.edges != 0]) == pytest.approx(sorted(diagram.strength.ravel())[-3:])
+    ends = few.kind == OUTPUT
+    assert all(few.edges[:, node].any() or few.edges[node].any() for node in np.flatnonzero(~ends))
+    assert ends.sum() == (diagram.kind == OUTPUT).sum()
+    for name, sources in zip(few.keys, few.edges, strict=True):
+        whole = diagram.edges[diagram.keys.index(name)]
+        assert set(sources[sources != 0]) <= set(whole)
+    every = strongest_links(diagram, 10**6)
+    assert np.count_nonzero(every.edges) == np.count_nonzero(diagram.edges)
 
 
 def test_the_node_with_the_most_influence_is_named():
@@ -186,13 +202,16 @@ def test_the_node_with_the_most_influence_is_named():
     best = max(features, key=lambda i: diagram.influence[i])
     share = float(diagram.influence[best] / found.nodes.sum())
     effect = float(diagram.effects[best])
-    begins = f"The most influence of all features, {share:.1%}, has "
-    ends = f"it {'raises' if effect > 0 else 'lowers'} what is explained by {abs(effect):.2f} logits."
+    begins = f"Strongest of {np.count_nonzero(diagram.edges)} links in the picture: {diagram.keys[best]}"
+    ends = (
+        f", towards '{diagram.labels[best]}'; with all that follows, it {'raises' if effect > 0 else 'lowers'} what is "
+        f"explained by {abs(effect):.2f} logits, with {share:.1%} of the influence."
+    )
     lone = replace(diagram, members=tuple(one[:1] for one in diagram.members))
-    assert str(largest_node(lone, found)) == f"{begins}{diagram.keys[best]}; with all that follows from it, {ends}"
+    assert str(largest_node(lone, found)) == begins + ends
     three = replace(diagram, members=tuple(one[:1] * 3 for one in diagram.members), effects=-diagram.effects)
     said = str(largest_node(three, found))
-    assert f"a group of 3 with {diagram.keys[best]}; " in said
+    assert f"{diagram.keys[best]} and 2 like it, towards " in said
     assert ("lowers" if effect > 0 else "raises") in said
     _, found, _, empty = drawn(kept=0.0)
     assert FEATURE not in empty.kind

@@ -13,7 +13,7 @@ from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside.circuits.measure.effects import TakenOff, strongest, take_off, total_effects
 from tfcore.views.inside.circuits.measure.graph import FEATURE, Output
 from tfcore.views.inside.circuits.measure.influence import measure_influence
-from tfcore.views.inside.circuits.say import measure_name, predicted_against_measured
+from tfcore.views.inside.circuits.say import forecast_details, measure_name, predicted_against_measured
 
 
 def along_paths(graph, source, target):
@@ -75,39 +75,43 @@ def test_what_is_said_of_forecasts():
         Output(6),
         3.0,
     )
-    whole = predicted_against_measured(graph, found, ByteTokenizer())
+    whole = predicted_against_measured(found, ByteTokenizer())
     said = whole.values
     assert said["correlation"] == pytest.approx(np.corrcoef(found.predicted, found.measured)[0, 1])
-    assert said["direct"] == pytest.approx(np.corrcoef(found.direct, found.measured)[0, 1])
     assert said["frozen"] == pytest.approx(np.corrcoef(found.predicted, found.frozen)[0, 1])
-    assert said["slope"] == pytest.approx((2 + 1 - 0.125) / (4 + 1 + 0.25))
-    assert (said["same_sign"], said["counted"], said["least"]) == (2, 3, pytest.approx(0.1))
-    assert (said["predicted"], said["measured"]) == (2.0, 1.0)
-    together, direct, frozen, slope = (said[name] for name in ("correlation", "direct", "frozen", "slope"))
     assert str(whole) == (
-        f"3 features are taken off in the real model, one at a time. The fall of the {said['measure']} has a "
-        f"correlation of {together:.2f} with the graph's forecast ({direct:.2f} with the direct edge alone); it is "
-        f"{slope:.2f} times as large. Where attention and the norms' scales stay as they are, the correlation is "
-        f"{frozen:.2f}. Of the 3 with an effect of at least 0.1 logits, 2 have the sign predicted. Farthest off: "
-        f"{said['name']}, predicted +2.00, measured +1.00."
+        f"3 features are taken off in the real model, one at a time. Forecast and fall of the {said['measure']}: "
+        f"correlation {said['correlation']:.2f}, {said['frozen']:.2f} where attention and the norms' scales are held "
+        "(hollow). Dotted: as predicted."
     )
+    direct = np.corrcoef(found.direct, found.measured)[0, 1]
+    details = forecast_details(graph, found, ByteTokenizer())
+    assert [one.value for one in details] == [
+        f"{(2 + 1 - 0.125) / (4 + 1 + 0.25):.2f}",
+        f"{direct:.2f}",
+        "2 of 3",
+        "+1.00",
+    ]
+    assert [one.note for one in details[2:]] == ["effects of at least 0.1 logits", "predicted +2.00"]
     falls = np.array([1.0, -0.1, 0.09])
-    tenth = predicted_against_measured(graph, replace(found, predicted=falls, measured=falls), ByteTokenizer())
-    assert (tenth.values["least"], tenth.values["counted"]) == (0.1, 2), "a tenth of the largest counts"
+    tenth = forecast_details(graph, replace(found, predicted=falls, measured=falls), ByteTokenizer())
+    assert tenth[2].value == "2 of 2", "a tenth of the largest counts"
 
 
 def test_a_forecast_says_nothing_of_what_cannot_be_compared():
     graph, same = by_hand(), np.ones(3)
     falls = np.array([1.0, -1.0, 0.5])
     found = TakenOff(np.array([2, 2, 2]), falls, same, falls, same, Output(6), 3.0)
-    said = str(predicted_against_measured(graph, found, ByteTokenizer()))
-    assert "has a correlation of 1.00 with the graph's forecast; it is 1.00 times as large. Of the 3" in said
+    said = str(predicted_against_measured(found, ByteTokenizer()))
+    assert said.endswith("above the mean of all: correlation 1.00. Dotted: as predicted.")
+    assert [one.label for one in forecast_details(graph, found, ByteTokenizer())][1] == "Sign as predicted"
     for taken in (0, 1):
         none = np.zeros(taken)
         some = TakenOff(found.nodes[:taken], none, none, none, none, Output(6), 3.0)
-        assert str(predicted_against_measured(graph, some, ByteTokenizer())).startswith(
+        assert str(predicted_against_measured(some, ByteTokenizer())).startswith(
             f"Taken off in the real model, the {taken} features leave the logit of "
         )
+        assert forecast_details(graph, some, ByteTokenizer()) == ()
 
 
 def test_the_measure_in_words():

@@ -137,11 +137,10 @@ def test_nothing_that_counts_leaves_no_threshold():
 def test_what_is_said_of_a_graph():
     graph = by_hand()
     found = replace(measure_influence(graph), replacement=0.92, completeness=0.961)
-    assert str(graph_scores(graph, found, prune(graph, found, 1.0, 1.0))) == (
-        "Replacement score 0.92, completeness 0.96: what is missing to 1 comes from errors of the transcoders. In the "
-        "picture are 1 of 1 active features; all its nodes together have 100% of the influence."
-    )
+    said = graph_scores(graph, found, prune(graph, found, 1.0, 1.0))
+    assert [one.value for one in said] == ["0.92", "0.96", "1 of 1"]
+    assert said[-1].note == "100% of the influence"
     fewer = Pruned(np.array([0, 1, 4]), np.zeros((3, 3)))
     said = graph_scores(graph, found, fewer)
-    assert (said.values["kept"], said.values["features"]) == (0, 1)
-    assert said.values["covered"] == pytest.approx(found.nodes[[0, 1, 4]].sum() / found.nodes.sum())
+    assert said[-1].value == "0 of 1"
+    assert said[-1].note == f"{found.nodes[[0, 1, 4]].sum() / found.nodes.sum():.0%} of the influence"

@@ -37,11 +37,13 @@ class Detail:
     Args:
         nodes, links: shares of the influence that those drawn have.
         grouped: whether features that do the same are joined.
+        most: the strongest of these links are drawn, so many; None: all of them.
     """
 
     nodes: float = 0.7
     links: float = 0.8
     grouped: bool = True
+    most: int | None = None
 
 
 def _traced(reading: Reading, output: Output) -> Traced:
@@ -51,7 +53,10 @@ def _traced(reading: Reading, output: Output) -> Traced:
 
 def _drawn(reading: Reading, output: Output, detail: Detail) -> DrawnGraph:
     trace, (model, tokenizer) = traced(reading, output), opened(reading.model)
-    return draw_traced(model, tokenizer, str(reading.model), trace, detail.nodes, detail.links, grouped=detail.grouped)
+    whole = draw_traced(model, tokenizer, str(reading.model), trace, detail.nodes, detail.links, grouped=detail.grouped)
+    if detail.most is None:
+        return whole
+    return whole._replace(diagram=diagrams.strongest_links(whole.diagram, detail.most))
 
 
 def _taken_off(reading: Reading, output: Output) -> TakenOff:
@@ -89,12 +94,9 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         chart=graph_figure(diagram, labels, selected, height=560),
         min_width=graph_width(diagram, labels),
         at=node_place(diagram, labels, node),
-        findings=(
-            say.largest_node(diagram, trace.influence),
-            say.graph_scores(trace.graph, trace.influence, left.pruned),
-        ),
-        note="Numbers at features: their effect on the output, in logits, as the graph predicts it; a number in a "
-        "node: a group of that many.",
+        findings=(say.largest_node(diagram, trace.influence),),
+        note="Over a feature: the token it promotes most; in it: how many are joined.",
+        metrics=say.graph_scores(trace.graph, trace.influence, left.pruned),
         table=lambda: link_table(diagram),
         formula=(
             r"\begin{gathered} a_t = \sum_s A_{ts} + b_t, \qquad A_{ts} = a_s\, d_s^\top \left[\prod_\ell "
@@ -146,7 +148,7 @@ def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         chart=chart,
         min_width=380 * len(chart.data),
         findings=(say.node_sum(naming, members, incoming),),
-        note="Nothing is left out of these sums. Rows: layer/feature, its token, and the token that it promotes most.",
+        note="Rows: layer/feature, its token, and what it promotes most.",
     )
 
 
@@ -164,8 +166,8 @@ def forecast(reading: Reading, output: Output) -> View:
         title="The test",
         result=tested,
         chart=forecast_figure(tested, names, height=400),
-        findings=(say.predicted_against_measured(trace.graph, tested, tokenizer),),
-        note="Hollow: attention and the norms' scales stay as they are. Dotted: measured as predicted.",
+        findings=(say.predicted_against_measured(tested, tokenizer),),
+        metrics=say.forecast_details(trace.graph, tested, tokenizer),
         table=lambda: pd.DataFrame(
             {
                 "feature": names,

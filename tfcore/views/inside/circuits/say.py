@@ -8,6 +8,7 @@ from numpy import ndarray
 
 from tfcore.measures.knock_outs import ROUNDING, without_rounding
 from tfcore.measures.one_text import piece_of
+from tfcore.measures.quantities import counted
 from tfcore.measures.statistics import correlation
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -17,6 +18,7 @@ from tfcore.views.inside.circuits.measure.effects import TakenOff, feature_name
 from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Output
 from tfcore.views.inside.circuits.measure.head_circuits import HeadCircuit, by_estimate, edges_of
 from tfcore.views.inside.circuits.measure.influence import Influence, Pruned
+from tfcore.views.view import Metric
 
 NAMED = 3  # edges
 BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
@@ -35,27 +37,25 @@ def largest_node(diagram: Diagram, influences: Influence) -> Statement:
     effect = float(diagram.effects[node])
     return state(
         "largest node",
-        "The most influence of all features, {share:.1%}, has {what}; with all that follows from it, it {moves} what "
-        "is explained by {size:.2f} logits.",
-        what=name if count == 1 else f"a group of {count} with {name}",
+        "Strongest of {drawn}: {what}, towards '{label}'; with all that follows, it {moves} what is explained by "
+        "{size:.2f} logits, with {share:.1%} of the influence.",
+        drawn=counted(int((diagram.edges != 0).sum()), "link") + " in the picture",
+        what=name if count == 1 else f"{name} and {count - 1} like it",
+        label=diagram.labels[node],
         share=float(diagram.influence[node] / influences.total),
         moves="raises" if effect > 0 else "lowers",
         size=abs(effect),
     )
 
 
-def graph_scores(graph: Graph, influences: Influence, pruned: Pruned) -> Statement:
-    """How much of a prediction a graph explains, and how much of the graph is in the picture."""
-    return state(
-        "scores",
-        "Replacement score {replacement:.2f}, completeness {completeness:.2f}: what is missing to 1 comes from errors "
-        "of the transcoders. In the picture are {kept} of {features:,} active features; all its nodes together have "
-        "{covered:.0%} of the influence.",
-        replacement=influences.replacement,
-        completeness=influences.completeness,
-        kept=int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()),
-        features=len(graph.of_kind(FEATURE)),
-        covered=float(influences.nodes[pruned.nodes].sum() / influences.total),
+def graph_scores(graph: Graph, influences: Influence, pruned: Pruned) -> tuple[Metric, ...]:
+    """How much of a prediction a graph explains, and how much of it is kept."""
+    kept, missing = int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()), "What is missing to 1: transcoder errors"
+    covered = float(influences.nodes[pruned.nodes].sum() / influences.total)
+    return (
+        Metric("Replacement score", f"{influences.replacement:.2f}", help=missing),
+        Metric("Completeness", f"{influences.completeness:.2f}", help=missing),
+        Metric("Features kept", f"{kept} of {len(graph.of_kind(FEATURE)):,}", f"{covered:.0%} of the influence"),
     )
 
 
@@ -69,8 +69,8 @@ def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> Statement
     largest, part = incoming.rows[0]
     return state(
         "node sum",
-        "{name}: all contributions and biases add up to {total:.3f}, its {kind} is {value:.3f}. Largest: {largest} "
-        "with {part:+.2f}.",
+        "{name}: all contributions and biases add up to {total:.3f}, its {kind} {value:.3f}. Largest: {largest}, "
+        "{part:+.2f}.",
         name=name,
         kind="logit" if nodes.kind[node] == OUTPUT else "activation",
         total=incoming.total,
@@ -88,12 +88,9 @@ def measure_name(output: Output, tokenizer: Tokenizer) -> str:
     return f"logit of '{token}' less that of '{visible(piece_of(tokenizer, output.against))}'"
 
 
-def predicted_against_measured(graph: Graph, tested: TakenOff, tokenizer: Tokenizer) -> Statement:
-    """How far a graph's forecasts hold in the real model, over all features that were taken off.
-
-    Correlations are Pearson's; `least` is the tenth part of the largest measured effect; `slope` is that of the line
-    through 0 that predicts the measured effect best: below 1 the model makes up for part.
-    """
+def predicted_against_measured(tested: TakenOff, tokenizer: Tokenizer) -> Statement:
+    """How far a graph's forecasts hold in the real model, over all features that were taken off, by Pearson's
+    correlations."""
     measured, predicted = without_rounding(tested.measured), tested.predicted
     measure, together = measure_name(tested.output, tokenizer), correlation(predicted, measured)
     if together is None:
@@ -103,32 +100,40 @@ def predicted_against_measured(graph: Graph, tested: TakenOff, tokenizer: Tokeni
             count=len(measured),
             measure=measure,
         )
-    direct, frozen = correlation(tested.direct, measured), correlation(predicted, tested.frozen)
-    least = float(np.abs(measured).max()) / 10
-    large = np.abs(measured) >= max(least, ROUNDING)
-    worst = int(np.abs(measured - predicted).argmax())
-    held = "Where attention and the norms' scales stay as they are, the correlation is {frozen:.2f}. "
+    frozen = correlation(predicted, tested.frozen)
+    held = ", {frozen:.2f} where attention and the norms' scales are held (hollow)"
     return state(
         "forecasts",
-        "{count} features are taken off in the real model, one at a time. The fall of the {measure} has a correlation "
-        "of {correlation:.2f} with the graph's forecast"
-        + ("" if direct is None else " ({direct:.2f} with the direct edge alone)")
-        + "; it is {slope:.2f} times as large. "
-        + ("" if frozen is None else held)
-        + "Of the {counted} with an effect of at least {least:.2g} logits, {same_sign} have the sign predicted. "
-        "Farthest off: {name}, predicted {predicted:+.2f}, measured {measured:+.2f}.",
+        "{count} features are taken off in the real model, one at a time. Forecast and fall of the {measure}: "
+        "correlation {correlation:.2f}" + ("" if frozen is None else held) + ". Dotted: as predicted.",
         measure=measure,
         count=len(measured),
         correlation=together,
-        direct=direct,
         frozen=frozen,
-        slope=float(predicted @ measured) / float(predicted @ predicted),
-        same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
-        counted=int(large.sum()),
-        least=least,
-        name=feature_name(graph, int(tested.nodes[worst]), tokenizer),
-        predicted=float(predicted[worst]),
-        measured=float(measured[worst]),
+    )
+
+
+def forecast_details(graph: Graph, tested: TakenOff, tokenizer: Tokenizer) -> tuple[Metric, ...]:
+    """More of the comparison of `predicted_against_measured`; nothing where nothing was measured."""
+    measured, predicted = without_rounding(tested.measured), tested.predicted
+    if correlation(predicted, measured) is None:
+        return ()
+    direct = correlation(tested.direct, measured)
+    least = float(np.abs(measured).max()) / 10
+    large = np.abs(measured) >= max(least, ROUNDING)
+    same_sign = int((np.sign(predicted) == np.sign(measured))[large].sum())
+    worst = int(np.abs(measured - predicted).argmax())
+    slope = float(predicted @ measured) / float(predicted @ predicted)
+    return (
+        Metric("Measured over predicted", f"{slope:.2f}", help="Below 1 the model makes up for part"),
+        *([] if direct is None else [Metric("Correlation with the direct edge alone", f"{direct:.2f}")]),
+        Metric("Sign as predicted", f"{same_sign} of {int(large.sum())}", f"effects of at least {least:.2g} logits"),
+        Metric(
+            "Farthest off",
+            f"{measured[worst]:+.2f}",
+            f"predicted {predicted[worst]:+.2f}",
+            help=feature_name(graph, int(tested.nodes[worst]), tokenizer),
+        ),
     )
 
 

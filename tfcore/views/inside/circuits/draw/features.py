@@ -216,7 +216,7 @@ def _count(diagram: Diagram, node: int) -> str:
 
 
 def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
-    """Above the outputs what they are; above features their effect on the first output, where it is large."""
+    """Above the outputs what they are; above features what they promote, where their effect is large."""
     notes = []
     features = diagram.kind == FEATURE
     least = max(LARGE * float(np.abs(diagram.effects[features]).max(initial=0)), 1e-6)
@@ -228,9 +228,10 @@ def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
             continue
         named.add(cell)
         font = {"family": theme.MONO, "size": 13 if is_output else 11, "color": "@ink"}
-        words = plotly_escape(shorten(diagram.labels[node], 16)) if is_output else f"{diagram.effects[node]:+.2f}"
+        words = plotly_escape(shorten(diagram.labels[node], 16 if is_output else 9))
         place = {"x": float(places.x[node]), "y": float(places.y[node])}
-        notes.append({**place, "text": words, "showarrow": False, "yshift": 20, "font": font})
+        ground = {"bgcolor": "@paper/0.75", "borderpad": 1}
+        notes.append({**place, **ground, "text": words, "showarrow": False, "yshift": 22, "font": font})
     return notes
 
 

@@ -175,6 +175,29 @@ def draw(
     )
 
 
+def strongest_links(diagram: Diagram, count: int) -> Diagram:
+    """The links of a diagram with the largest part in the influence, with the nodes at their ends, and its outputs."""
+    order = np.argsort(-diagram.strength, axis=None, kind="stable")[:count]
+    kept = np.zeros(diagram.strength.size, bool)
+    kept[order] = True
+    kept = kept.reshape(diagram.strength.shape) & (diagram.edges != 0)
+    nodes = np.flatnonzero(kept.any(0) | kept.any(1) | (diagram.kind == OUTPUT))
+    among = np.ix_(nodes, nodes)
+    return Diagram(
+        members=tuple(diagram.members[node] for node in nodes),
+        kind=diagram.kind[nodes],
+        layer=diagram.layer[nodes],
+        position=diagram.position[nodes],
+        influence=diagram.influence[nodes],
+        effects=diagram.effects[nodes],
+        edges=np.where(kept, diagram.edges, 0)[among],
+        strength=np.where(kept, diagram.strength, 0)[among],
+        keys=tuple(diagram.keys[node] for node in nodes),
+        labels=tuple(diagram.labels[node] for node in nodes),
+        hovers=tuple(diagram.hovers[node] for node in nodes),
+    )
+
+
 class Naming:
     """Names for the nodes of a graph."""
 
