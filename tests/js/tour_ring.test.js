@@ -96,3 +96,16 @@ test("another stop on the same page rings another target, with the same ring", (
   assert.equal(rings()[0].style.left, "4px")
   end()
 })
+
+test("all that a stop speaks of lies within one ring", () => {
+  const other = document.createElement("div")
+  other.className = "other"
+  document.body.append(other)
+  at(other, 20, 300, 100, 50)
+  const { card, end } = stop(100)
+  ring({ ...card, data: { target: ".target, .missing, .other", stop: 2 } })
+  const style = rings()[0].style
+  assert.deepEqual([style.left, style.top, style.width, style.height], ["14px", "94px", "342px", "262px"])
+  end()
+  other.remove()
+})

@@ -45,7 +45,7 @@ FACTS = Facts(
     stops=(
         Stop(
             number=3,
-            target=".st-key-closer-figure",
+            target=".st-key-closer-figure, .st-key-mosaic-figure",
             words="One attention head: each row is a token that reads, each column a token that it may read. A row "
             "sums to 1, and nothing right of the diagonal is read.",
             action="Click another tile: another head reads something else.",

@@ -40,7 +40,7 @@ FACTS = Facts(
     stops=(
         Stop(
             number=2,
-            target=".st-key-chips-tokens-chips",
+            target=".st-key-chips-tokens-chips, .st-key-text",
             words="A model reads tokens, not letters: frequent words stay whole, and rare ones fall into several "
             "pieces. The number of each token is all that the model is given.",
             action="Put a long, rare word into the text.",

@@ -26,7 +26,7 @@ FACTS = Facts(
         ),
         Stop(
             number=7,
-            target=".st-key-write-button",
+            target=".st-key-write-button, .tf-river svg",
             words="The river again: the heads that decide have the largest dots, and the words along the stream of "
             "the last token are the logit lens. A text is written by doing all this once for each token.",
             action="Press the button three times, and watch the river flow on.",

@@ -15,7 +15,9 @@ export default function (component) {
   ring.setAttribute("aria-hidden", "true")
   const look = () => {
     if (!place.isConnected) return void (clearInterval(place.timer), ring.remove())
-    const target = /** @type {HTMLElement | null} */ (document.querySelector(data.target)), box = target?.getBoundingClientRect()
+    // All that a stop speaks of lies within one ring; what it names first is brought into sight.
+    const named = /** @type {HTMLElement[]} */ (data.target.split(", ").map(one => document.querySelector(one)).filter(Boolean))
+    const target = named[0], box = target?.getBoundingClientRect()
     if (!target || !box?.width) return void ring.remove()
     if (place.stop !== data.stop) {
       place.stop = data.stop
@@ -28,7 +30,9 @@ export default function (component) {
       target.scrollIntoView({ block: box.height < 0.4 * innerHeight && innerWidth > PHONE ? "center" : "start" })
     }
     if (!ring.isConnected) document.body.append(ring)
-    const { left, top, width, height } = target.getBoundingClientRect()
+    const boxes = named.map(one => one.getBoundingClientRect()).filter(one => one.width)
+    const left = Math.min(...boxes.map(one => one.left)), top = Math.min(...boxes.map(one => one.top))
+    const width = Math.max(...boxes.map(one => one.right)) - left, height = Math.max(...boxes.map(one => one.bottom)) - top
     const now = { left: left - AROUND, top: top - AROUND, width: width + 2 * AROUND, height: height + 2 * AROUND }
     for (const [side, pixels] of Object.entries(now)) ring.style.setProperty(side, pixels + "px")
   }
