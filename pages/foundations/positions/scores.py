@@ -21,6 +21,7 @@ def rope() -> None:
     with panel() as p:
         p.examples(
             {
+                "shuffle the words": {"scheme": "none", "look": "rope"},
                 "move both": {"moved": 1000},
                 "the same vector twice": {"alike": 1.0},
                 "a longer base": {"rope10": 5.7},
@@ -86,6 +87,7 @@ def alibi() -> None:
         p.show(views.slopes(n_heads, head, seq), choose_head, "Click a bar to choose the head.")
         p.examples(
             {
+                "shuffle the words": {"scheme": "none", "look": "alibi"},
                 "the steepest slope": {"head": int(slopes.argmax())},
                 "the flattest slope": {"head": int(slopes.argmin())},
                 "12 heads": {"heads": 12, "head": 8},

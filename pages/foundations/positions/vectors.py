@@ -34,6 +34,7 @@ def sinusoidal() -> None:
     with panel() as p:
         p.examples(
             {
+                "shuffle the words": {"scheme": "none", "look": "sinusoidal"},
                 "a tiny model": {"length": 64, "d_model": 16, "pair": 1, "pair2": 4},
                 "the paper's width": {"length": 256, "d_model": 512, "base10": 4.0, "pair": 16, "pair2": 64},
                 "a short base": {"base10": 1.5},
@@ -95,6 +96,7 @@ def trained_here() -> None:
     with panel() as p:
         p.examples(
             {
+                "shuffle the words": {"scheme": "none", "look": "learned"},
                 "before training": {"step": 0},
                 "half-way": {"step": 60},
                 "trained": {"step": learning.STEPS},
@@ -138,6 +140,7 @@ def of_a_model() -> None:
     with panel() as p:
         p.examples(
             {
+                "shuffle the words": {"scheme": "none", "look": "learned"},
                 "a previous-token head": {"of": MODEL, "reader": 0},
                 "a head of another kind": {"of": MODEL, "reader": 2},
                 "the first sixteen": {"of": MODEL, "positions": 16},
