@@ -140,8 +140,8 @@ def test_findings_are_read_off_the_curves():
     reach = say.gradient_reach(found)
     assert reach.values["norms"] == {"rnn": 0.125, "lstm": 0.5, "transformer": 0.3}
     assert str(reach) == (
-        "Of a gradient of norm 1 at the output, what arrives 3 tokens back has norm 0.125 in the RNN, 0.500 in the "
-        "LSTM and 0.300 in the Transformer."
+        "Of a gradient of norm 1 at the output arrives, 3 tokens back: 0.125 in the RNN, 0.500 in the LSTM and 0.300 "
+        "in the Transformer."
     )
     products = say.jacobian_products(found)
     assert products.rates == (("rnn", pytest.approx(0.5)), ("lstm", pytest.approx(0.5)))

@@ -36,10 +36,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch):
 def test_medians_of_both_halves():
     said = say.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 3.0, 5.0, 5.0, 7.0])))
     assert (said.values["near"], said.values["far"]) == (2.0, 5.0)
-    assert str(said) == (
-        "In a model, a trained Transformer of 3 layers, the median norm is 2.00 up to 3 tokens back and 5.00 from "
-        "there to 6."
-    )
+    assert str(said) == "In a model (3 layers): 2.00 up to 3 tokens back, 5.00 beyond (medians)."
 
 
 def test_the_nearer_half_is_never_the_longer_one():

@@ -61,7 +61,7 @@ def gradient(of: GradientConfig | TaskName) -> View:
         result=arriving,
         chart=gradient_figure(arriving, real, height=420),
         min_width=340,
-        findings=(say.gradient_reach(arriving), say.real_reach(real), say.jacobian_products(arriving)),
+        findings=(say.gradient_reach(arriving), say.real_reach(real)),
         table=lambda: _gradient_table(arriving),
         formula=(
             r"\begin{gathered} h_t = \tanh(W_x x_t + W_h h_{t-1} + b) \qquad "
@@ -78,6 +78,7 @@ def gradient(of: GradientConfig | TaskName) -> View:
             "torch.nn.LSTM, and a Transformer of 2 layers of 4 heads. Rows: random letters of which one is marked and "
             f"asked for at the end; norms are means over {gradients.ROWS} rows, of the gradient in the embedding, "
             "for a gradient of the cross-entropy that is brought to norm 1 at the logits; float64. "
+            f"{say.jacobian_products(arriving)} "
             f"{say.equal_sizes(sizes)} SmolLM2: {real.windows} windows of {len(real.measured)} tokens of "
             "the four standard texts of the page on heads, float32, measured once: "
             "`python -m tfcore.training recurrence`."

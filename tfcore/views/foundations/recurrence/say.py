@@ -51,7 +51,7 @@ def gradient_reach(arriving: Sequence[Arriving]) -> Statement:
     said = [f"{_size(norm)} in {IN_SENTENCE[kind]}" for kind, norm in norms.items()]
     return state(
         "reach",
-        "Of a gradient of norm 1 at the output, what arrives {distance} tokens back has norm {others} and {last}.",
+        "Of a gradient of norm 1 at the output arrives, {distance} tokens back: {others} and {last}.",
         distance=len(arriving[0].measured) - 1,
         others=", ".join(said[:-1]),
         last=said[-1],
@@ -128,8 +128,7 @@ def real_reach(real: RealGradient) -> Statement:
     near, far = (float(np.median(part)) for part in np.split(real.measured[1:], [last // 2]))
     return state(
         "real model",
-        "In {name}, a trained Transformer of {layers} layers, the median norm is {near_text} up to {half} tokens back "
-        "and {far_text} from there to {distance}.",
+        "In {name} ({layers} layers): {near_text} up to {half} tokens back, {far_text} beyond (medians).",
         name=real.name,
         layers=real.layers,
         near=near,
@@ -137,7 +136,6 @@ def real_reach(real: RealGradient) -> Statement:
         half=last // 2,
         far=far,
         far_text=compact(far, 2),
-        distance=last,
     )
 
 

@@ -39,13 +39,13 @@ def new_text(config: FineTuneConfig, *, train: bool = False, so_far: FineTuned |
     run = so_far or _run(config, train)
     others = [other for other in stored_runs() if other.config != config]
     seeds = run.over_seeds(others)
-    spread = (say.over_seeds(seeds),) if run.has_ended and len(seeds) > 1 else ()
+    spread = f" {say.over_seeds(seeds)}" if run.has_ended and len(seeds) > 1 else ""
     return View(
         key="new",
         title="The loss on the play",
         result=run,
         chart=losses_figure(run, others, "new", height=340),
-        findings=(say.learned(run), *spread),
+        findings=(say.learned(run),),
         note=BARS,
         table=lambda: _every_look([run, *others]),
         formula=(
@@ -56,7 +56,7 @@ def new_text(config: FineTuneConfig, *, train: bool = False, so_far: FineTuned |
             "LoRA: arXiv:2106.09685, equation 3; on all matrices instead of those of attention alone: "
             "arXiv:2305.14314. Memory of mixed and full precision training: arXiv:1910.02054, section 3.1. The play: "
             "the first 60 kB of Romeo and Juliet as tinyshakespeare has it, the last tenth held out; the old stories: "
-            "excerpts of TinyStories (arXiv:2305.07759) that were held out when `stories` was trained."
+            f"excerpts of TinyStories (arXiv:2305.07759) that were held out when `stories` was trained.{spread}"
         ),
         terms=("LoRA", "fine-tuning", "catastrophic forgetting", "held-out loss"),
         code=(

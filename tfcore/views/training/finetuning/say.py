@@ -17,13 +17,16 @@ def learned(run: FineTuned) -> Statement:
     first, last = run.losses[0], run.losses[-1]
     return state(
         "learned",
-        "After {step} steps ({method}) the held-out loss on Romeo and Juliet {new} nats per token; the loss on "
-        "held-out stories, the text that was learned before, {old}.",
+        "{method}, {step} steps: the loss on Romeo and Juliet {new} nats per token, that on the stories {old}.",
         step=last.step,
-        method=run.config.name,
+        method=_upper(run.config.name),
         new=_moved(first.new, last.new),
         old=_moved(first.old, last.old),
     )
+
+
+def _upper(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 def _moved(before: float, now: float) -> str:
@@ -58,13 +61,13 @@ def compare_methods(runs: Sequence[FineTuned]) -> Statement:
     """
     means = method_means(runs)
     most, least = max(means, key=lambda one: one.gain), min(means, key=lambda one: one.forgotten)
-    among = "Of {runs} runs that have ended (means over seeds), tuning {most} learns most"
+    among = "Of {runs} runs, tuning {most} learns most"
     return state(
         "methods compared",
         f"{among} ({{gain:.2f}} nats per token) and forgets least ({{forgot:.2f}})."
         if most == least
-        else f"{among}: the loss on the new text falls by {{gain:.2f}} nats per token, that on the old one rises by "
-        "{forgot:.2f}. Tuning {least} forgets least: {small_gain:.2f} and {little:.2f}.",
+        else f"{among} ({{gain:.2f}} nats per token, {{forgot:.2f}} forgotten), and {{least}} forgets least "
+        "({small_gain:.2f}, {little:.2f}).",
         runs=len(runs),
         most=most.name,
         gain=most.gain,
@@ -163,8 +166,7 @@ def frontier(runs: Sequence[PreferenceRun]) -> Statement:
 
 
 def _capital(algorithm: Algorithm) -> str:
-    name = ALGORITHM_NAMES[algorithm]
-    return name[0].upper() + name[1:]
+    return _upper(ALGORITHM_NAMES[algorithm])
 
 
 def _mean(values: Sequence[float], digits: int) -> str:
