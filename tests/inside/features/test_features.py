@@ -65,8 +65,8 @@ def test_the_strongest_stand_in_the_order_of_the_tokens():
     said = say.strongest_feature(LAYER, values, ["a", " b", "c"])
     assert (said.values["active"], said.values["per_token"]) == (3, 2.0)
     assert str(said) == (
-        "Of 4 features, 2.0 are active at a token on average, and 3 at one or more of the text's tokens (3 in all). "
-        "The largest activation is that of feature 1/0 at 'c' (2): 4.00."
+        "Of 4 features, 2.0 are active at a token on average, 3 somewhere in its 3 tokens; the largest activation is "
+        "4.00, of feature 1/0 at 'c' (2)."
     )
 
 
