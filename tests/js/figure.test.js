@@ -81,6 +81,18 @@ test("a label that was empty can be drawn: Plotly took its element away", async 
 const widen = (node, width) => Object.defineProperty(node, "clientWidth", { value: width, configurable: true })
 const cell = (more = {}) => ({ points: [{ curveNumber: 0, pointNumber: [1, 2], x: 2, y: 1, ...more }] })
 
+test("the legend of a picture wider than its place stands above it, whole", async () => {
+  const { show, plot, find } = await shown()
+  plot.innerHTML = '<svg><g class="legend"><g class="traces"><g class="layers"><path d="M5,0h30"/></g><text class="legendtext">rises</text></g></g></svg>'
+  await show({ head: { hash: 2, minWidth: 900 }, width: 390 })
+  assert.deepEqual(find(".tf-legend span").map(one => [one.textContent, one.querySelectorAll("path").length]), [["rises", 1]])
+  assert.equal(find(".tf-legend")[0].nextSibling, find(".tf-scroll")[0])
+  assert.equal(plot.querySelector(".legend").style.visibility, "hidden")
+  await show({ head: { hash: 3, minWidth: 300 }, width: 390 })
+  assert.equal(find(".tf-legend").length, 0)
+  assert.equal(plot.querySelector(".legend").style.visibility, "")
+})
+
 test("the figure follows the head, and its words are text", async () => {
   const { drawn, find } = await shown({ spec: { data: [{ text: ["é"] }], layout: {} } })
   assert.deepEqual(drawn()[0].data, [{ text: ["é"] }])

@@ -215,7 +215,26 @@ async function paint(Plotly, view) {
   if (!view.plot) listen(Object.assign(view, { plot })) // a view has a plot once it is drawn, not where drawing failed
   plot.classList.toggle("tf-clickable", view.head.click)
   view.drawn = stamp
+  legend(view, plot, width > view.scroll.clientWidth)
   bring(view)
+}
+
+// The legend of a picture wider than its place stands above it as lines of its own, so that none of it is out of sight.
+/** @param {View} view @param {HTMLElement} plot @param {boolean} wide */
+function legend({ frame, scroll }, plot, wide) {
+  frame.querySelector(".tf-legend")?.remove()
+  const own = /** @type {SVGElement | null} */ (plot.querySelector(".legend"))
+  if (!own) return
+  own.style.visibility = wide ? "hidden" : ""
+  if (!wide) return
+  const lines = html("div", "tf-legend")
+  lines.setAttribute("aria-hidden", "true") // as Plotly's is, within a picture
+  for (const item of own.querySelectorAll(".traces")) {
+    const entry = html("span", "", lines), sign = item.querySelector(".layers")
+    if (sign) svg("svg", { width: 30, height: 16, viewBox: "0 -10 40 20" }, entry).append(sign.cloneNode(true))
+    entry.append(item.querySelector(".legendtext")?.textContent ?? "")
+  }
+  scroll.before(lines)
 }
 
 // Scrolls to the mark that the page names, where it has changed and is out of sight with the words beside it.
