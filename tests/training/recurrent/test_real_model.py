@@ -41,7 +41,7 @@ def test_medians_of_both_halves():
 
 def test_the_nearer_half_is_never_the_longer_one():
     said = say.real_reach(RealGradient("a model", 3, 1, np.array([9.0, 1.0, 2.0, 8.0, 8.0, 4.0])))
-    assert [said.values[name] for name in ("distance", "near", "far")] == [5, 1.5, 8.0]
+    assert [said.values[name] for name in ("half", "near", "far")] == [2, 1.5, 8.0]
 
 
 def test_what_ships_is_level():
