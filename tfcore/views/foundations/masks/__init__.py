@@ -123,16 +123,16 @@ def _map(
 ) -> View:
     attended, tokens = attention_of(model, text, mask), tokens_of(model, text).tokens
     (layer, head), n, when = place, len(tokens), "after the mask" if masked else "before the mask"
-    found: Finding
+    finding: Finding
     if what == "Scores":
         draw, values = masked_scores_figure, attended.scores
         allowed = attended.allowed
-        found = blocked_scores(allowed) if masked else largest_score(values[place], allowed, tokens)
+        finding = blocked_scores(allowed) if masked else largest_score(values[place], allowed, tokens)
     else:
         draw, values = masked_weights_figure, attended.masked if masked else attended.unmasked
         share = float(attended.blocked_share[place])
         unmasked = attended.unmasked[place]
-        found = grown_weights(unmasked, attended.allowed) if masked else blocked_weight(share, NAMES[mask.kind])
+        finding = grown_weights(unmasked, attended.allowed) if masked else blocked_weight(share, NAMES[mask.kind])
     shown, title = values[place].copy(), f"{what} {when}"
     return View(
         key=title,
@@ -143,14 +143,14 @@ def _map(
         cursor=True,
         described=state(
             "head",
-            "{what} of layer {layer}, head {head} {when}: {found}",
+            "{what} of layer {layer}, head {head} {when}: {finding}",
             what=what,
             layer=layer,
             head=head,
             when=when,
-            found=found,
+            finding=finding,
         ),
-        findings=(state("map", "{title}, (query, key) = ({n}, {n}): {found}", title=title, n=n, found=found),),
+        findings=(state("map", "{title}, (query, key) = ({n}, {n}): {finding}", title=title, n=n, finding=finding),),
         table=lambda: _pairs_table(shown, tokens, title),
     )
 
