@@ -46,10 +46,10 @@ def features() -> None:
         with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
             output = choose_output(reading)
             with page.more_settings():
+                most = controls.segmented("Links drawn", "most", list(MOST), ALL if links.is_old("3") else FEW, MOST)
                 kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
                 shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
                 grouped = controls.toggle("Join features that do the same", "grouped", True)
-            most = controls.segmented("Links drawn", "most", list(MOST), ALL if links.is_old("3") else FEW, MOST)
         detail = Detail(kept / 100, shown_links / 100, grouped, most or None)
         diagram = drawn(reading.whole, output, detail).diagram
         st.subheader("One node: what it reads, and what reads it", anchor=False)
