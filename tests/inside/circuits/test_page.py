@@ -24,7 +24,7 @@ def token(word: str) -> int:
 
 def begun():
     given = Reading("stories", features.TEXT), Output(token(" he"), token(" she"))
-    return traced(*given), drawn(*given, Detail())
+    return traced(*given), drawn(*given, Detail(most=features.FEW))
 
 
 def test_the_output_is_the_difference_of_two_logits():

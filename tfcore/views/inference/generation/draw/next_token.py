@@ -17,7 +17,6 @@ SHOWN = 20  # tokens with a bar of their own
 FIRST_RANKS, LATER_RANKS = 300, 200  # points of a curve over all ranks
 CHARACTERS = 14  # of a token in a label
 OTHERS = "all others"
-ENDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
 GAP = 0.05  # of the height, above each row, for its words
 HIGH_BAR = 0.6  # of the axis: above, there is no room over a bar for a word
 SEGMENTS = 40  # of a cumulative bar, before the rest is taken together
@@ -27,13 +26,8 @@ WIDE = 0.045  # of a segment that has room for its token
 def filters_figure(result: NextToken, height: int) -> go.Figure:
     """One row of bars for each filter: what is left, what it cut away (hatched), and as outlines the bars before it."""
     p, labels, words = result.probabilities, first_labels(result), row_headings(result)
-    left = result.left.tolist()  # once: each takes a pass over the whole vocabulary
-    places = list(range(len(labels)))
-    if result.place >= len(labels):  # the drawn token has a bar of its own wherever it stands
-        places.append(result.place)
-        labels.append(token_label(result, result.place))
-    n = len(labels)
-    rows = np.column_stack((p[:, places], (1 - p[:, places].sum(-1)).clip(0)))  # (filter, n + 1)
+    n, left = len(labels), result.left.tolist()  # once: each takes a pass over the whole vocabulary
+    rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
     top = highest(float(rows[:, :n].max()))
     names, high = [*labels, OTHERS], (1 + GAP) / len(p)
     room = label_room(names, SLANT)
@@ -85,13 +79,13 @@ def filters_figure(result: NextToken, height: int) -> go.Figure:
         if row[n] > top:  # the bar of all others leaves the axis
             high_bar = kit.note(f"{row[n]:.0%}", n, top, None, size=None, yanchor="top")
             notes.append({"xref": "x", "yref": f"y{axis}", **high_bar, "font": {"size": 11, "color": "@paper"}})
-        if result.is_on[i] and left[i] < min(n, SHOWN):
+        if result.is_on[i] and left[i] < n:
             shapes.append(
                 kit.stroke(
                     left[i] - 0.5, left[i] - 0.5, 0, top, "@ink", width=1.5, dash="dot", xref="x", yref=f"y{axis}"
                 )
             )
-    drawn = places.index(result.place)
+    drawn = min(result.place, n)  # a token without a bar of its own is among all others
     notes.append(_drawn(drawn, float(rows[-1, drawn]), top, f"y{len(p)}"))
     layout |= {"annotations": notes, "shapes": shapes}
     return theme.build(data, layout)
@@ -136,8 +130,8 @@ def row_headings(result: NextToken) -> list[str]:
 
 
 def highest(p: float) -> float:
-    """The end of an axis for probabilities: one of ENDS or 1, so that it seldom changes and bars are no slivers."""
-    return next((end for end in ENDS if p <= end), 1.0)
+    """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
+    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)
 
 
 def _row(
@@ -149,8 +143,7 @@ def _row(
     if fewer:
         cut[-1] = before[-1]  # of the others some go, the rest stands before them
     strength = "" if on else "/0.4"
-    drawn = min(result.place, len(x) - 2)
-    colours = [f"@accent{strength}" if place == drawn else f"@embedding{strength}" for place in x]
+    colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
     if i == 0 or not on:
         hover = "%{customdata}: %{y:.4f}"
         return [
