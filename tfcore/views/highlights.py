@@ -7,27 +7,32 @@ from typing import Literal
 from tfcore.measures.highlights.links import LEAST, Link
 from tfcore.measures.highlights.of_text import Decision, Highlights, RepeatedSpan, Surprise, highlights
 from tfcore.measures.highlights.usual import stored_usual
-from tfcore.measures.one_text import last_tokens
+from tfcore.measures.one_text import IDS, last_tokens
+from tfcore.measures.parameter_count import parameters
 from tfcore.measures.token_text import shorten, visible
 from tfcore.views.finding import Statement, state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
 TOKENS = 128  # of a text
+MOST_WEIGHTS = 500_000_000  # of a model, which a pass there and back takes seconds of
 LETTERS = 16  # of a word
 Kind = Literal["link", "surprise", "decision", "repeated"]
 
 
 def _highlights(reading: Reading) -> Highlights | None:
     model, tokenizer = opened(reading.model)
-    if model.config.architecture == "encoder-decoder":
+    if model.config.architecture == "encoder-decoder" or reading.text.strip().startswith(IDS):
+        return None
+    if parameters(model.config).total > MOST_WEIGHTS:
         return None
     ids = last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
     usual = stored_usual(reading.model) if isinstance(reading.model, str) else None
     return highlights(model, tokenizer, ids, usual) if ids else None
 
 
-# None where the tokenizer makes no token of the text, and of an encoder-decoder.
+# None where the tokenizer makes no token of the text, where the text gives ids, and of an encoder-decoder or a model so
+# large that visitors would wait for it.
 highlights_of = kept(_highlights, entries=64)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.heads.choices import first_view, size
-from pages.ui import controls, fragments, keys, text
+from pages.ui import controls, fragments, in_your_text, keys, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from tfcore.measures.heads.kinds import Place
@@ -67,6 +67,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         else:
             st.info("No head of these layers is of this kind; order the tiles by score, or choose another kind.")
     closer(p, reading, order, place, log, (p.picture, beside, below, more))
+    row = in_your_text.row()
     st.subheader("Every head, measured", anchor=False)
     on = kinds_rest_on(reading)
     st.caption(f"Kind and score: on {on}, induction on repeated random tokens. All other columns: on this text.")
@@ -89,6 +90,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         "After “A little dog ran. The little”, which token does an induction head attend to from the second “little”?",
         "“dog”: the token that followed the first “little”. What the head copies from there raises the logit of “dog”.",
     )
+    in_your_text.fill(row, reading, len(attention(reading).queries))
 
 
 # ---- which heads ----
