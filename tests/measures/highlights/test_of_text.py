@@ -80,14 +80,21 @@ def test_the_first_estimates_are_measured(decoder):
         assert [one.exact is None for one in several] == [i > 0 for i in range(len(several))]
 
 
-def test_a_small_change_is_estimated_well(decoder):
-    """The estimate is the slope: of a head scaled down by a hundredth, a hundredth of it is lost."""
+def test_heads_are_those_that_write_the_lead(decoder):
+    """Of the last layer, whose heads have no other way to the logits, the share is what is lost with the norm held."""
     model, _, ids, found = decoder
-    for head in found.decision.heads:
-        layer, number = head.place
-        scaled = log_probabilities(model, ids, [Edit.scale(f"blocks.{layer}.attn.z", 0.99, heads=[number])])
-        fall = float(log_probabilities(model, ids)[-1, found.decision.id] - scaled[-1, found.decision.id])
-        assert 100 * fall == pytest.approx(head.estimate, rel=0.1, abs=1e-3)
+    decision = found.decision
+    names = ["blocks.2.attn.z", "ln_final.scale"]
+    seen = model.activations(one_text(model, ids), names)
+    _, rival = log_probabilities(model, ids)[-1].topk(2).indices.tolist()
+    table = model.embed.weight if model.config.tie_embeddings else model.unembed.weight
+    direction = (table[decision.id] - table[rival]) * model.decoder.ln_final.weight / seen["ln_final.scale"][0, -1]
+    written = model.decoder.blocks[2].attn.results(seen["blocks.2.attn.z"][:, :, -1:])[0, 0]
+    shares = (written @ direction).tolist()
+    mine = {head.place[1]: head.estimate for head in decision.heads if head.place[0] == 2}
+    assert {head: shares[head] for head in mine} == pytest.approx(mine, abs=1e-3)
+    least = min(head.estimate for head in decision.heads)
+    assert all(share <= least + 1e-4 for head, share in enumerate(shares) if head not in mine)
 
 
 def test_the_model_stays_as_it_is(decoder):

@@ -17,6 +17,7 @@ from tfcore.measures.highlights.links import Link, links
 from tfcore.measures.highlights.usual import UsualWeights
 from tfcore.measures.highlights.words import Word, words_of
 from tfcore.measures.lenses import check_model, lens_logits
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import one_text, piece_of
 from tfcore.measures.text_loss import LN2, has_ended, next_losses
 from tfcore.model import NO_LOGITS, Transformer
@@ -73,8 +74,10 @@ class Dependence:
     Args:
         place: position of the token, or (layer, head).
         token: as text; empty for a head.
-        estimate: by how many nats the log-probability would fall without it, to first order.
-        exact: the same, measured; None where it was not.
+        estimate: of a token, by how many nats the log-probability would fall without it, to first order; of a head,
+            its direct share in the lead of the predicted token over the next one, in logits: to first order early
+            heads, which do much for any prediction, would stand before those that write it.
+        exact: by how many nats the log-probability falls without it, measured; None where it was not.
     """
 
     place: int | tuple[int, int]
@@ -232,7 +235,7 @@ def _there_and_back(
     except ValueError:
         return None
     layers = range(model.config.n_layers)
-    streams = [f"blocks.{layer}.{part}" for layer in layers for part in ("attn.z", "resid_post")]
+    streams = [f"blocks.{layer}.resid_post" for layer in layers]
     seen: list[tuple[Tensor, int]] = []
 
     def certainty(hidden: Float[Tensor, "row seq d_model"]) -> Float[Tensor, " row"]:
@@ -281,9 +284,6 @@ def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run:
         embedded = values["embed"][0]
         mean = embedded.mean(0)
         tokens = ((embedded - mean) * slopes["embed"][0]).sum(-1)
-        heads = torch.stack(
-            [(values[name] * slopes[name])[0].sum((1, 2)) for name in values if name.endswith("attn.z")]
-        )
     tokens[0] = 0  # the sink: without it all heads look elsewhere
     return Decision(
         position=at,
@@ -292,7 +292,7 @@ def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run:
         probability=float(run.logits[at].softmax(-1)[predicted]),
         layer=next((i for i in range(len(leads)) if all(leads[i:])), len(leads) - 1),
         tokens=_tokens(model, tokenizer, ids, run, predicted, tokens, mean),
-        heads=_heads(model, ids, run, predicted, heads),
+        heads=_heads(model, ids, run, predicted),
     )
 
 
@@ -314,18 +314,19 @@ def _tokens(
     return tuple(found)
 
 
-def _heads(
-    model: Transformer, ids: Sequence[int], run: _Pass, predicted: int, estimates: Float[Tensor, "layer head"]
-) -> tuple[Dependence, ...]:
-    places = [divmod(int(i), estimates.shape[1]) for i in estimates.flatten().argsort(descending=True)[:MOST]]
-    found: list[Dependence] = []
+def _heads(model: Transformer, ids: Sequence[int], run: _Pass, predicted: int) -> tuple[Dependence, ...]:
+    best = run.logits[run.position].topk(min(2, len(run.logits[run.position]))).indices.tolist()
+    parts = stream_parts(model, ids[: run.position + 1], run.position)
+    shares = contributions(model, parts, predicted, best[-1]).heads
+    places = [divmod(int(i), shares.shape[1]) for i in np.argsort(-shares, axis=None, kind="stable")[:MOST]]
+    heads: list[Dependence] = []
     for layer, head in places:
-        if estimates[layer, head] <= 0:
+        if shares[layer, head] <= 0:
             break
         edit = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
-        exact = None if found else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
-        found.append(Dependence((layer, head), "", float(estimates[layer, head]), exact))
-    return tuple(found)
+        exact = None if heads else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
+        heads.append(Dependence((layer, head), "", float(shares[layer, head]), exact))
+    return tuple(heads)
 
 
 @torch.no_grad()
