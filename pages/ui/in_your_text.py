@@ -31,7 +31,7 @@ def fill(place: DeltaGenerator, reading: Reading, tokens: int) -> None:
     link.
 
     Args:
-        tokens: how many of the text, the last ones, the page on heads reads: highlights have the last TOKENS.
+        tokens: of the whole text; highlights are of its last TOKENS.
     """
     read = Reading(reading.model, reading.text, bos=reading.bos)
     highlights = highlights_of(read)
