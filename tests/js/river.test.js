@@ -345,6 +345,7 @@ test("of an enlarged head every weight is a band to the token that reads, togeth
   assert.match(other.title, /^·c looks at ·b with 0.75/)
   assert.deepEqual(scene.names.map(({ words }) => words), ["c → b 0.75"]) // not those to the first token
   assert.ok(scene.signs.some(({ words }) => words === "attention weight of the head"))
+  assert.ok(one.opacity < other.opacity) // the first token is where weights rest that look at nothing
   assert.ok(scene.dots.find(({ name }) => name === "0.1").chosen)
   assert.ok(scene.width <= 1000)
 })

@@ -17,7 +17,7 @@ const FOLDED = 30 // pixels along of folded layers
 const NARROWEST = 60 // pixels along of an open layer
 const PASSED = 8, ENLARGED = 300 // pixels along of the other layers where one is enlarged, and of that one at least
 const LABELLED = 28 // pixels of a row of heads with their names
-const BAND = 18 // pixels across of all weights of one token
+const BAND = 18 // pixels across of all weights of one token; those of the first, which much of them rests on, are faint
 
 /**
  * @typedef {object} Shape
@@ -157,7 +157,7 @@ function across(data, rows, full, start, pitch) {
 function nodes(data, rows, c, full, places) {
   /** @type {Shape[]} */
   const found = []
-  const said = { from: 0, opacity: 0.6, colour: "@residual", title: "" }
+  const zoom = enlarged(data), said = { from: 0, opacity: 0.6, colour: "@residual", title: "" }
   for (let k = 0; k <= places.length; k++) {
     const stage = k ? data.columns[k - 1].last + 1 : 0
     const from = k ? places[k - 1].b1 : places[0].a0, to = k < places.length ? places[k].b0 : places[k - 1].a1 + 4
@@ -165,7 +165,7 @@ function nodes(data, rows, c, full, places) {
       const share = data.stream[stage][row], h = Math.max(full * share, 0.7)
       const title = `${data.tokens[row]}: ${(100 * share).toFixed(1)} % of ${data.whole}`
       found.push({ ...said, opacity: share < FAINT ? 0.3 : 0.6, key: `n${stage}:${row}`, kind: "node", at: [from, c[row], h, to, c[row], h], column: k - 1, row, from: row, title })
-      const layer = stage - 1, wrote = k && data.columns[k - 1].open ? data.feedforward[layer][row] : 0
+      const layer = stage - 1, wrote = k && data.columns[k - 1].open && (!zoom || zoom.layer === layer) ? data.feedforward[layer][row] : 0
       if (wrote < 0.02) continue
       const r = Math.min(3 + 16 * Math.sqrt(wrote / Math.PI), 13), at = (from + to) / 2
       found.push({
@@ -228,7 +228,7 @@ function weights(data, zoom, column, is, c, full, { b0, b1 }) {
     filled[query] = (filled[query] ?? 0) + BAND * weight
     const told = `${reads} looks at ${read} with ${weight.toFixed(2)}`
     found.push({
-      key: `r${layer}.${head}:${key}-${query}`, kind: "ribbon", column, row: query, from: key, colour: "@attention", opacity: 0.2 + 0.6 * weight,
+      key: `r${layer}.${head}:${key}-${query}`, kind: "ribbon", column, row: query, from: key, colour: "@attention", opacity: key ? 0.2 + 0.6 * weight : 0.1,
       at: [b0, c[key], h, b1, end, h], title: told + (data.linked ? ". Click: the numbers of this cell" : ""),
       ...(key > 0 && key !== query ? { name: `${reads.replace(/^·/, "")} → ${read.replace(/^·/, "")} ${weight.toFixed(2)}` } : {}),
       ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([layer, Number(head), query, key]) } : {}),

@@ -1,6 +1,7 @@
 // Words in the river: the widest ribbons by name, and what its forms and colours mean, where nothing else stands. Nothing
 // here touches the page.
 const MOST = 3, MORE = 8 // ribbons with a name, and where one layer is enlarged
+const NEAR = 40 // pixels along of a ribbon of the layer that is enlarged, at least
 const LONGEST = 34 // letters of one
 const LETTER = 5.9, LINE = 15 // pixels of a letter and of a line
 const PLACES = [0.5, 0.62, 0.38, 0.74, 0.26, 0.86, 0.14] // along a ribbon, where its name can stand
@@ -38,7 +39,7 @@ export function ribbonNames(scene, large) {
   const most = { left, top: least, right: scene.width - 4, bottom: scene.height - LINE }
   /** @type {Name[]} */
   const found = []
-  const widest = shapes.filter(({ name }) => name).sort((one, other) => other.at[2] - one.at[2]).slice(0, large ? MORE : MOST)
+  const widest = shapes.filter(({ name, at }) => name && (!large || at[3] - at[0] > NEAR)).sort((one, other) => other.at[2] - one.at[2]).slice(0, large ? MORE : MOST)
   for (const shape of widest) {
     const place = free(shape, down, taken, most)
     if (!place) continue
@@ -99,7 +100,7 @@ function meanings(data) {
   const kinds = [...new Set(open.flatMap(one => data.kinds[one.first]))]
   /** @type {[Form, string, string][]} */
   const found = [["stream", "@residual", "stream of a token"]]
-  if (data.zoom?.weights) found.push(["ribbon", "@attention", "attention weight of the head"])
+  if (data.zoom?.weights) found.push(["ribbon", "@attention", "attention weight of the head"], ["ribbon", "@attention/0.2", "the same, of the first token"])
   else if (open.some(one => one.ribbons.some(([, , , head]) => head !== null))) found.push(["ribbon", "@muted", "what a head brings over"])
   if (open.some(one => data.feedforward[one.first].some(share => share >= 0.02))) found.push(["lozenge", "@feedforward", "feed-forward layer writes"])
   if (open.some(one => data.guesses[one.first])) found.push(["guess", "@ink", "guess after this layer"])
