@@ -54,7 +54,7 @@ def bars_with_ghosts(
     look: Part = {"line": {"color": f"{outline}/0.7", "width": 1.2}}
 
     def part(values: Sequence[float], name: str, fill: Any, width: float, **other: Any) -> Part:
-        along = [float(round(value, 5)) for value in values]
+        along = [None if value != value else float(round(value, 5)) for value in values]  # JSON has no NaN
         x, y = (along, places) if lying else (places, along)
         lies: dict[str, Any] = {"orientation": "h"} if lying else {}
         return kit.bars(x, y, fill, name=name, width=width, **given, **lies, **other, **more)

@@ -35,7 +35,7 @@ def test_rows_of_bars_are_the_distributions(settings):
     assert len(ghosts) == sum(found.is_on[1:])
     for ghost, bars in zip(ghosts, [t for t in figure.data if t.name == "now"], strict=True):
         for was, now, (_, words) in zip(ghost.y, bars.y, bars.customdata, strict=True):
-            assert words == (f"{now:.4f}" if np.isnan(was) else f"{was:.4f} → {now:.4f}")
+            assert words == (f"{now:.4f}" if was is None else f"{was:.4f} → {now:.4f}")
     lines = figure.to_dict()["layout"]["shapes"]
     on = [n for n, is_on in zip(found.left, found.is_on, strict=True) if is_on and n < 20]
     assert [line["x0"] for line in lines] == [n - 0.5 for n in on]
