@@ -35,7 +35,8 @@ def test_rows_of_bars_are_the_distributions(settings):
     assert len(ghosts) == sum(found.is_on[1:])
     for ghost, bars in zip(ghosts, [t for t in figure.data if t.name == "now"], strict=True):
         for was, now, (_, words) in zip(ghost.y, bars.y, bars.customdata, strict=True):
-            assert words == (f"{now:.4f}" if was is None else f"{was:.4f} → {now:.4f}")
+            said = [float(one) for one in words.split(" → ")]
+            assert said == pytest.approx([now] if was is None else [was, now], abs=1e-4)
     lines = figure.to_dict()["layout"]["shapes"]
     on = [n for n, is_on in zip(found.left, found.is_on, strict=True) if is_on and n < 20]
     assert [line["x0"] for line in lines] == [n - 0.5 for n in on]
