@@ -23,7 +23,7 @@ from tfcore.tokenizers.vocabulary import is_read
 from tfcore.training.lab.model_file import packed
 from tfcore.training.lab.train import train_slice
 
-pytestmark = pytest.mark.usefixtures("short", "own")
+pytestmark = pytest.mark.usefixtures("short", "own", "patience")
 
 # Of a visitor who did nothing: a page chose the text.
 BLAMES = ("There is no", "There are fewer than two tokens", "makes no token", "Corrected from the link", "not loaded")
