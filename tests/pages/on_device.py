@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from tests.pages.short import SHORT
-from tfcore.views.view import View
+from tfcore.views.view import Scene, View
 
 MODEL = re.compile(r'^model_name = "stories"', re.MULTILINE)
 
@@ -107,7 +107,8 @@ def ran(source: str, device: str) -> Ran:
         except Exception:
             return Ran(time.perf_counter() - began, problem="\n".join(traceback.format_exc().splitlines()[-9:]))
     shown = names["shown"]
-    data = [trace.to_plotly_json() for trace in (shown.chart if isinstance(shown, View) else shown.figure).data]
+    chart = shown.chart if isinstance(shown, View) else shown.figure
+    data = chart.data if isinstance(chart, Scene) else [trace.to_plotly_json() for trace in chart.data]
     return Ran(time.perf_counter() - began, numbers(data), [str(found) for found in shown.findings])
 
 
