@@ -44,7 +44,7 @@ def test_any_text_can_be_pasted(window, name):
         expect(main).to_contain_text(f"(query, key) = ({n}, {n})")
     if len(text) > most:
         expect(main).to_contain_text(f"{len(text):,} characters, more than the {most:,} used here")
-        expect(main).to_contain_text(f"the first {256 if path == '/heads' else 64} are used")
+        expect(main).to_contain_text("the last 256 are used" if path == "/heads" else "the first 64 are used")
     assert visitor.page.evaluate(MARKUP) == 0
     assert not visitor.page.locator('[data-testid="stMain"] .katex', has_text="x and").count()
     visitor.check()

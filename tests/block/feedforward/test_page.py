@@ -106,7 +106,7 @@ def test_no_text_and_much_text_are_sentences():
     test.text_area(key="text").set_value("")
     assert "no text yet" in said(run(test))
     test.text_area(key="text").set_value("A cat sat. " * 9_091)
-    assert "the first 256 are used here" in said(run(test))
+    assert "the last 256 are used here" in said(run(test))
 
 
 def test_a_click_on_a_neuron_chooses_its_layer_number_and_side(monkeypatch):

@@ -183,7 +183,7 @@ def test_any_text_in_every_section(show, text):
     test.text_area(key="text").set_value(text)
     run(test)
     assert figures(test)
-    assert ("the first 128 are used" in words(test)) == (len(text) > 900)
+    assert ("the last 128 are used" in words(test)) == (len(text) > 900)
 
 
 def test_a_model_without_feed_forward_layers():

@@ -139,7 +139,7 @@ def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowe
     address = {"model": "./long", "text": "zap! " * 400, "layer": "1", "head": "2"}
     whole, part = (opened("foundations/heads/page.py", **address, **more) for more in ({}, {"range": "256 to 383"}))
     for test in (whole, part):
-        assert "the first 512 are used here" in said(test, "caption")
+        assert "the last 512 are used here" in said(test, "caption")
         assert "shows the largest of the weights" in figures(test)["mosaic"][0]["caption"]
     pooled, cells = (figures(test)["closer"][1]["data"][0]["z"]["shape"] for test in (whole, part))
     assert max(map(int, pooled.split(","))) <= 128
