@@ -57,7 +57,7 @@ def test_the_json_of_a_graph_by_hand():
 def test_a_text_is_traced_and_drawn():
     model, tokenizer = load("stories", device="cpu")
     found = trace_text(model, tokenizer, "stories", TEXT, 6, 7, 30)
-    assert found.graph.ids == tuple(tokenizer.encode(TEXT)[:6])
+    assert found.graph.ids == tuple(tokenizer.encode(TEXT)[-6:])
     assert found.graph.outputs == (Output(7, 30),)
     alone, joined = (draw_traced(model, tokenizer, "stories", found, 0.6, 0.9, grouped) for grouped in (False, True))
     assert alone.pruned.nodes.tolist() == joined.pruned.nodes.tolist()
