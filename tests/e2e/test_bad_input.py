@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.checks import truth
-from tests.e2e.visitor import CHARACTERS, LAST, MOST_CHARACTERS, NO_TEXT
+from tests.e2e.visitor import CHARACTERS, LAST, MOST_CHARACTERS, NO_TEXT, kept
 from tests.nightly import often
 
 TEXTS = {
@@ -33,11 +33,11 @@ def test_any_text_can_be_pasted(window, name):
     (path, visitor), text = window, TEXTS[name]
     most = CHARACTERS.get(path, MOST_CHARACTERS)
     visitor.paste(text, LAST[path] if text else NO_TEXT)
-    expect(visitor.box()).to_have_value(text[:most])
+    expect(visitor.box()).to_have_value(kept(path, text))
     main = visitor.page.get_by_test_id("stMain")
     if text and path == "/heads":
-        expect(visitor.chips()).to_have_text(truth.chips(text))
-        n = len(truth.chips(text))
+        expect(visitor.chips()).to_have_text(truth.chips(kept(path, text)))
+        n = len(truth.chips(kept(path, text)))
         expect(visitor.figure("closer")).to_contain_text(f"({n}, {n})")
     if text and path == "/masks":
         n = min(len(truth.chips(text)), 64)
