@@ -40,7 +40,9 @@ class River:
         return self.page.locator('[aria-label$=": explain it"]').nth(number)
 
     def expect_next(self, words: str) -> None:
-        expect(self.bar()).to_have_attribute("aria-label", re.compile(re.escape(words)))
+        token, share = words.split(", ")
+        label = rf"{re.escape(token)}, ([\d.]+ → )?{re.escape(share)}"  # what it was before stands before it
+        expect(self.bar()).to_have_attribute("aria-label", re.compile(label))
 
 
 @pytest.fixture
