@@ -106,7 +106,9 @@ def test_sentences_of_round_trips(models):
 
 
 def test_how_a_model_is_built_is_said_in_a_sentence():
-    config = ModelConfig(vocab_size=50, d_model=32, n_layers=1, n_heads=4, n_kv_heads=2, d_ff=64, positions="rope")
+    config = ModelConfig.from_dict(
+        {"vocab_size": 50, "d_model": 32, "n_layers": 1, "n_heads": 4, "n_kv_heads": 2, "d_ff": 64}
+    )
     assert str(say.Built(config)) == (
         "1 layer of the decoder, 4 heads on 2 KV heads each, width 32, feed-forward layers of 64 (swiglu); positions: "
         "rope; rmsnorm, pre."

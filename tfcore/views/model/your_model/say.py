@@ -63,11 +63,12 @@ class Built(Finding):
         one = self.config
         sides = {"encoder": one.encoder_layers, "decoder": one.decoder_layers}
         layers = " and ".join(f"{counted(n, 'layer')} of the {side}" for side, n in sides.items() if n)
-        shared = f" on {counted(one.kv_heads, 'KV head')}" if one.kv_heads != one.n_heads else ""
-        hidden = f"feed-forward layers of {one.ff_size:,} ({one.activation})" if one.ff_size else "attention alone"
+        heads, kind = one.attention, one.feed_forward.activation
+        shared = f" on {counted(heads.kv_heads, 'KV head')}" if heads.kv_heads != heads.n_heads else ""
+        hidden = f"feed-forward layers of {one.ff_size:,} ({kind})" if one.ff_size else "attention alone"
         return (
-            f"{layers[0].upper()}{layers[1:]}, {counted(one.n_heads, 'head')}{shared} each, width {one.d_model:,}, "
-            f"{hidden}; positions: {one.positions}; {one.norm}, {one.norm_placement}."
+            f"{layers[0].upper()}{layers[1:]}, {counted(heads.n_heads, 'head')}{shared} each, width {one.d_model:,}, "
+            f"{hidden}; positions: {one.positions.kind}; {one.norm.kind}, {one.norm.placement}."
         )
 
 
