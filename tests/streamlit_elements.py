@@ -27,7 +27,13 @@ def draw() -> None:
     st.code(CODE, language="python")
     st.code(CHANGE, language="diff")
     st.latex("x^2")
+    st.title("Title")
     st.text_area("Text")
+    st.text_input("Line")
+    with st.popover("More"):
+        st.write("Inside")
+    with st.container(key="try-this"):
+        st.button("Try this", key="keys-shortcuts")
     st.progress(0.5)
     with st.container(key="written text"):
         st.markdown("What a model wrote\n\n- a list")
