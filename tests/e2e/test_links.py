@@ -210,8 +210,7 @@ def test_a_view_is_copied_without_its_text_reported_and_put_back(visitor):
     assert clipboard(visitor) == f"{visitor.address}/heads?layer=1&v={VERSION}"
     more = page.get_by_role("button", name="More about this view")
     more.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Report this view").press("Enter")
     expect(said).to_have_text("Report copied")
     report = clipboard(visitor)
     assert "Page: What does each head attend to?\n" in report

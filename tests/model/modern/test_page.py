@@ -62,12 +62,13 @@ def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
     )
     (tmp_path / "modernisation.csv").write_text(f"switch,seed,d_model,n_layers,tokens,loss\n{rows}\n", "utf-8")
     monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    head, spec = figures(opened(seed="1"))["effects"]
+    test = opened(seed="1")
+    _, spec = figures(test)["effects"]
     marks = spec["data"][-1]
     assert marks["type"] == "scatter"
     assert marks["x"][0] == pytest.approx(3.005)
     assert marks["text"][-1] == "2.205"
-    assert "after 2.0 M tokens of stories, 2 seeds each" in head["caption"]
+    assert "after 2.0 M tokens of stories, 2 seeds each" in said(test, "markdown", "caption")
 
 
 def test_a_click_on_a_bar_makes_the_switches_up_to_it():

@@ -161,7 +161,7 @@ DAMAGES = {
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "./gpt2: gpt2 has no tokenizer.json, without which"),
     "a tokenizer of rubbish": (lambda f: (f / "tokenizer.json").write_text("{}"), "is not a tokenizer file"),
     "another family": (lambda f: edit(f, model_type="mamba"), "model_type='mamba' is not supported"),
-    "absurd settings": (lambda f: edit(f, n_embd=10**9), "d_model=1000000000 must be between"),
+    "absurd settings": (lambda f: edit(f, n_embd=10**9), "d_ff=4000000000 must be between"),
     "many layers": (lambda f: edit(f, n_layer=10**6), "n_layers=1000000 must be between"),
     "wide": (lambda f: edit(f, n_embd=65_536, n_layer=512), "which config.json|config.json asks for|lacks"),
     "a header that lies": (lie, "model.safetensors is damaged or no safetensors file"),
