@@ -62,6 +62,11 @@ UNSTEADY = {
     "block/normalisation/page.py": ("gradients", "gradients as a table"),
 }
 EXPLODES = ("Of a gradient of norm 1", "Factor per step")  # how what is said of such gradients begins
+# Examples that stand where those of smollm2 do not: of its draft models, and of the other model beside stories.
+OF_SMALL_MODELS = {
+    *("the same text in fill", "a bigram table as draft"),
+    *("early exit: first 2 of 4 blocks", "early exit: first 3 of 4 blocks"),
+}
 DECIDED = (*EXPLODES, "times as long")  # words beside numbers that the machine decides
 
 # With a choice that begins a training or a measurement.
@@ -309,8 +314,8 @@ def test_a_section_and_its_examples_are_as_in_their_snapshot(file, section, monk
     said_here = list(found)
     if ANEW not in environ:
         kept = finder.examples().get(FACTS[file].key, {}).get(section, [])
-        offered = set(test.session_state[SESSION].visit.offered)  # without the real models there are fewer
-        assert offered <= set(kept), "python -m tools.examples renews them"
+        offered = set(test.session_state[SESSION].visit.offered)  # without the real models there are fewer, or others
+        assert offered <= {*kept, *OF_SMALL_MODELS}, "python -m tools.examples renews them"
     for example, values in tries(test).items():
         if values.get(key, section) == section and any(button.key == example for button in test.button):
             clicked.clear()
