@@ -38,7 +38,7 @@ def test_it_trains_where_one_looks_and_stops():
     assert jobs.JOBS.look(config, "").state == "stopped"
     assert test.button(key="anew:button").label == "Train again"
     jobs.JOBS.wait(config, 10**9, SOON)
-    assert figures(run(test))["new"][0]["alt"].startswith("After ")
+    assert figures(run(test))["new"][0]["alt"].startswith("The last 2 layers, ")
 
 
 def test_the_preference_begins_with_a_kept_run_and_names_reward_hacking():
