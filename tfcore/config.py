@@ -159,7 +159,7 @@ class ModelConfig:
         return self.bias if self.attention.out_bias is None else self.attention.out_bias
 
     def layer(self, index: int) -> LayerConfig:
-        """What a layer has otherwise than the model says of all."""
+        """The settings of one layer that differ from the model's."""
         return self.layers[index] if index < len(self.layers) else LayerConfig()
 
     def is_routed(self, layer: int) -> bool:

@@ -240,7 +240,7 @@ class ExpertsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerConfig:
-    """What one layer has otherwise than the model says of all.
+    """The settings of one layer that differ from the model's.
 
     Args:
         window: each token sees at most this many tokens, itself included; None means all before it. In an encoder it

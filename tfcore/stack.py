@@ -114,7 +114,7 @@ class Stack(nn.Module):
         return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
 
     def _shared(self, layer: int) -> SharedContext:
-        """What decides the context of a layer: its window and its positions."""
+        """The window and the positions of a layer: layers that share both share a context."""
         return self.config.window_of(layer), self.config.positions_of(layer)
 
     def _first_layers(self) -> dict[SharedContext, int]:

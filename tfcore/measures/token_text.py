@@ -43,8 +43,8 @@ def visible(token: str | bytes) -> str:
 
 
 def _signs(text: str) -> list[str]:
-    """What is shown of each character. What is seen as one stays so, as an emoji of several; a combining mark without
-    a letter before it would sit on whatever stands there, so it sits on a circle."""
+    """The signs shown for each character. A sequence seen as one character stays one, as an emoji of several; a
+    combining mark without a letter before it would sit on whatever stands there, so it sits on a circle."""
     whole = {place for found in _SEQUENCE.finditer(text) for place in range(*found.span()) if len(found[0]) > 1}
     shown = [one if i in whole else visible_character(one) for i, one in enumerate(text)]
     for i, one in enumerate(text):

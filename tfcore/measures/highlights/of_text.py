@@ -110,7 +110,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """What is worth seeing in a text.
+    """The highlights of a text: links, repeated spans, surprises and where its prediction is decided.
 
     Args:
         links: the strongest links between words; empty where no head has one.

@@ -95,7 +95,7 @@ def save_usual(path: Path, found: UsualWeights) -> None:
 
 @functools.lru_cache(maxsize=8)
 def stored_usual(name: str) -> UsualWeights | None:
-    """What was measured of a model that ships or was fetched; None of any other.
+    """The stored measurements of a model that ships or was fetched; None for any other.
 
     Raises:
         CheckpointError: the file is damaged.

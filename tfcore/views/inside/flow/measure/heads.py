@@ -125,7 +125,7 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
 def head_weights(
     model: Transformer, passage: Passage, run: Recorded, layer: int, head: int, least: float = 0.01
 ) -> list[tuple[int, int, float]]:
-    """What a head looks at: query token, key token and attention weight, as places in the passage.
+    """The attention of a head: query token, key token and attention weight, as places in the passage.
 
     Args:
         run: one pass over the passage.
