@@ -19,7 +19,7 @@ LONG = " ".join(map(str, range(1, 600)))  # two tokens or more a word
 SAYS = ("tokens; the", "tokens are used", "are left out", "characters are used", "tokens are drawn", "is used here")
 FILES = [page.file for page in pages().values()]
 
-OFTEN = ("inference/quantisation/page.py",)
+OFTEN = ("foundations/masks/page.py",)
 TOKEN = "a"
 
 
