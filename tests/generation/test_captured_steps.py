@@ -8,6 +8,8 @@ from tfcore import generate
 from tfcore.generation.captured_steps import OneStep, can_be_captured
 from tfcore.generation.sampling import Sampling
 from tfcore.kv_cache import KVCache
+from tfcore.model import Transformer
+from tfcore.part_configs import LayerConfig, PositionsConfig
 
 IDS, NEW = [3, 1, 4, 1, 5], 12
 SHAPES = [
@@ -71,3 +73,11 @@ def test_on_a_gpu_the_same_is_written_with_and_without(shape, monkeypatch):
     captured = [generate(model, IDS, way, max_new_tokens=20, seed=3) for way in ways]
     monkeypatch.setattr("tfcore.generation.generate.can_be_captured", lambda *_: False)
     assert captured == [generate(model, IDS, way, max_new_tokens=20, seed=3) for way in ways]
+
+
+def test_layers_with_rotations_of_their_own_are_not_captured(monkeypatch):
+    """A step has one rotation for all."""
+    own = small.model(layers=(LayerConfig(positions=PositionsConfig(kind="none")), LayerConfig()))
+    models = [(one, KVCache(one.config, device="cpu")) for one in (small.model(), own)]
+    monkeypatch.setattr(Transformer, "device", torch.device("cuda"))
+    assert [can_be_captured(*one) for one in models] == [True, False]

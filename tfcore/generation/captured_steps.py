@@ -26,7 +26,7 @@ def can_be_captured(model: Transformer, cache: KVCache) -> bool:
     """Whether a step of this model is the same kernels for every token, on a device that records them.
 
     Which experts run depends on the token, and the places of a ring move; a bias of positions would be a table of all
-    pairs.
+    pairs, and layers with rotations of their own would need one for each.
     """
     config = model.config
     return (
@@ -34,6 +34,7 @@ def can_be_captured(model: Transformer, cache: KVCache) -> bool:
         and config.architecture == "decoder"
         and config.experts is None
         and config.positions.kind not in ("alibi", "relative")
+        and all(layer.positions is None for layer in config.layers)
         and cache.batch == 1
         and not cache.has_ring
         and cache.rollback == 0
