@@ -54,6 +54,7 @@ SHORT = {
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
 }
+_LIKE_ALL = LayerConfig()  # a layer with nothing of its own
 OF_LAYERS = {"window", "window_from", "dense_layers"}  # short for settings of each layer: of those from one on
 
 
@@ -160,7 +161,7 @@ class ModelConfig:
 
     def layer(self, index: int) -> LayerConfig:
         """The settings of one layer that differ from the model's."""
-        return self.layers[index] if index < len(self.layers) else LayerConfig()
+        return self.layers[index] if index < len(self.layers) else _LIKE_ALL
 
     def is_routed(self, layer: int) -> bool:
         """Whether a layer has experts in place of one feed-forward layer."""
@@ -291,7 +292,7 @@ def _layers(given: dict[str, Any], n_layers: int, now: tuple[LayerConfig, ...]) 
         if "dense_layers" in given:
             own["dense"] = i < _whole(given, "dense_layers")
         layers.append(_part(LayerConfig, own, "layers"))
-    return tuple(layers) if any(layer != LayerConfig() for layer in layers) else ()
+    return tuple(layers) if any(layer != _LIKE_ALL for layer in layers) else ()
 
 
 def _whole(given: dict[str, Any], name: str) -> int:

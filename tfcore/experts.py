@@ -12,7 +12,7 @@ from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
-from tfcore.part_configs import GATED, ExpertsConfig
+from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (
     choose_experts,
     choose_tokens,
@@ -84,7 +84,7 @@ class Experts(nn.Module):
         d_expert = config.expert_size
         self.activation, self.halves = (
             ACTIVATIONS[config.feed_forward.activation],
-            2 if config.feed_forward.activation in GATED else 1,
+            2 if config.feed_forward.is_gated else 1,
         )
         self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share

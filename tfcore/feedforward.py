@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
-from tfcore.part_configs import GATED, Activation
+from tfcore.part_configs import Activation
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -29,7 +29,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.gated = config.feed_forward.activation in GATED
+        self.gated = config.feed_forward.is_gated
         self.activation = ACTIVATIONS[config.feed_forward.activation]
         d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
         self.up = Linear(config.d_model, d_up, bias=config.bias)

@@ -16,7 +16,6 @@ from tfcore.part_configs import PositionsConfig
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rope_cos_sin, sinusoidal
 
 Rotation = tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]]
-SharedContext = tuple[int | None, PositionsConfig]
 Relations = tuple[Float[Tensor, "head query key"] | None, Rotation | None]
 
 
@@ -38,6 +37,8 @@ class Stack(nn.Module):
             self.relative_bias = Embedding(config.positions.buckets, config.attention.n_heads)
         self.embed_norm = Norm(config) if config.norm.of_embeddings else NoNorm()
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
+        kinds = [(config.window_of(i), config.positions_of(i)) for i in range(n_layers)]
+        self.alike = [kinds.index(kind) for kind in kinds]  # the first layer with its window and positions, for each
         # after a post-norm block the stream is normalised already
         self.ln_final: Norm = NoNorm() if config.norm.placement == "post" else Norm(config)  # type: ignore[assignment]
         self.dropout = nn.Dropout(config.dropout)
@@ -69,15 +70,12 @@ class Stack(nn.Module):
         start = cache.length if cache is not None else 0
         if first is None:
             x = self.dropout(self._with_positions(x, start, recorder))
-        contexts = {
-            key: self._context(n, start, x.device, layer, padding_mask, mask, cache)
-            for key, layer in self._first_layers().items()
-        }
+        contexts = {i: self._context(n, start, x.device, i, padding_mask, mask, cache) for i in set(self.alike)}
         cross_context = self._cross_context(n, x.device, memory_mask) if self.cross else None
         for i, block in list(enumerate(self.blocks))[first or 0 : until]:
             x = block(
                 x,
-                contexts[self._shared(i)],
+                contexts[self.alike[i]],
                 recorder.under(f"blocks.{i}."),
                 cache=cache,
                 padding_mask=padding_mask,
@@ -112,17 +110,6 @@ class Stack(nn.Module):
         """Every query may see every token of the encoder that is no padding."""
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
         return AttentionContext(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
-
-    def _shared(self, layer: int) -> SharedContext:
-        """The window and the positions of a layer: layers that share both share a context."""
-        return self.config.window_of(layer), self.config.positions_of(layer)
-
-    def _first_layers(self) -> dict[SharedContext, int]:
-        """The first layer of each window and positions that occur."""
-        first: dict[SharedContext, int] = {}
-        for i in range(len(self.blocks)):
-            first.setdefault(self._shared(i), i)
-        return first
 
     def _context(
         self,

@@ -197,7 +197,7 @@ def asked_zoom(drawn: DrawnFlow) -> tuple[int, ...]:
 
 
 def _zoom(said: object, drawn: DrawnFlow) -> tuple[str, bool]:
-    """What is enlarged, as in "23" or "23.3", and whether it made sense."""
+    """The layer, or the head, that is enlarged, as in "23" or "23.3", and whether what was said made sense."""
     most = (len(drawn.layers), views.network(drawn.reading).config.attention.n_heads)
     given = str(said)[:LAYERS].split(".") if said else []
     known = len(given) <= 2 and all(
@@ -233,7 +233,7 @@ def asked_token(passage: Passage) -> int | None:
 
 
 def token_labels(passage: Passage) -> dict[int, str]:
-    """What may be explained, as options of a control."""
+    """The tokens that may be explained, as options of a control."""
     return {place: f"{place}: {visible(piece)}" for place, piece in enumerate(passage.choices)}
 
 

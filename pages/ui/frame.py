@@ -31,7 +31,7 @@ Words = tuple[str, str]
 
 
 def about(view: View, hint: str = "") -> dict[str, str]:
-    """What a saved picture of a view carries with it, beside its address; and what it leaves out of the caption.
+    """The words that a saved picture of a view carries beside its address, and the hint that it leaves out.
 
     Args:
         hint: see show.

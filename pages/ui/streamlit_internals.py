@@ -122,7 +122,7 @@ def is_told() -> bool:
 
 
 def stopped() -> tuple[type[BaseException], ...]:
-    """What `stop` and `st.stop` raise, for `except`; nothing where that is not known."""
+    """The exceptions that `stop` and `st.stop` raise, for `except`; none where that is not known."""
     return (STOP["StopException"],) if STOP.on else ()
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
-from tfcore.part_configs import GATED
 
 # Shape of each activation; names under blocks.* exist once a layer.
 _ATTENTION = {
@@ -116,7 +115,7 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,
-        "mlp.pre_linear": plain and config.feed_forward.activation in GATED,
+        "mlp.pre_linear": plain and config.feed_forward.is_gated,
         "mlp.p": plain,
         "mlp_out": plain or routed,
         "ln2.": (plain or routed) and not config.parallel,

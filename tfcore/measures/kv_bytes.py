@@ -73,14 +73,13 @@ def cache_shape(config: ModelConfig) -> CacheShape:
     """
     if config.architecture == "encoder":
         raise ValueError("architecture='encoder' reads all tokens at once and keeps no cache; take a decoder")
-    windows = [window for i in range(config.decoder_layers) if (window := config.window_of(i)) is not None]
     return CacheShape(
         layers=config.decoder_layers,
         heads=config.attention.n_heads,
         kv_heads=config.attention.kv_heads,
         d_head=config.head_size,
-        window=max(windows, default=None),
-        windowed=len(windows),
+        window=config.window,
+        windowed=sum(layer.window is not None for layer in config.layers),
     )
 
 

@@ -13,7 +13,6 @@ from tfcore.measures.flop_count import lengths
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.parameter_count import Layer, layers, parameters
 from tfcore.measures.precision import Dtype, stored_bytes
-from tfcore.part_configs import GATED
 
 Optimizer = Literal["adamw", "momentum", "sgd"]
 Kernel = Literal["fused", "explicit"]
@@ -206,7 +205,7 @@ def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel:
 
 def _feed_forward(config: ModelConfig, d_ff: int) -> int:
     """Numbers per token: before and after the activation; ReLU needs only the latter, a gate both factors besides."""
-    if config.feed_forward.activation in GATED:
+    if config.feed_forward.is_gated:
         return 4 * d_ff
     return d_ff if config.feed_forward.activation == "relu" else 2 * d_ff
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.model import Transformer
-from tfcore.part_configs import GATED
 
 EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
 
@@ -101,7 +100,7 @@ def layers(config: ModelConfig) -> list[Layer]:
 
 def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     """Weights of a feed-forward layer or expert: up and down, and the gate's where there is one."""
-    return (3 if config.feed_forward.activation in GATED else 2) * config.d_model * d_ff
+    return (3 if config.feed_forward.is_gated else 2) * config.d_model * d_ff
 
 
 def rule_of_thumb(config: ModelConfig) -> int:
@@ -128,7 +127,7 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     if layer.cross:
         counts["cross-attention"] = _attention(config)
     if layer.plain:
-        gates = 1 if config.feed_forward.activation in GATED else 0
+        gates = 1 if config.feed_forward.is_gated else 0
         biases = (1 + gates) * config.ff_size + config.d_model if config.bias else 0
         counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
     if layer.mixture and (experts := config.experts) is not None:

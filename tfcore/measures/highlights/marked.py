@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
 
 from tfcore.loading.checkpoints import load
 from tfcore.measures.heads.maps import attention_maps
@@ -76,8 +78,7 @@ def _spans(text: str, marks: tuple[str, str]) -> list[tuple[int, int]]:
 def first_links(model: Transformer, tokenizer: Tokenizer, text: str, usual: UsualWeights | None) -> tuple[Link, ...]:
     """The first links of a text, without what else is worth seeing in it."""
     ids = tokenizer.encode(text)
-    hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
-    patterns = without_keys(attention_maps(model, ids).patterns, hidden)
+    hidden, patterns = _seen(model, tokenizer, ids)
     return links(tokenizer, ids, patterns, hidden, words_of(tokenizer, ids), usual, FIRST)
 
 
@@ -85,15 +86,21 @@ def bare_links(model: Transformer, tokenizer: Tokenizer, text: str) -> list[tupl
     """(query token, key token) of the largest weights between two words, the first token, a word itself and its
     neighbours left out: what the ranking is compared with."""
     ids = tokenizer.encode(text)
-    words = words_of(tokenizer, ids)
-    hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
-    patterns = without_keys(attention_maps(model, ids).patterns, hidden)
+    words, (_, patterns) = words_of(tokenizer, ids), _seen(model, tokenizer, ids)
     of_token = np.array([i for i, word in enumerate(words) for _ in range(word.first, word.stop)])
     real = np.array([words[i].is_real for i in of_token])
     apart = np.abs(of_token[:, None] - of_token) > 1
     weights = np.where(apart & real[:, None] & real, patterns, 0)
     places = [np.unravel_index(i, weights.shape) for i in np.argsort(-weights, axis=None, kind="stable")[:FIRST]]
     return [(int(query), int(key)) for _, _, query, key in places]
+
+
+def _seen(
+    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int]
+) -> tuple[Bool[ndarray, " key"], Float[ndarray, "layer head query key"]]:
+    """The keys of a text that are taken for sinks, and the attention weights without them."""
+    hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
+    return hidden, without_keys(attention_maps(model, ids).patterns, hidden)
 
 
 def is_found(marked: Marked, tokenizer: Tokenizer, pairs: Sequence[tuple[int, int]]) -> bool:

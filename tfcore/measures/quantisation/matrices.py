@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.model import Transformer
-from tfcore.part_configs import GATED
 
 KINDS = ("q", "k", "v", "out", "gate", "up", "down")
 
@@ -40,7 +39,7 @@ class Matrix:
 
 def kinds_of(config: ModelConfig) -> tuple[str, ...]:
     """The kinds of matrices in each block: a feed-forward layer without a gate has two."""
-    return tuple(kind for kind in KINDS if kind != "gate" or config.feed_forward.activation in GATED)
+    return tuple(kind for kind in KINDS if kind != "gate" or config.feed_forward.is_gated)
 
 
 def no_matrices(config: ModelConfig) -> str | None:
@@ -62,7 +61,7 @@ def matrices(model: Transformer) -> Iterator[Matrix]:
         raise ValueError(f"these matrices cannot be told apart: {why}")
     config = model.config
     d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
-    gates = ("gate", "up") if config.feed_forward.activation in GATED else ("up",)
+    gates = ("gate", "up") if config.feed_forward.is_gated else ("up",)
     for layer, block in enumerate(blocks_of(model)):
         parts = (
             (block.attn.qkv, {"q": d_q, "k": d_kv, "v": d_kv}),

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import feed_forward_weights, parameters
-from tfcore.part_configs import GATED
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
@@ -82,7 +81,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
 
 
 def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
-    d, width, gates = config.d_model, config.ff_size, 1 + (config.feed_forward.activation in GATED)
+    d, width, gates = config.d_model, config.ff_size, 1 + (config.feed_forward.is_gated)
     parts = {
         "norm-2": _norm(config, n),
         "up": _matrix(n, d, width * gates, config.bias),

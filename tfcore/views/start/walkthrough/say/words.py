@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass, replace
 from string import Template
 
 from tfcore.config import ModelConfig
-from tfcore.part_configs import GATED
 from tfcore.views.block.normalisation.measure.norms import NORM_NAMES
 from tfcore.views.start.walkthrough.measure.costs import feed_forward_share
 
@@ -440,7 +439,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         stage: of the walk.
         answer: the most likely token, quoted.
     """
-    gated = config.feed_forward.activation in GATED
+    gated = config.feed_forward.is_gated
     name = r"\mathrm{" + _ACTIVATIONS.get(config.feed_forward.activation, config.feed_forward.activation) + "}"
     scale = config.scale_of(layer)
     by_root = scale == config.head_size**-0.5
@@ -494,7 +493,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
 
 def _act_words(config: ModelConfig) -> str:
     """The effect of the activation function, and the layer without it."""
-    if config.feed_forward.activation in GATED:
+    if config.feed_forward.is_gated:
         return (
             "A non-linear function of the gate multiplies the other half, number by number. With the identity in its "
             "place the layer would be bilinear: a product of two linear maps of its input."
@@ -508,7 +507,7 @@ def _act_words(config: ModelConfig) -> str:
 def _up_words(config: ModelConfig) -> str:
     """The effect of the up-projection on each token."""
     each = f"{config.d_model} numbers become {config.ff_size}, {config.ff_size / config.d_model:.3g} times as many"
-    if config.feed_forward.activation in GATED:
+    if config.feed_forward.is_gated:
         return f"Two learned matrices, one for the gate and one for what it multiplies: in each, a token's {each}."
     return f"A learned matrix: a token's {each}."
 

@@ -8,7 +8,6 @@ from tfcore.config import ModelConfig
 from tfcore.measures.memory_use import MOMENTS
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import stored_bytes
-from tfcore.part_configs import GATED
 from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned
 
 
@@ -19,7 +18,7 @@ def lora_parameters(config: ModelConfig, rank: int) -> int:
     """
     d, wide = config.d_model, config.ff_size
     queries, keys = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
-    up = 2 * wide if config.feed_forward.activation in GATED else wide
+    up = 2 * wide if config.feed_forward.is_gated else wide
     sides = ((d, queries + 2 * keys), (queries, d), (d, up), (wide, d))  # (d_in, d_out) of qkv, out, up and down
     return config.n_layers * sum(rank * (d_in + d_out) for d_in, d_out in sides)
 
@@ -28,7 +27,7 @@ def layer_parameters(config: ModelConfig) -> int:
     """Numbers in one layer of a plain decoder without biases: four matrices and two norms' weights."""
     d, wide = config.d_model, config.ff_size
     queries, keys = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
-    up = 2 * wide if config.feed_forward.activation in GATED else wide
+    up = 2 * wide if config.feed_forward.is_gated else wide
     return d * (queries + 2 * keys) + queries * d + d * up + wide * d + 2 * d
 
 
