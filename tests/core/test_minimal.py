@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import tfcore
+from tests.nightly import nightly
 from tfcore import minimal
 from tfcore.config import PARTS, SHORT
 from tfcore.part_configs import (
@@ -35,6 +36,7 @@ def test_it_gives_the_logits_of_the_library():
     compare("stories")
 
 
+@nightly
 @pytest.mark.usefixtures("real_models")
 def test_it_gives_those_of_smollm2():
     compare("smollm2")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.cards import STORIES, measured
+from tests.nightly import nightly
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.measures.masked_tokens import filled, guesses, with_blanks
 from tfcore.measures.one_text import one_text
@@ -77,6 +78,7 @@ def test_cross_attention_finds_the_words_as_often_as_the_card_says(card, transla
     assert of_heads.max() == pytest.approx(card["aligned_by_best_head"], abs=0.03)
 
 
+@nightly
 @pytest.mark.usefixtures("unchecked")  # so many runs
 def test_it_translates_about_as_well_as_the_card_says(card, translator):
     found = [translate(translator[0], translator[1], sentence.english) for sentence in LINKS]

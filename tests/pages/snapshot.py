@@ -34,6 +34,7 @@ CONTROLS = (
     *("text_input", "text_area", "number_input", "radio", "button_group"),
 )
 BOXES = ("column", "expander", "popover", "tab")  # what stands in them is indented
+EXAMPLE = "== "  # before the name of an example, after an empty line
 ROWS, NAMES, LONG = 2, 6, 120  # of a table, of a list, and signs of a text in one
 
 
@@ -262,15 +263,21 @@ def new_lines(found: Sequence[str], before: Sequence[str]) -> list[str]:
     return [line for line in found if line not in known]
 
 
-def compare(name: str, found: Sequence[str]) -> list[str]:
-    """Where a page differs from its snapshot, as lines that are gone (-) and new (+); none where it is made anew."""
+def compare(name: str, found: Sequence[str], whole: bool = True) -> list[str]:
+    """Where a page differs from its snapshot, as lines that are gone (-) and new (+); none where it is made anew.
+
+    Args:
+        whole: whether its examples are among what was found.
+    """
     file = FOLDER / f"{name}.txt"
     if ANEW in environ:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(found) + "\n", "utf-8")
+        if whole:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(found) + "\n", "utf-8")
         return []
     assert file.exists(), f"there is no snapshot of {name} yet: run python -m tests.pages.snapshot"
-    return changes(found, file.read_text("utf-8").splitlines())
+    known = file.read_text("utf-8")
+    return changes(found, (known if whole else known.partition(f"\n\n{EXAMPLE}")[0]).splitlines())
 
 
 def changes(found: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.nightly import nightly
+
 ROOT = Path(__file__).resolve().parents[2]
 
 STEPS = """
@@ -39,6 +41,7 @@ def steps(how: str) -> tuple[dict[str, list[float]], list[str]]:
     return found, loaded
 
 
+@nightly
 def test_optimisers_take_the_same_steps_without_the_compiler():
     theirs, loaded = steps("with")
     assert loaded, "torch does not load its compiler any more: leave_out has nothing to do"

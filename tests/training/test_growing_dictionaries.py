@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.nightly import nightly
 from tfcore.loading.checkpoints import load
 from tfcore.measures.dictionaries.quality import dictionary_quality
 from tfcore.training import growing_dictionaries as growing
@@ -34,6 +35,7 @@ def test_it_learns_and_is_measured_now_and_then():
     assert again.quality == last.quality
 
 
+@nightly
 @pytest.mark.parametrize(("dictionary", "low", "high"), [(4, 0.5, 1.0), (2, -0.1, 0.1)])
 def test_what_the_page_says_of_random_directions(dictionary, low, high):
     first = next(grow_dictionary(GrowDictionaryConfig(dictionary=dictionary)))

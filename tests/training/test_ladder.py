@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.training import tiny_run
 from tfcore.training import ladder
 from tfcore.training.recipes import RECIPES, ladder_modernisation, ladder_scaling
@@ -18,6 +18,7 @@ def corpus(tmp_path_factory):
     return tiny_run.write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
+@nightly
 @pytest.mark.parametrize("name", often(LADDERS, ["ladder-modernisation"]))
 def test_a_ladder_that_was_stopped_goes_on_with_the_rung_it_was_at(corpus, tmp_path, name):
     class StoppedError(Exception):
@@ -41,6 +42,7 @@ def test_a_ladder_that_was_stopped_goes_on_with_the_rung_it_was_at(corpus, tmp_p
         assert path.read_text() == (tmp_path / "two" / path.name).read_text()
 
 
+@nightly
 def test_the_largest_size_is_predicted_before_it_is_trained(corpus, tmp_path):
     recipe = tiny_run.in_small("ladder-scaling", 0.0)
     seen = {}

@@ -202,6 +202,7 @@ def test_the_bias_of_a_router_is_moved_once_a_step_and_kept_with_the_run(tmp_pat
         assert one.load is None
 
 
+@nightly
 def test_experts_of_a_trained_model_get_as_much_to_do_by_biases_alone():
     subject, rows = routed().eval().requires_grad_(False), ids(32, 16)
 

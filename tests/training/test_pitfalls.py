@@ -142,6 +142,7 @@ def test_without_a_mask_the_loss_is_too_good_and_with_it_bad():
     assert "a causal model can reach" in remarks(config, found).loss.text
 
 
+@nightly
 def test_without_positions_the_loss_stays_above_the_floor():
     last = looks(kind="positions", steps=60)[-1]
     assert last.loss[0] > without_places() - 0.1
@@ -149,6 +150,7 @@ def test_without_positions_the_loss_stays_above_the_floor():
     assert last.symptom[0] < 0.4 < 0.95 < last.symptom[1]
 
 
+@nightly
 @pytest.mark.parametrize(
     ("kind", "telling"),
     [
@@ -186,6 +188,7 @@ def test_findings_can_be_said_of_any_beginning(kind):
             assert "nan" not in said.sentence
 
 
+@nightly
 def test_each_step_can_be_stopped_at():
     running = train_twins(PitfallConfig(steps=7))
     assert [look is not None for look in running] == [True, False, False, False, False, True, False, True]

@@ -7,6 +7,7 @@ import torch
 
 import tfcore
 from tests.cards import measured
+from tests.nightly import often
 from tfcore.views.familiarity import FAR, LEAST, Familiarity, familiarity, held_out_bits
 
 STORY = "Once upon a time there was a little dog named Max. Max had a red ball, and he loved to play with it."
@@ -16,7 +17,9 @@ CODE = "def fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonac
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize(("text", "strange"), [(STORY, False), (NEWS, True), (CODE, True), (NEWS[:40], False)])
-@pytest.mark.parametrize("name", ["stories", "stories-moe", "stories-learned", "stories-shared"])
+@pytest.mark.parametrize(
+    "name", often(["stories", "stories-moe", "stories-learned", "stories-shared"], ["stories-shared"])
+)
 def test_stories_are_known_and_news_and_code_are_not(name, text, strange):
     model, tokenizer = tfcore.load(name)
     ids = tokenizer.encode(text)

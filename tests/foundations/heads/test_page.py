@@ -321,6 +321,7 @@ def test_colours_by_the_logarithm_change_no_weight():
     assert tiles[1].mean() > tiles[0].mean()
 
 
+@nightly
 @pytest.mark.parametrize(
     ("model", "layers", "heads", "tiles"), [("smollm2", 30, 9, 36), pytest.param("minilm", 6, 12, 36, marks=nightly)]
 )

@@ -26,6 +26,7 @@ def test_training_starts_from_noise_at_a_uniform_guess(nearby):
     assert abs(np.diagonal(nearby.similarity[0], 1).mean()) < 0.15
 
 
+@nightly
 def test_neighbours_become_alike_when_they_may_be_confused(nearby):
     last = nearby.similarity[-1]
     assert np.diagonal(last, 1).mean() > 0.5

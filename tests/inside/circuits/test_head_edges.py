@@ -6,6 +6,7 @@ import torch
 
 from tests import small
 from tests.foundations.heads.measure.test_kinds import wired
+from tests.nightly import nightly
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -240,6 +241,7 @@ def test_nothing_stays_on_the_model():
     assert all(p.grad is None and not p.requires_grad for p in model.parameters())
 
 
+@nightly
 def test_smollm2_copies_the_name_through_the_queries_of_its_name_movers(real_models):
     """Mary or John: 23.3 moves the name, and 20.0 tells its layer by Q which of the two came twice."""
     model, tokenizer = real("smollm2")

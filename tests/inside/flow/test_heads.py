@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -153,6 +154,7 @@ def test_effects_on_the_loss_of_a_text_are_those_of_runs_without_a_head():
         next(head_measures.knock_out_heads(model, passage, Quantity("text")))
 
 
+@nightly
 def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
     model, tokenizer = load("fill")
     passage = read_passage(model, tokenizer, "The dog was very ___ because he had lost his bone.", 40)
@@ -169,6 +171,7 @@ def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
     assert said == "log-probability of '·sad' at place 5"
 
 
+@nightly
 def test_effects_in_an_encoder_decoder_reach_all_its_attention():
     model, tokenizer = load("translate")
     passage = read_passage(model, tokenizer, "She gave me a red book yesterday.", 40, 4)

@@ -9,6 +9,7 @@ import pytest
 from pages.ui import cache, flow
 from pages.ui.components import scene
 from pages.ui.head_links import HeadOfText
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import scenes
 from tests.pages.visits import press, run
@@ -189,6 +190,7 @@ def test_a_decoder_explains_the_token_that_is_chosen():
     assert "token" not in test.query_params
 
 
+@nightly
 def test_an_encoder_decoder_explains_a_token_of_its_translation():
     test = opened(model="translate")
     said = river(test)

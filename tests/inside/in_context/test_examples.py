@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import tfcore
+from tests.nightly import nightly
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside.in_context import say
 from tfcore.views.inside.in_context.measure import accuracy, one_prompt
@@ -126,6 +127,7 @@ def test_the_interval_is_where_the_test_accepts():
         assert 0 <= found.low <= found.share <= found.high <= 1
 
 
+@nightly
 def test_what_is_kept_is_measured_again(induction):
     kept = accuracy.kept()["induction", "code"]
     few = accuracy.measure(induction[0], induction[1], "induction", "code", prompts=accuracy.PROMPTS)

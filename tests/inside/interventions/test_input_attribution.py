@@ -98,6 +98,7 @@ def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     assert not found.integrated[same].any()
 
 
+@nightly
 @pytest.mark.usefixtures("unchecked")  # so many runs
 def test_they_are_the_integral_by_a_plain_riemann_sum():
     """Equation 3 of the paper, 400 points, one run for each; whatever the size of a pass."""

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from pages.model.modern import words as words
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run, said
@@ -43,6 +44,7 @@ def test_positions_by_angle_cost_no_parameter():
     assert "no change in parameters" in figures(opened(step="3"))["effects"][0]["caption"]
 
 
+@nightly
 def test_all_versions_are_timed_in_the_end():
     test = opened()
     wait_for_jobs()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import tfcore
 from tests.comparison import differences
+from tests.nightly import nightly
 from tests.pages.snapshot import ANEW
 from tfcore.generation.beam import beam_search
 from tfcore.views.reference import folklore
@@ -38,6 +39,7 @@ def found(key):
     return CLAIMS[key].check(*shipped())
 
 
+@nightly
 def test_what_was_found_is_what_was_recorded():
     """Of every claim the words and numbers in which it is judged, those of the examples too."""
     file, words = Path(__file__).with_name("folklore.json"), {key: found(key).computed for key in CLAIMS}
@@ -369,6 +371,7 @@ def test_verdicts_are_counted():
     assert (say.EXACT_TEXT, say.ROUGH_TEXT) == ("1%", "10%")
 
 
+@nightly
 def test_a_view_shows_the_claims_that_fit_and_says_what_was_found_of_the_chosen_one():
     shown = folklore.claims(shipped(), "mixtral", chapter="Model", words="MIXTRAL")
     assert set(shown.numbers()["claim"]) == {CLAIMS["mixtral"].said, CLAIMS["active"].said}

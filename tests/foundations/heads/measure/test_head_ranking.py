@@ -157,6 +157,7 @@ def test_of_a_real_decoder_one_head_in_270_looks_at_the_first_token_when_the_sin
     assert counts[1] <= 11
 
 
+@nightly
 def test_in_real_models_the_heads_that_go_from_it_to_animal_are_found(real_models):
     for name, word, place, weight in (("smollm2", "tired", (13, 8), 0.75), ("minilm", "tired", (3, 1), 0.68)):
         reading = read_attention(*real(name), f"The animal didn't cross the street because it was too {word}.")

@@ -14,7 +14,7 @@ def fitted_bumps(result: KLFit) -> Statement:
         "fitted bumps",
         "P has mean {mean} and standard deviation {deviation}. Least KL(P‖Q): mean {cover_mean}, width {cover_width}. "
         "Least KL(Q‖P): mean {pick_mean}, width {pick_width}.",
-        **{name: minus(f" {number:.2f}").strip() for name, number in zip(names, numbers, strict=True)},
+        **{name: in_hundredths(number) for name, number in zip(names, numbers, strict=True)},
     )
 
 
@@ -26,10 +26,10 @@ def kl_minima(result: KLFit) -> Statement:
         "KL(P‖Q) is least, {cover_bits} bits, at mean {cover_mean}; KL(Q‖P) has {minima} with {pick_bits} bits at mean "
         "{pick_mean}.",
         cover_bits=bits_text(cover.forward),
-        cover_mean=minus(f" {cover.mean:.2f}").strip(),
+        cover_mean=in_hundredths(cover.mean),
         minima="one local minimum" if minima == 1 else f"{minima} local minima, the lowest",
         pick_bits=bits_text(pick.reverse),
-        pick_mean=minus(f" {pick.mean:.2f}").strip(),
+        pick_mean=in_hundredths(pick.mean),
     )
 
 
@@ -41,6 +41,11 @@ def own_bump(own: FittedBump) -> Statement:
         forward=bits_text(own.forward),
         reverse=bits_text(own.reverse),
     )
+
+
+def in_hundredths(number: float) -> str:
+    """The number with two digits after the point, and no sign where these are zero."""
+    return minus(f" {round(number, 2) + 0.0:.2f}").strip()
 
 
 def minus(sentence: str) -> str:
