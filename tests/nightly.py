@@ -3,12 +3,18 @@ size, with another of many models; and what takes long: every choice of every pa
 processes that train, a library that nothing else needs. Tests that are named on the command line are run in any
 case."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
 
 nightly = pytest.mark.nightly
+
+
+def often_named(cases: Mapping[str, Any], *kept: str) -> list[Any]:
+    """The same of cases by name."""
+    assert cases.keys() >= set(kept), f"{kept} are not all among the cases"
+    return [pytest.param(case, id=name, marks=[] if name in kept else nightly) for name, case in cases.items()]
 
 
 def often(cases: Iterable[Any], kept: Collection[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
+from tests.nightly import often_named
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures import effect_metric
@@ -45,7 +46,7 @@ def alone(part, action) -> Edit:
 
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
-@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("values", often_named(MODELS, "like GPT-2", "grouped, windowed", "experts"))
 def test_every_part_is_knocked_out_as_in_a_full_run(values):
     model = small.model(**values)
     every = parts_of(model.config)

@@ -17,7 +17,7 @@ from pages.ui.components import figure as drawing
 from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
-from tests.nightly import nightly
+from tests.nightly import nightly, often, often_named
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures, scenes
 from tests.pages.on_device import apart, ran
@@ -36,6 +36,7 @@ SLOW = {
     *("modern", "other routing rules", "heads of a translator", "norm placements", "optimisers", "film", "balance"),
     "losses against bits",
 }
+EACH_RUN = {file: name for name, (file, _) in reversed(VISITS.items()) if name not in SLOW}  # the first of each page
 
 # Trainings of the lab; what a visitor types is a part of their programs.
 LAB = {
@@ -130,7 +131,7 @@ def execute(parts: programs.Program, folder: Any, monkeypatch) -> dict[str, Any]
     return names
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=nightly) if name in SLOW else name for name in VISITS])
+@pytest.mark.parametrize("name", often(VISITS, [*EACH_RUN.values()]))
 def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)
@@ -203,7 +204,7 @@ def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
     assert not visited & WITHOUT.keys()
 
 
-@pytest.mark.parametrize("settings", LAB.values(), ids=list(LAB))
+@pytest.mark.parametrize("settings", often_named(LAB, "a text"))
 def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed, tmp_path, monkeypatch, capsys):
     """The same settings, so the same steps: what was watched is what a program that trains by itself comes to."""
     monkeypatch.setattr(runs.RUNS.book, "limits", Limits(slice=0.05, pulse=0.05))

@@ -6,7 +6,7 @@ import torch
 
 from tests import small
 from tests.foundations.heads.measure.test_kinds import wired
-from tests.nightly import nightly
+from tests.nightly import nightly, often_named
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -83,7 +83,7 @@ def made(**values):
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
 @named
-@pytest.mark.parametrize("values", WIRINGS.values(), ids=WIRINGS)
+@pytest.mark.parametrize("values", often_named(WIRINGS, "QK-norm", "ALiBi, window"))
 def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline):
     model = made(**values)
     edges = every_edge(model)
@@ -96,7 +96,7 @@ def test_the_effect_is_that_of_a_full_run_with_one_input_edited(values, baseline
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
 @named
-@pytest.mark.parametrize("values", WIRINGS.values(), ids=WIRINGS)
+@pytest.mark.parametrize("values", often_named(WIRINGS, "QK-norm", "ALiBi, window"))
 def test_the_estimate_is_the_slope_of_a_small_step(values, baseline):
     model, step = made(**values), 1e-4
     effects = estimate_edges(model, TEXT, DIFFERENCE, baseline)

@@ -262,6 +262,7 @@ def test_a_layer_and_a_head_are_enlarged():
         assert river(opened(zoom=nonsense))["zoom"] is None
 
 
+@nightly
 def test_an_enlarged_head_of_a_translation_has_the_places_of_its_tokens():
     said = river(opened(model="translate", zoom="4.1"))  # cross-attention: from what is written to what was read
     assert said["layers"][4].startswith("cross")

@@ -8,6 +8,7 @@ import torch
 
 from tests import small
 from tests.inside.stream.test_parts import shaken
+from tests.nightly import often_named
 from tfcore.generation.sampling import Sampling
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
@@ -112,7 +113,7 @@ def slow(
     return {"stream": stream, "straight": straight, "feedforward": written, "faint": faint, "routes": routes}
 
 
-@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("values", often_named(MODELS, "like GPT-2", "sandwich", "grouped, windowed"))
 @pytest.mark.parametrize(("threshold", "factors"), [(0.0, {}), (0.02, {(1, 2): 0.0, (0, 1): -1.5})])
 def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
     model = shaken(**values)
@@ -169,7 +170,7 @@ def test_the_logit_of_a_post_norm_model_is_not_split():
         trace(small.model(norm_placement="post"), of_ids(TEXT, 8), toward=(3,))
 
 
-@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("values", often_named(MODELS, "like GPT-2", "sandwich", "grouped, windowed"))
 def test_with_no_threshold_every_layer_has_the_whole_state(values):
     found = trace(small.model(**values), of_ids(TEXT, 8))
     np.testing.assert_allclose(found.stream.sum(1), 1.0, atol=1e-3)

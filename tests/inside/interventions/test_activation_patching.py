@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import often_named
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
@@ -48,7 +49,7 @@ def shares_of(model, both, kind):
 
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
-@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("values", often_named(MODELS, "like GPT-2", "grouped, windowed"))
 @pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
 def test_every_patch_is_one_of_a_loop_over_positions(kind, values):
     """As get_act_patch_resid_pre, _attn_out and _mlp_out of TransformerLens: run the corrupted text, at one position

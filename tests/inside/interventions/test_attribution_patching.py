@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tests.nightly import nightly
+from tests.nightly import nightly, often_named
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import estimate_effects
@@ -24,7 +24,7 @@ def exact(model, ids, quantity, action):
     return all_effects(list(knock_out_each(model, ids, quantity, action)), model.config.n_layers)
 
 
-@pytest.mark.parametrize("values", small.WIRINGS.values(), ids=small.WIRINGS)
+@pytest.mark.parametrize("values", often_named(small.WIRINGS, "like GPT-2", "sandwich"))
 @pytest.mark.parametrize("action", ["zero", "mean"])
 def test_it_is_the_slope_of_a_small_step_towards_the_ablation(values, action):
     """Scaling a part a thousandth of the way to its ablation moves the quantity by a thousandth of the estimate."""

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tests.nightly import nightly
+from tests.nightly import nightly, often
 from tests.real import real
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -53,7 +53,7 @@ def embedded(model, ids):
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", often(KINDS, ["like GPT-2"]))
 @pytest.mark.parametrize("other", [OTHER, "mean"], ids=["another text", "average token"])
 def test_occlusion_is_a_run_for_every_token(kind, quantity, other):
     model = small.model(**KINDS[kind])
@@ -85,7 +85,7 @@ def test_gradient_times_input_is_the_slope_by_finite_differences(quantity):
         assert found.gradient[i] == pytest.approx(float(up - down) / 2e-4, abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", small.WIRINGS)
+@pytest.mark.parametrize("kind", often(small.WIRINGS, ["like GPT-2"]))
 def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     """Completeness (arXiv:1703.01365, proposition 1), to within what a sum of many points leaves."""
     model = small.model(**{"init_std": 0.1, **small.WIRINGS[kind]})

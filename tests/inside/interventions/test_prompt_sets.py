@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import often_named
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.attribution_patching import estimate_effects
@@ -55,7 +56,7 @@ def difference(model, ids, *edits) -> float:
     return float(logits[7] - logits[30])
 
 
-@pytest.mark.parametrize("values", small.WIRINGS.values(), ids=small.WIRINGS)
+@pytest.mark.parametrize("values", often_named(small.WIRINGS, "like GPT-2"))
 def test_every_effect_is_that_of_full_runs(values):
     model = small.model(**values)
     every = parts_of(model.config)
