@@ -1,6 +1,7 @@
 """Files of a figure, each opens in what it is for; a video of what moves; all figures of a page on one sheet."""
 
 import base64
+import io
 import re
 import struct
 from pathlib import Path
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from pages.ui import links
@@ -106,6 +108,26 @@ def test_the_sheet_has_every_figure_of_the_page(visitor, visit, tmp_path):
     ]
     alone.wait_for_function("[...document.images].every(one => one.complete && one.naturalWidth > 100)")
     assert alone.get_by_role("link").get_attribute("href") == f"{visitor.address}/attention?v={links.VERSION}"
+
+
+@nightly
+def test_a_sheet_of_a_dark_page_is_printed_on_light_paper(visit, server, tmp_path):
+    visitor = visit(server, color_scheme="dark")
+    visitor.open("/attention")
+    visitor.page.get_by_role("button", name="More about this view").click()
+    with visitor.page.expect_download() as download:
+        visitor.page.get_by_role("button", name="Save all figures").click()
+    download.value.save_as(tmp_path / "sheet.html")
+    alone = visit("", offline=True).page
+    alone.goto((tmp_path / "sheet.html").as_uri())
+    alone.wait_for_function("[...document.images].every(one => one.complete && one.naturalWidth > 100)")
+    shades = []
+    for medium in ("screen", "print"):
+        alone.emulate_media(media=medium)
+        seen = np.asarray(Image.open(io.BytesIO(alone.locator("img").first.screenshot())).convert("L"))
+        shades.append(np.median(seen))
+    assert shades[0] < 50
+    assert shades[1] > 230
 
 
 @nightly

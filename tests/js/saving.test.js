@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { beforeEach, test } from "node:test"
 import { load, place, window } from "./browser.js"
 
-const { drop, files, framed, keep, lines, menu, video } = await load("saving.js")
+const { drop, files, framed, keep, lines, menu, page: pageOf, video } = await load("saving.js")
 const { svg } = await load("dom.js")
 
 const saved = []
@@ -122,6 +122,11 @@ test("the sheet has every picture that is seen, in the order of the page, and no
   assert.match(page, /alt="&#60;one&#62;".*A caption\..*model stories.*https:\/\/app.test\/heads\?layer=1"/s)
   assert.ok(!page.includes("text=mine"))
   views.forEach(drop)
+})
+
+test("on paper the pictures of a dark page are light, and those of a light page as they are", () => {
+  const printed = paper => /@media print \{ body \{ background: #fff.*invert\(1\) hue-rotate\(180deg\)/s.test(pageOf("t", "", "", { ...ROLES, paper }))
+  assert.deepEqual(["#16181d", "#fcfbf8", "#ffffff"].map(printed), [true, false, false])
 })
 
 test("what has no title is a part of something, and not on the sheet", async () => {

@@ -1,6 +1,6 @@
 // What can be taken along of a picture: files of it with its title, what was computed and its address; a video of one that
 // moves; a frame for another page; and one page with all pictures that are seen.
-import { palette } from "./colours.js"
+import { brightness, palette } from "./colours.js"
 import { html, save, set, svg } from "./dom.js"
 import { styled } from "./styles.js"
 
@@ -269,12 +269,17 @@ const HOUSE = ["text-color", "background-color", "secondary-background-color", "
 /** @param {string} text */
 export const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
 
+// Of a dark page, on paper: its pictures with the lightness turned round and the hues kept.
+const ON_PAPER = `@media print { body { background: #fff; color: #000 } p { color: #555 }
+figure > :first-child { filter: invert(1) hue-rotate(180deg) brightness(1.1) } }`
+
 // A page of its own that needs no network and runs nothing but what it is given.
 /** @param {string} title @param {string} body @param {string} address @param {Record<string, string>} roles */
 export const page = (title, body, address, roles) => `<!doctype html><html lang="en"><meta charset="utf-8"><title>${safe(title)}</title>
 <style>body { margin: 2em auto; max-width: 80em; padding: 0 1em; background: ${roles.paper}; color: ${roles.ink}; font-family: system-ui, sans-serif; print-color-adjust: exact }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; break-after: avoid } figure { margin: 0 0 2.5em; break-inside: avoid } figcaption { white-space: pre-line } svg, img { max-width: 100%; height: auto }
-p { color: ${roles.muted}; font-size: 0.9em } a { color: inherit; overflow-wrap: anywhere }</style>
+p { color: ${roles.muted}; font-size: 0.9em } a { color: inherit; overflow-wrap: anywhere }
+${brightness(roles.paper) < 0.5 ? ON_PAPER : ""}</style>
 <h1 dir="auto">${safe(title)}</h1>
 ${body}
 <p><a href="${safe(address)}">${safe(address)}</a></p>

@@ -73,7 +73,7 @@ function channels(colour) {
 
 // From 0 to 1.
 /** @param {string} colour */
-function brightness(colour) {
+export function brightness(colour) {
   const [red, green, blue] = channels(colour)
   return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 }
