@@ -10,7 +10,7 @@ from tests.pages.figures import figures
 from tfcore.views.foundations.heads import every_head as views_of_heads
 from tfcore.views.foundations.heads.draw import maps, portrait
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS
-from tfcore.views.foundations.heads.draw.portrait import first_drawn, portrait_place
+from tfcore.views.foundations.heads.draw.portrait import drawn_tokens, portrait_place
 from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 
 opened = partial(visits.opened, "foundations/heads/page.py")
@@ -30,8 +30,10 @@ def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
     assert test.selectbox(key="range").options == ["all", "0 to 127", f"128 to {len(labels) - 1}"]
     _, shown, chosen = seen["portrait"]
     assert chosen > 0
-    first = first_drawn(len(labels), 150)
-    assert (shown, first + chosen) == (labels[first : first + len(shown)], 150)
+    drawn = drawn_tokens(labels, 150)
+    assert (shown, drawn.start + chosen) == ([labels[i] for i in drawn], 150)
+    caption = figures(test)["portrait"][0]["caption"]
+    assert f"Tokens {drawn.start} to {drawn.stop - 1} of {len(labels)}." in caption
     assert figures(test)["portrait"][0]["at"] == portrait_place(shown, chosen)
     weights, _, columns, place, *_ = seen["one_token"]
     step = -(-len(labels) // 64)

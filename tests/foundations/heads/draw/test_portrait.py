@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.views.foundations.heads.draw.portrait import FAINT, OTHERS, TOKENS, first_drawn, portrait, portrait_place
+from tfcore.views.foundations.heads.draw.portrait import BROAD, FAINT, OTHERS, drawn_tokens, portrait, portrait_place
 from tfcore.views.foundations.heads.draw.portrait import portrait_width as width_of
 
 WORDS = ["The", "animal", "was", "tired", "it"]
@@ -42,11 +42,20 @@ def test_a_token_that_looks_at_itself_has_no_arc():
     assert [arc.opacity for arc in arcs(portrait(np.eye(3), WORDS[:3], 1))] == []
 
 
-@pytest.mark.parametrize(("n", "chosen"), [(5, 0), (5, 4), (100, 0), (100, 50), (100, 99), (TOKENS, TOKENS - 1)])
-def test_the_part_of_a_long_text_that_is_drawn_has_the_chosen_token(n, chosen):
-    first = first_drawn(n, chosen)
-    assert 0 <= first <= chosen < first + TOKENS
-    assert first + TOKENS <= max(n, TOKENS)
+@pytest.mark.parametrize(("n", "chosen"), [(5, 0), (5, 4), (100, 0), (100, 50), (100, 99)])
+def test_the_part_of_a_long_text_that_is_drawn_fits_a_line_and_has_the_chosen_token(n, chosen):
+    labels = ["x" * (1 + i % 7) for i in range(n)]
+    drawn = drawn_tokens(labels, chosen)
+    assert chosen in drawn
+    assert width_of([labels[i] for i in drawn]) <= BROAD + 16
+    one_more = [drawn.start - 1] * (drawn.start > 0) + [drawn.stop] * (drawn.stop < n)
+    assert all(width_of([labels[i] for i in (*drawn, other)]) > BROAD for other in one_more)
+    if drawn.start > 0 and drawn.stop < n:
+        assert chosen - drawn.start > drawn.stop - chosen
+
+
+def test_a_word_longer_than_the_line_is_drawn_alone():
+    assert drawn_tokens(["a", "x" * 400, "b"], 1) == range(1, 2)
 
 
 def test_words_stand_one_after_the_other_within_the_width():
@@ -58,8 +67,8 @@ def test_words_stand_one_after_the_other_within_the_width():
 
 @pytest.mark.parametrize("letters", [1, 7, 12])
 def test_no_word_of_a_long_line_lies_over_the_next(letters):
-    labels = ["x" * letters] * TOKENS
-    drawn = portrait(np.eye(TOKENS), labels, 3)
+    labels = ["x" * letters] * 48
+    drawn = portrait(np.eye(48), labels, 3)
     (words,), (start, end) = drawn.data, drawn.layout.xaxis.range
     pixels = (width_of(labels) - 8) / (end - start)  # a column
     assert np.diff(words.x).min() * pixels >= 0.6 * words.textfont.size * letters

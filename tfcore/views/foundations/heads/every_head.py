@@ -134,9 +134,11 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
         token: the chosen one.
     """
     read, pattern = attention(reading), map_of_head(reading, layer, head)
-    start = portraits.first_drawn(len(pattern), token)
-    stop = start + portraits.TOKENS
-    labels = tick_labels(read.queries)[start:stop]
+    every = tick_labels(read.queries)
+    drawn = portraits.drawn_tokens(every, token)
+    start, stop = drawn.start, drawn.stop
+    labels = every[start:stop]
+    part = "" if len(drawn) == len(every) else f" Tokens {start} to {stop - 1} of {len(every)}."
     most = strongest_key(pattern, token, read.queries, read.keys)
     return View(
         key="portrait",
@@ -146,7 +148,7 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
         min_width=portraits.portrait_width(labels),
         at=portraits.portrait_place(labels, token - start),
         findings=(state("head and key", "Head {layer}.{head}. {most}", layer=layer, head=head, most=most),),
-        note="Pale: the strongest look of every other token.",
+        note=f"Pale: the strongest look of every other token.{part}",
         table=lambda: map_table(pattern, read.queries, read.keys),
     )
 

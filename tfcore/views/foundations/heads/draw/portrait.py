@@ -11,7 +11,6 @@ from numpy import ndarray
 from tfcore.charts import kit
 from tfcore.charts.theme import MONO, base_layout, build
 
-TOKENS = 48  # drawn at most
 HEIGHT = 230
 BROAD, LETTER = 940, 0.6  # pixels of a line on a desktop; width of a letter of the font, in parts of its size
 SIZES = (11.0, 16.0)  # of the letters, in pixels
@@ -22,9 +21,19 @@ LINE = 0.0  # where the words stand
 NUMBERS = -0.17  # where their weights stand
 
 
-def first_drawn(n: int, chosen: int) -> int:
-    """The first of TOKENS tokens of a text of n tokens, most of them before the chosen one."""
-    return min(max(0, chosen - TOKENS * 3 // 4), max(0, n - TOKENS))
+def drawn_tokens(labels: Sequence[str], chosen: int) -> range:
+    """The tokens that fit on a line of a desktop in the smallest letters, most of them before the chosen one; the
+    chosen one in any case."""
+    edges, room = _columns(labels), BROAD / (LETTER * SIZES[0])
+    start = stop = chosen
+    stop += 1
+    while start and edges[stop] - edges[start - 1] <= 3 / 4 * room:
+        start -= 1
+    while stop < len(labels) and edges[stop + 1] - edges[start] <= room:
+        stop += 1
+    while start and edges[stop] - edges[start - 1] <= room:
+        start -= 1
+    return range(start, stop)
 
 
 def portrait_width(labels: Sequence[str]) -> int:
