@@ -93,9 +93,17 @@ interface Area {
   role: string
 }
 
+// Layers between two stops, which have none of their own.
+interface Fold {
+  before: number // stop
+  title: string
+  words: string
+}
+
 interface LineMapData {
   stops: Stop[]
   parts: Area[]
+  folds: Fold[]
   value: number
   label: string
 }

@@ -14,6 +14,7 @@ const DATA = {
     stop("add"), stop("<i>"),
   ],
   parts: [{ first: 1, last: 3, title: "block", role: "attention" }],
+  folds: [],
   value: 1, label: "The forward pass.",
 }
 
@@ -82,9 +83,24 @@ test("tracks have the colour of what they carry", () => {
   assert.deepEqual(own, ["query", "residual", "query", "attention", "attention"].map(role => `var(--role-${role})`))
 })
 
-test("stops are at least 30 px apart, and a branch is above the line", () => {
+test("stops are at least 26 px apart, and a branch is above the line", () => {
   const [a, b, c] = shown().find(".tf-stop").map(dot => [Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))])
-  assert.deepEqual([a, b, c], [[24, 114], [54, 114], [84, 70]])
+  assert.deepEqual([a, b, c], [[24, 98], [50, 98], [76, 62]])
+})
+
+test("folded layers stand between two stops, and a branch begins behind them", () => {
+  const { find } = shown({ folds: [{ before: 2, title: "layers 0–2", words: "more <i>layers" }] })
+  assert.deepEqual(find(".tf-stop").map(dot => Number(dot.getAttribute("cx"))), [24, 50, 120, 146, 172])
+  assert.deepEqual(find(".tf-fold text").map(one => one.textContent), ["layers", "0–2"])
+  assert.equal(find(".tf-fold title")[0].textContent, "more <i>layers")
+  const branch = find(".tf-track").find(track => track.getAttribute("d").includes("C"))
+  assert.match(branch.getAttribute("d"), /^M94 98C/)
+})
+
+test("a long label of the last stop ends where the map ends", () => {
+  const last = find => find(".tf-name").at(-1)
+  const { find } = shown({ stops: [stop("text"), stop("a long answer", { under: true })], parts: [], value: 0 })
+  assert.deepEqual([last(find).getAttribute("text-anchor"), last(find).getAttribute("x")], ["end", "78"])
 })
 
 test("another model has other stops; what is gone leaves nothing", () => {

@@ -8,8 +8,8 @@ FACTS = Facts(
     icon="directions_walk",
     order=20,
     question="What is a Transformer?",
-    claim="A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by "
-    "stage, from its characters to the prediction.",
+    claim="A network of attention and feed-forward layers: follow a text through one, from its characters to the "
+    "prediction.",
     answers="What is a Transformer? One text, step by step through a trained model, from its characters to the next "
     "token.",
     shows="one text through one real model, stage by stage on a map, by slider, player or arrow keys: every tensor "

@@ -96,14 +96,9 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with overview_place:
         overview(views.overview(model_name, pasted, name, layer, hidden), names)
     here = Here(model_name, pasted, hidden, layer, head, name, walked, words(config, name, layer, answer))
-    sentence, beside = st.columns(2, gap="large")
-    with sentence, st.container(gap="xsmall"):
-        st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")
-        st.subheader(here.words.title, anchor=False)
-        st.markdown(here.words.sentence)
-    with beside:
-        page.what_to_see(here.words.see)
+    title = f"**{here.words.title}** · {at + 1} of {len(path)} · {where(config, path[at], layer, head)}"
     with panel(None) as p, p.picture:
+        st.markdown(title)
         show_stage(p, here)
         p.question(
             "At which stages can one token get any information about another?",
@@ -114,7 +109,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
 
 
 def show_stage(p: Panel, here: Here) -> None:
-    """The stage, what it cost, and the prediction."""
+    """The stage and what it does, what it cost, and the prediction."""
     of_text = here.name in stage.OF_TEXT or here.name == "top-5"
     if here.name == "top-5":
         stage.last_stage(p, here)
@@ -124,6 +119,10 @@ def show_stage(p: Panel, here: Here) -> None:
         stage.head_stage(p, here)
     else:
         stage.number_stage(p, here)
+    sentence, beside = st.columns(2, gap="large")
+    sentence.markdown(here.words.sentence)
+    with beside:
+        page.what_to_see(here.words.see)
     facts, outcome = st.columns([3, 2], gap="large")
     with facts:
         stage.costs(here)

@@ -67,10 +67,10 @@ class Here(NamedTuple):
         return stage_finding(walk, stage_tensors(walk, self.name, self.head), self.name, self.walked.tokens)
 
 
-def side_by_side(here: Here) -> tuple[Any, Any]:
+def side_by_side(here: Here, arrow: Literal["top", "center"] = "center") -> tuple[Any, Any]:
     """Places for before and after, with an arrow between them that says what happens."""
     left, between, right = st.columns([8, 3, 8])
-    with between, st.container(height=here.height, border=False, vertical_alignment="center", key="walk-arrow"):
+    with between, st.container(height=here.height, border=False, vertical_alignment=arrow, key="walk-arrow"):
         st.latex(r"\rule{0pt}{1.8em}\xrightarrow{\;" + here.words.arrow + r"\;}")
     return left, right
 
@@ -91,10 +91,10 @@ def text_stage(p: Panel, here: Here) -> None:
     }
     rows = {"characters": ("characters", ""), "tokens": ("letters", "tokens"), "ids": ("tokens", "ids")}
     first, second = rows[here.name]
-    left, right = side_by_side(here)
-    with left, st.container(height=here.height, border=False, vertical_alignment="center", key="walk-before"):
+    left, right = side_by_side(here, "top")  # in a low window, too, the first line is in sight
+    with left, st.container(height=here.height, border=False, key="walk-before"):
         text.chips(**row[first], key="chips before")
-    with right, st.container(height=here.height, border=False, vertical_alignment="center", key="walk-after"):
+    with right, st.container(height=here.height, border=False, key="walk-after"):
         if second:
             text.chips(**row[second], key="chips after")
         elif walked.candidates:

@@ -183,7 +183,7 @@ def test_a_layer_is_kept_where_the_stage_stays():
     test.select_slider(key="stage").set_value("scores")
     run(test)
     assert (test.slider(key="layer").value, test.slider(key="head").value) == (1, 4)
-    assert "layer 1, one of 4 · head 4, one of 6" in visits.said(test, "caption")
+    assert "layer 1, one of 4 · head 4, one of 6" in visits.said(test, "markdown")
 
 
 @pytest.mark.parametrize("text", ["a", " ", "\n\n", "<b>$x$</b> :red[a] *b* %{x}", "😀👩‍👩‍👧‍👦", "שלום", "a\0b\u202ec"])

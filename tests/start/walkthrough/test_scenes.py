@@ -38,6 +38,19 @@ def test_the_map_has_every_stage_of_the_model_in_its_part(model):
     assert table["part"][at] == "attention"
 
 
+@pytest.mark.parametrize(
+    ("layer", "titles"), [(0, ["layers 1–3"]), (1, ["layer 0", "layers 2–3"]), (3, ["layers 0–2"])]
+)
+def test_other_layers_are_folded_before_and_after_the_one_that_is_walked_through(layer, titles):
+    data = views.overview("stories", TEXT, "characters", layer).chart.data
+    assert [fold["title"] for fold in data["folds"]] == titles
+    parts = [one.part for one in walk_stages(opened("stories")[0].config, layer)]
+    for fold in data["folds"]:
+        others = {parts[fold["before"] - 1], parts[fold["before"]]}
+        assert others in ({"read", "attention"}, {"feed-forward", "predict"})
+    assert sum(int(fold["words"].split()[4]) for fold in data["folds"]) == 3
+
+
 def test_the_residual_stream_runs_from_the_embedding_to_the_last_sum():
     *stops, answer = views.overview("stories", TEXT, "characters", 0).chart.data["stops"]
     assert [stop["label"] for stop in stops if stop["carried"] and not stop["beside"]] == ["embedding", "add", "add"]

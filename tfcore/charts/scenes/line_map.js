@@ -2,8 +2,9 @@
 // or a key goes there.
 import { html, svg } from "./dom.js"
 
-const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
-const LEFT = 24, RIGHT = 30, NEAREST = 30, FURTHEST = 54 // px: room for the first stop and the last label, between stops
+const LINE = 98, BRANCH = 62, HEIGHT = 144 // px from the top: the main line, the branches, all of it
+const LEFT = 24, RIGHT = 30, NEAREST = 26, FURTHEST = 54 // px: room for the first stop and the last label, between stops
+const FOLD = 44 // px between two stops where layers between them are folded
 
 /** @typedef {{ path: SVGElement, from: number, to: number }} Track between two stops */
 /**
@@ -65,22 +66,23 @@ function create(parent) {
 
 /** @param {View} view */
 function layOut(view) {
-  const { stops, parts } = view.data
-  const stamp = JSON.stringify([stops, parts, view.root.clientWidth])
+  const { stops, parts, folds } = view.data
+  const stamp = JSON.stringify([stops, parts, folds, view.root.clientWidth])
   if (stamp === view.stamp) return
   view.stamp = stamp
-  const room = (view.root.clientWidth - LEFT - RIGHT) / Math.max(stops.length - 1, 1)
+  const room = (view.root.clientWidth - LEFT - RIGHT - folds.length * FOLD) / Math.max(stops.length - 1, 1)
   const pitch = Math.min(Math.max(room, NEAREST), FURTHEST)
-  view.x = stops.map((_, i) => LEFT + i * pitch)
+  view.x = stops.map((_, i) => LEFT + i * pitch + FOLD * folds.filter(fold => fold.before <= i).length)
   view.y = stops.map(stop => (stop.beside ? BRANCH : LINE))
-  const width = LEFT + (stops.length - 1) * pitch + RIGHT
+  const width = view.x[stops.length - 1] + RIGHT
   view.board.style.width = width + "px"
   view.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`)
   view.drawing.setAttribute("width", String(width))
   view.drawing.setAttribute("height", String(HEIGHT))
   view.drawing.replaceChildren()
   for (const part of parts) area(view, part, pitch)
-  view.tracks = tracks(view)
+  view.tracks = tracks(view, pitch)
+  for (const fold of folds) folded(view, fold, pitch)
   view.labels = stops.map((stop, i) => label(view, stop, i))
   view.dots = stops.map((_, i) => svg("circle", { class: "tf-stop", cx: view.x[i], cy: view.y[i], r: 6.5 }, view.drawing))
   view.dots.forEach((dot, i) => dot.style.setProperty("--own", `var(--role-${stops[i].role})`))
@@ -98,10 +100,23 @@ function area(view, { first, last, title, role }, pitch) {
   words.style.setProperty("--own", `var(--role-${role})`)
 }
 
+// Layers that the text passes through between two stops, which have no stops of their own: stacked sheets and their
+// numbers on the line.
+/** @param {View} view @param {Fold} fold @param {number} pitch */
+function folded(view, { before, title, words }, pitch) {
+  const middle = view.x[before] - (pitch + FOLD) / 2
+  const group = svg("g", { class: "tf-fold" }, view.drawing)
+  svg("title", {}, group, words)
+  for (const at of [-6, 0, 6]) svg("rect", { x: middle + at - 4, y: LINE - 17, width: 8, height: 34, rx: 3 }, group)
+  title.split(" ").forEach((line, i) => {
+    svg("text", { x: middle, y: LINE - 37 + 14 * i, "text-anchor": "middle" }, group, line)
+  })
+}
+
 // The main line runs through under every branch: that is the residual connection.
-/** @param {View} view */
-function tracks(view) {
-  const { stops } = view.data, { x } = view
+/** @param {View} view @param {number} pitch */
+function tracks(view, pitch) {
+  const { stops, folds } = view.data, { x } = view
   /** @type {Track[]} */
   const made = []
   /** @param {string} d @param {string} role @param {number} from @param {number} to */
@@ -119,7 +134,10 @@ function tracks(view) {
     if (i === 0) return
     const before = stops[i - 1]
     if (stop.beside && before.beside) add(`M${x[i - 1]} ${BRANCH}H${x[i]}`, stop.branch, i - 1, i)
-    else if (stop.beside) add(bend(x[i - 1], LINE, x[i], BRANCH), stop.branch, i - 1, i)
+    else if (stop.beside) {
+      const from = folds.some(fold => fold.before === i) ? x[i] - pitch : x[i - 1]
+      add(bend(from, LINE, x[i], BRANCH), stop.branch, i - 1, i)
+    }
     else if (before.beside) add(bend(x[i - 1], BRANCH, x[i], LINE), before.branch, i - 1, i)
   })
   return made
@@ -134,9 +152,11 @@ function bend(x0, y0, x1, y1) {
 /** @param {View} view @param {Stop} stop @param {number} i */
 function label(view, stop, i) {
   const under = stop.under
-  const x = view.x[i] + (under ? 0 : 3), y = view.y[i] + (under ? 22 : -13)
+  const isLast = i === view.x.length - 1, isFolded = view.data.folds.some(fold => fold.before === i + 1)
+  const ends = isLast ? RIGHT - 2 : isFolded ? 12 : 0 // px behind the stop, where a long label has no more room
+  const x = view.x[i] + (under ? ends : 3), y = view.y[i] + (under ? 22 : -13)
   /** @type {Record<string, string>} */
-  const turned = under ? { "text-anchor": "middle" } : { transform: `rotate(-42 ${x} ${y})` }
+  const turned = under ? { "text-anchor": ends ? "end" : "middle" } : { transform: `rotate(-42 ${x} ${y})` }
   const words = svg("text", { class: "tf-name", x, y, ...turned }, view.drawing, stop.label)
   words.onclick = () => go(view, i)
   return words

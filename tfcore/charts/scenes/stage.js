@@ -61,9 +61,10 @@ function create(parent, data) {
   const foot = html("div", "", root)
   const told = html("p", "", foot)
   told.setAttribute("aria-live", "polite")
-  const scrub = /** @type {HTMLInputElement} */ (html("input", "", foot))
-  Object.assign(scrub, { type: "range", min: "0", step: "0.01", title: "Drag to move through attention" })
-  scrub.setAttribute("aria-label", "Progress through attention")
+  const named = html("label", "", foot)
+  html("span", "", named).textContent = "Drag through attention"
+  const scrub = /** @type {HTMLInputElement} */ (html("input", "", named))
+  Object.assign(scrub, { type: "range", min: "0", step: "0.01" })
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     root, canvas, scrub, told, data, now: data.at, from: data.at, to: data.at, began: 0, frame: 0, row: -1, column: 0, ready: false, stamp: "",
   }))

@@ -7,6 +7,7 @@ import pandas as pd
 
 from tfcore.charts.guesses import guesses_figure
 from tfcore.measures.masked_tokens import mask_of
+from tfcore.measures.quantities import counted
 from tfcore.measures.token_text import tick_labels, visible
 from tfcore.views.finding import state
 from tfcore.views.kept import kept
@@ -59,7 +60,9 @@ def overview(model: Source, text: str, name: str, layer: int, hidden: int | None
         key="map",
         title="The stages of a text through the model",
         result=path,
-        chart=draw.stage_map(list(map(_stop, path, following, explained)), _areas(path, layer), at),
+        chart=draw.stage_map(
+            list(map(_stop, path, following, explained)), _areas(path, layer), _folds(path, layer, config.n_layers), at
+        ),
         described=state(
             "stop",
             "Stage {number} of {stages} of a text through the model: {title}.",
@@ -102,6 +105,26 @@ def _areas(path: Sequence[WalkStage], layer: int) -> list[draw.Area]:
             name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
             areas.append(draw.Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
     return areas
+
+
+def _folds(path: Sequence[WalkStage], layer: int, n_layers: int) -> list[draw.Fold]:
+    """The layers before the one that is walked through, and those after it."""
+    inside = [i for i, one in enumerate(path) if one.part in ("attention", "feed-forward")]
+    around = ((inside[0], range(layer)), (inside[-1] + 1, range(layer + 1, n_layers)))
+    return [
+        draw.Fold(
+            before=before,
+            title=_span(layers),
+            words=f"The text passes through {counted(len(layers), 'more layer')} here.",
+        )
+        for before, layers in around
+        if layers and before < len(path)
+    ]
+
+
+def _span(layers: range) -> str:
+    """Their numbers: "layer 0", "layers 0–2"."""
+    return f"layer {layers[0]}" if len(layers) == 1 else f"layers {layers[0]}–{layers[-1]}"
 
 
 @view

@@ -20,7 +20,7 @@ MOST_CELLS = (
 )
 PIECE_GAP = 0.035  # between pieces, of the width
 TITLE_HEIGHT = 30  # pixels above the rows, for the titles
-MAP_HEIGHT = 176  # pixels
+MAP_HEIGHT = 150  # pixels
 FULL = 99  # the number that stands for the strongest colour of a vector's component, as in stage.js
 USUAL = 99.0  # percentile of the components that has it
 # Pixels of the stage of a head: of what stands around the scores, of a row of them, of all rows at most, below these.
@@ -60,7 +60,16 @@ class Area:
     role: str
 
 
-def stage_map(stops: Sequence[MapStop], areas: Sequence[Area], at: int) -> Scene:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Layers on the line before a stop, which have no stops of their own: their numbers, and what they are in words."""
+
+    before: int
+    title: str
+    words: str
+
+
+def stage_map(stops: Sequence[MapStop], areas: Sequence[Area], folds: Sequence[Fold], at: int) -> Scene:
     """The map of a walk.
 
     Args:
@@ -69,6 +78,7 @@ def stage_map(stops: Sequence[MapStop], areas: Sequence[Area], at: int) -> Scene
     data = {
         "stops": [asdict(stop) for stop in stops],
         "parts": [asdict(area) for area in areas],
+        "folds": [asdict(fold) for fold in folds],
         "value": at,
         "label": "The stages of a text through the model.",
     }
@@ -88,7 +98,7 @@ def head_stage(
         label: what is shown, for screen readers.
     """
     vectors, values = _full_colour(*steps.queries, *steps.keys), _full_colour(steps.values, steps.output)
-    height = AROUND + min(CELL * len(tokens), HIGHEST)
+    height = stage_height(len(tokens)) - FOOT
     data = {
         "steps": list(steps.steps),
         "labels": list(labels),
@@ -121,8 +131,8 @@ def _whole(vectors: ndarray, limit: float) -> list[int]:
 
 
 def stage_height(n: int) -> int:
-    """Pixels of the pictures of a text of n tokens, the same at every stage."""
-    return min(max(190 + 16 * n, 330), 600)
+    """Pixels of the pictures of a text of n tokens, the same at every stage: what stands below does not move."""
+    return AROUND + min(CELL * n, HIGHEST) + FOOT
 
 
 def limit_of(pieces: Sequence[ShownTensor]) -> float:
