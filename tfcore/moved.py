@@ -732,8 +732,8 @@ NAMES = {
     },
     "tfcore.figures.inside.interventions": {
         "tfcore.charts.before_after": "before_after",
-        "tfcore.charts.ghosts": "percent",
         "tfcore.charts.part_by_token": "MOST_NUMBERS part_by_token",
+        "tfcore.measures.quantities": "percent",
     },
     "tfcore.figures.inside.residual_stream": {
         "tfcore.views.inside.stream.draw.shape": "FAR_ABOVE LABELLED label_every curves writes_figure"

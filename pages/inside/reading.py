@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache, fragments, links, notices, page, text
+from pages.ui.beside import replaced_word
 from pages.ui.reading import choose_bos, last_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.config import ModelConfig
-from tfcore.measures.counterfactual import counterfactual
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.text_loss import Likeliest, every_next
 from tfcore.views.sources import Reading
@@ -70,9 +70,6 @@ def checked(
         say_nothing_read(model, pasted, key, said)
         fragments.stop()
     return reading
-
-
-replaced_word = cache.of_model(max_entries=64)(counterfactual)
 
 
 def other_text(model: str, pasted: str, usual: str, limit: int) -> str:

@@ -46,7 +46,13 @@ def test_bytes_in_words(value, decimal, binary):
 
 
 def test_a_share_in_per_cent():
-    assert [percent(share) for share in (0.0, 0.00123, 0.0494, 0.12)] == ["0 %", "0.12 %", "4.9 %", "12 %"]
+    assert [percent(share) for share in (0.0, 1e-9, 0.00123, 0.0494, 0.12)] == [
+        "0 %",
+        "<0.001 %",
+        "0.12 %",
+        "4.9 %",
+        "12 %",
+    ]
 
 
 @given(st.integers(0, 10**20))

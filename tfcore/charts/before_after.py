@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.charts.ghosts import LONG, bars_with_ghosts
+from tfcore.charts.ghosts import LONG, bars_with_ghosts, both, numbers_beside
 
 ROW, FRAME = 28, 100  # pixels of a token, and of what is around all of them
 
@@ -42,4 +42,6 @@ def before_after(
         legend={"traceorder": "normal", "y": 1.03},
         margin={"t": 64, "r": 12},
     )
-    return theme.build(bars_with_ghosts(before, after, labels, "@residual", names=names, lying=True), layout)
+    bars = bars_with_ghosts(before, after, labels, "@residual", names=names, lying=True)
+    numbers = numbers_beside(before, after, [both(was, now) for was, now in zip(before, after, strict=True)])
+    return theme.build([*bars, numbers], layout)

@@ -5,20 +5,16 @@ from typing import Any
 
 from tfcore.charts import kit
 from tfcore.charts.kit import Part
+from tfcore.measures.quantities import percent
 
 WIDE, NARROW = 0.82, 0.5  # of the room of a bar: that of before, and that of now, which stands in it
 LONG = 0.3  # of the longest bar, beside it: room for both numbers
 
 
-def percent(value: float) -> str:
-    """A probability in per cent; below 0.1 % only that it is."""
-    return "<0.1%" if 0 < value < 0.001 else f"{value:.1%}"
-
-
 def both(before: float, after: float, said: Callable[[float], str] = percent) -> str:
-    """Two values in words, or one where they are said alike."""
-    was, now = said(before), said(after)
-    return now if was == now else f"{was} → {now}"
+    """Two values in words; one where they are said alike, and where there is nothing to compare with (NaN)."""
+    was, now = (said(value) if value == value else "" for value in (before, after))
+    return " → ".join(dict.fromkeys(filter(None, (was, now))))
 
 
 def bars_with_ghosts(
@@ -32,11 +28,11 @@ def bars_with_ghosts(
     lying: bool = False,
     **more: Any,
 ) -> list[Part]:
-    """A bar for each label, and behind it the outline of the one before; hovers, and beside lying bars words, say both
-    numbers. The layout has `barmode="overlay"`.
+    """A bar for each label, and behind it the outline of the one before; hovers say both numbers. The layout has
+    `barmode="overlay"`.
 
     Args:
-        before: NaN where there is nothing to compare with.
+        before, after: NaN where there is nothing to compare with.
         labels: safe for plotly.
         colour: a role, or one for each bar.
         names: of the two in the legend.
@@ -45,7 +41,7 @@ def bars_with_ghosts(
         more: properties of all parts, such as their axes.
     """
     places = list(range(len(labels)))
-    words = [said(now) if was != was else both(was, now, said) for was, now in zip(before, after, strict=True)]
+    words = [both(was, now, said) for was, now in zip(before, after, strict=True)]
     given: dict[str, Any] = {
         "customdata": [list(pair) for pair in zip(labels, words, strict=True)],
         "hover": "'%{customdata[0]}' %{customdata[1]}",
@@ -59,21 +55,28 @@ def bars_with_ghosts(
         lies: dict[str, Any] = {"orientation": "h"} if lying else {}
         return kit.bars(x, y, fill, name=name, width=width, **given, **lies, **other, **more)
 
-    found = [part(before, names[0], f"{outline}/0.12", WIDE, marker=look), part(after, names[1], colour, NARROW)]
-    if lying:
-        ends = [max(was, now) if was == was else now for was, now in zip(before, after, strict=True)]
-        found.append(
-            kit.words(
-                ends,
-                places,
-                [f" {one}" for one in words],
-                "@ink",
-                size=11,
-                hover=False,
-                textposition="middle right",
-                cliponaxis=False,
-                showlegend=False,
-                **more,
-            )
-        )
-    return found
+    return [part(before, names[0], f"{outline}/0.12", WIDE, marker=look), part(after, names[1], colour, NARROW)]
+
+
+def numbers_beside(before: Sequence[float], after: Sequence[float], words: Sequence[str], **more: Any) -> Part:
+    """Words at the right end of each lying bar, or of its ghost where that is longer.
+
+    Args:
+        before, after: NaN where there is none of the two.
+        more: properties of the part, such as its axes.
+    """
+    return kit.words(
+        [
+            float(max(was, now)) if was == was and now == now else was if now != now else now
+            for was, now in zip(before, after, strict=True)
+        ],
+        list(range(len(after))),
+        [f" {one}" for one in words],
+        "@ink",
+        size=11,
+        hover=False,
+        textposition="middle right",
+        cliponaxis=False,
+        showlegend=False,
+        **more,
+    )

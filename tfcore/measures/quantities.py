@@ -57,7 +57,10 @@ def counted(n: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """0.12 as "12 %", 0.00123 as "0.12 %": a share in per cent, with two digits that count below 10."""
+    """0.12 as "12 %", 0.00123 as "0.12 %": a share in per cent, with two digits that count below 10; of one below
+    0.001 %, that it is."""
+    if 0 < share < 1e-5:
+        return "<0.001 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.foundations.heads.choices import CHARACTERS, NOTHING, TIRED, first_view, size, tell_dropped
-from pages.ui import controls, fragments
+from pages.ui import beside, controls, fragments
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from pages.ui.head_links import CLICK
 from pages.ui.loading import models
-from pages.ui.reading import say_nothing_read, text_box
+from pages.ui.reading import say_nothing_read
 from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
@@ -111,10 +111,7 @@ def another_head(name: str, reading: Reading, place: Place, log: bool) -> Second
 
 def another_text(name: str, reading: Reading, place: Place, log: bool) -> Second:
     """One head on two texts."""
-    pasted = text_box(name, "Other text", "text2", OTHER_TEXT, CHARACTERS, height=122, kind="other")
-    if not pasted:
-        st.info("There is no other text yet: type or paste some.")
-        fragments.stop()
+    pasted = beside.other_text(name, OTHER_TEXT, CHARACTERS, height=122)
     other = Reading(name, pasted, part_of(reading), reading.bos, reading.hide_sink)
     if (second := read(other)) is None:
         said = "The tokenizer of this model makes no token of the other text: type something else."
@@ -127,7 +124,7 @@ def another_text(name: str, reading: Reading, place: Place, log: bool) -> Second
 
 def another_model(name: str, reading: Reading, place: Place, log: bool) -> Second:
     """A head of another model on the same text."""
-    chosen = models.choose(key="model2", label="Other model", default=other_of(name))
+    chosen = beside.other_model(name)
     parts = model_parts(chosen)
     *_, last = parts
     part = part_of(reading) if part_of(reading) in parts else last
@@ -146,12 +143,6 @@ def another_model(name: str, reading: Reading, place: Place, log: bool) -> Secon
     return Second(shown, chosen, reading.text, there, ("Kind of the head in each model", None))
 
 
-def other_of(name: str) -> str:
-    """The model that stands on the right at first: the one that ships beside a real one, and the other way round."""
-    there = [one for one in models.names() if one != name]
-    return next(one for one in (models.DEFAULT, models.REAL, *there) if one in there)
-
-
 def examples(name: str, known: HeadScores) -> dict[str, dict[str, Any]]:
     """Heads of this model that are worth a comparison."""
     strongest = {kind: strongest_of(known, kind) for kind in ("induction", "previous token", "duplicate")}
@@ -163,7 +154,7 @@ def examples(name: str, known: HeadScores) -> dict[str, dict[str, Any]]:
             named[label] = {"with": "head", "layer": layer, "head": head, "layer2": layer2, "head2": head2}
     layer, head = striking_head(known)
     chosen = dict(list(named.items())[:3])
-    second = other_of(name)
+    second = beside.other_of(name)
     it = {IN_BOTH: IT} if all(IT[key] in models.names() for key in ("model", "model2")) else {}
     return {
         **it,

@@ -17,7 +17,6 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
 
 PANELS: dict[str, Callable[[Prompt], None]] = {
-    "token": token.show,
     "continue": strategies.show,
     "beam": beam.show,
     "speculative": speculative.show,
@@ -34,10 +33,14 @@ if section == TALK:
 else:
     with box:
         pasted = text_box(model, "Prompt", "text", text_of(model), CHARACTERS, height=68, named=False, kind="prompt")
+    second = st.container(horizontal=True)
     offer_real(model, pasted)
     given = prompt(model, pasted)
     if given.ids:
-        PANELS[section](given)
+        if section == "token":
+            token.show(given, second)
+        else:
+            PANELS[section](given)
     else:
         say_nothing_read(
             model, pasted, "text", "There is no text yet: type or paste some above, or press Ctrl+Z in the box."

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.flow.facts import FACTS
-from pages.ui import controls, fragments, keys, notices, page, text
+from pages.ui import beside, controls, fragments, keys, notices, page, text
 from pages.ui import flow as river
 from pages.ui.flow import DrawnFlow
 from pages.ui.frame import Panel, panel
@@ -155,11 +155,12 @@ def show_numbers(p: Panel, shares: View, measures: pd.DataFrame | None) -> None:
 
 
 page.begin(FACTS, always=models.always())
-box, beside = st.columns([4, 1], vertical_alignment="bottom")
-with beside:
+box, menu = st.columns([4, 1], vertical_alignment="bottom")
+with menu:
     model = models.choose(why_not=why_not, default=models.first())
 with box:
     pasted = text_box(model, "Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
+second = st.container(horizontal=True)
 offer_real(model, pasted)
 real = {name: does for one, group in TRY_REAL.items() if one in models.fitting() for name, does in group.items()}
 with panel(None) as p:
@@ -187,6 +188,7 @@ with panel(None) as p:
             "followed",
         )
         choice = choose_token(usual, architecture)
+        other = beside.choose(reading, PRONOUN, CHARACTERS, TOKENS, place=second, of=architecture, why_not=why_not)
     with row:
         drawn = river.read(model, pasted, choice, threshold / 100)
         explained = choose_explained(drawn)
@@ -209,6 +211,8 @@ with panel(None) as p:
             None if usual.written else river.choose_token,
             p.show,
         )
+    if other is not None:
+        p.show(views.beside(reading, choice, other, threshold / 100))
     measures = compare(state, explained, effects)
     page.what_to_see(WHAT_TO_SEE[architecture])  # beside the river, before its numbers
     if explained is not None and architecture == "decoder":

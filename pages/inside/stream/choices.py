@@ -12,7 +12,9 @@ from pages.ui import controls, links, text
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.logit_attribution import Against
 from tfcore.measures.text_loss import first_explained
+from tfcore.views.inside import stream as views
 from tfcore.views.inside.stream.measure.text import TOKENS
+from tfcore.views.sources import Reading, name_of
 
 CHARACTERS = 2_000  # of the text
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
@@ -43,6 +45,16 @@ class ExplainedPrediction:
     def other(self) -> int | None:
         """Id of the one that its logit is compared with; None: there is none."""
         return self.quantity.against if self.quantity.kind == "difference" else None
+
+
+def beside_place(choice: ExplainedPrediction, other: Reading) -> tuple[int, int] | None:
+    """The position and the token in another reading that stand for those that are explained; says so where there is no
+    such token."""
+    there = views.place_beside(choice.reading.whole, other, (choice.position, choice.token))
+    if there is None:
+        model = text.escape(name_of(other.model), text.NAME)
+        st.info(f"{model} has no token {_reading.shown(choice.piece)}: choose another one to compare.")
+    return there
 
 
 def _first(reading: ReadText) -> int:

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choices import TOKENS, ExplainedPrediction, choose
+from pages.inside.stream.choices import TOKENS, ExplainedPrediction, beside_place, choose
 from pages.ui import controls
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
@@ -18,7 +18,7 @@ from tfcore.views.inside import stream as views
 from tfcore.views.inside.stream.lens import ROWS
 from tfcore.views.inside.stream.measure.lens import lens_of, spread_out
 from tfcore.views.inside.stream.say.lens import correct_on_the_way, embedding_predicts_input
-from tfcore.views.sources import opened
+from tfcore.views.sources import Reading, opened
 
 BESIDE = 4  # tokens drawn beside the chosen one
 WIDTH = 9  # columns up to which every half block has one
@@ -40,8 +40,8 @@ def choose_row(event: Event) -> None:
         controls.set_values(position=int(event["y"]))
 
 
-def logit_lens(reading: ReadText, tuned: str | None, more: Any) -> None:
-    """Show the section."""
+def logit_lens(reading: ReadText, tuned: str | None, more: Any, other: Reading | None) -> None:
+    """Show the section; `other` stands beside it."""
     with panel(None) as p:
         picture = st.container()
         choice = choose(reading, more)
@@ -52,6 +52,8 @@ def logit_lens(reading: ReadText, tuned: str | None, more: Any) -> None:
             p.show(grid, choose_row, "Click a row to look closer.")
         st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
         p.show(views.stage_by_stage(reading.whole, choice.position, followed(choice), tuned))
+        if other is not None and (there := beside_place(choice, other)) is not None:
+            p.show(views.lens_beside(reading.whole, other, (choice.position, choice.token), there))
         if reading.model in with_tuned_lens():
             st.subheader("Logit lens and tuned lens against the model's own predictions", anchor=False)
             p.show(views.both_lenses(reading.whole, reading.model, choice.position))

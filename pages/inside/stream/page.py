@@ -14,13 +14,13 @@ from pages.inside.stream.lens import choose_lens, logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
 from pages.inside.stream.skip import skip
-from pages.ui import controls, page
+from pages.ui import beside, controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
 from tfcore.config import ModelConfig
 
-DRAWN: dict[str, Callable[[ReadText, Any], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
+DRAWN: dict[str, Callable[[ReadText, Any], None]] = {"shape": shape, "skip": skip}
 HE = _reading.BOY
 LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual", "by_lens": "logit"}
 HE_SHE = metric.two_tokens(" he", " she")
@@ -50,11 +50,12 @@ def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
 
 
 page.begin(FACTS, always=_reading.said_always(layer="3", part="head 0"))
-box, beside = st.columns([4, 1], vertical_alignment="bottom")
-with beside:
+box, menu = st.columns([4, 1], vertical_alignment="bottom")
+with menu:
     model = models.choose("decoder", why_not=no_sum)
 with box:
     pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
+second = st.container(horizontal=True)
 offer_real(model, pasted)
 examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY.items()}
 if REAL in models.fitting("decoder", why_not=no_sum):
@@ -65,7 +66,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     tuned = choose_lens(model) if section == "lens" else None
     more, bos = _reading.more_settings(model)
 reading = _reading.checked(model, pasted, TOKENS, bos=bos)
+if section in ("who", "lens"):
+    with more:
+        other = beside.choose(reading.whole, HE, CHARACTERS, TOKENS, place=second, why_not=no_sum)
 if section == "lens":
-    logit_lens(reading, tuned, more)
+    logit_lens(reading, tuned, more, other)
+elif section == "who":
+    who_wrote(reading, more, other)
 else:
     DRAWN[section](reading, more)

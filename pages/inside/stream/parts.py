@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.inside.stream.choices import ExplainedPrediction, choose
+from pages.inside.stream.choices import ExplainedPrediction, beside_place, choose
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
@@ -21,13 +21,13 @@ from tfcore.views.inside.stream.measure.parts import (
     shares_by_part,
 )
 from tfcore.views.inside.stream.say.parts import logit_sum
-from tfcore.views.sources import opened
+from tfcore.views.sources import Reading, opened
 
 FORWARD = "feed-forward"
 
 
-def who_wrote(reading: ReadText, more: Any) -> None:
-    """Show the section."""
+def who_wrote(reading: ReadText, more: Any, other: Reading | None) -> None:
+    """Show the section; `other` stands beside it."""
     with panel(None) as p:
         left, right = st.columns([5, 6], gap="large")
         choice = choose(reading, more, has_reference=True)
@@ -35,6 +35,10 @@ def who_wrote(reading: ReadText, more: Any) -> None:
             adding_up(p, choice, more)
         with right:
             one_part(p, choice)
+        if other is not None and (there := beside_place(choice, other)) is not None:
+            is_token = isinstance(choice.against, int) and other.model != reading.model
+            against = "mean" if is_token else choice.against
+            p.show(views.parts_beside(reading.whole, other, (choice.position, choice.token), there, against))
         metric.elsewhere("direct logit attribution", reading, choice.quantity, choice.position)
         p.what_to_see(
             "Each bar on the left begins where the one before it ended, and the last bar is the logit. The board "

@@ -8,7 +8,7 @@ import pytest
 
 from pages.foundations.heads import compare
 from pages.foundations.heads.choices import TEXT
-from pages.ui import cache
+from pages.ui import beside, cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -61,15 +61,15 @@ def test_a_head_of_another_model_on_the_same_text():
     [(["a", "smollm2", "stories"], "smollm2"), (["a", "smollm2", "b"], "smollm2"), (["a", "b", "stories"], "a")],
 )
 def test_beside_the_model_that_ships_stands_a_real_one(monkeypatch, names, other):
-    monkeypatch.setattr(compare.models, "names", lambda: names)
-    assert compare.other_of("stories") == other
-    assert compare.other_of("smollm2") == ("stories" if "stories" in names else "a")
+    monkeypatch.setattr(beside.models, "names", lambda *_: names)
+    assert beside.other_of("stories") == other
+    assert beside.other_of("smollm2") == ("stories" if "stories" in names else "a")
 
 
 def test_examples_are_the_two_strongest_heads_of_a_kind_and_the_strongest_of_two(monkeypatch):
     kinds = [["induction", "duplicate", "induction"], ["duplicate", "induction", "previous token"]]
     scores = SimpleNamespace(kind=np.array(kinds), score=np.array([[0.5, 0.3, 0.9], [0.4, 0.7, 0.2]]))
-    monkeypatch.setattr(compare.models, "names", lambda: ["stories", "smollm2", "minilm"])
+    monkeypatch.setattr(compare.models, "names", lambda *_: ["stories", "smollm2", "minilm"])
     found = compare.examples("stories", scores)
     two, unlike, third = (
         found[f"{one}"] for one in ("two induction heads", "induction and previous token", "induction and duplicate")
@@ -81,5 +81,5 @@ def test_examples_are_the_two_strongest_heads_of_a_kind_and_the_strongest_of_two
         *("two induction heads", "induction and previous token", "induction and duplicate"),
         *("the same head, another text", "the same text in smollm2"),
     ]
-    monkeypatch.setattr(compare.models, "names", lambda: ["stories", "smollm2"])
+    monkeypatch.setattr(compare.models, "names", lambda *_: ["stories", "smollm2"])
     assert compare.IN_BOTH not in compare.examples("stories", scores)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.pages.figures import array
 from tests.small import model as small
 from tfcore.charts import theme
 from tfcore.generation.draft_models import early_exit
@@ -22,57 +23,77 @@ def labels(n):
     return [f"t{i}" for i in range(n)]
 
 
+def drawn_token(place, **settings):
+    """A step whose drawn token is at a place that `place` accepts."""
+    found = (tokens.next_token(small(), BYTES, IDS, Sampling(**settings), seed, 0) for seed in range(40))
+    return next(one for one in found if place(one.place))
+
+
+def columns(figure):
+    """The bars of each filter: what is left, its ghosts or None, and what is hatched or None."""
+    traces = figure.to_dict()["data"]
+    found = []
+    for i in range(6):
+        here = [one for one in traces if one["xaxis"] == f"x{i + 1 if i else ''}" and one["type"] == "bar"]
+        here = [one | {"x": array(one["x"]) if isinstance(one["x"], dict) else one["x"]} for one in here]
+        named = {one.get("name", "now" if "pattern" not in one["marker"] else "cut"): one for one in here}
+        found.append(tuple(named.get(name) for name in ("now", "before", "cut")))
+    return found
+
+
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0}, {"top_k": 9, "top_p": 0.8, "repetition_penalty": 1.5}])
-def test_rows_of_bars_are_the_distributions(settings):
-    found = tokens.next_token(small(), BYTES, IDS, Sampling(**settings), 1, 0)
-    figure = next_token.filters_figure(found, 600)
+def test_columns_of_bars_are_the_distributions(settings):
+    found = drawn_token(lambda place: place < next_token.SHOWN, **settings)
+    figure = next_token.filters_figure(found)
     theme.check(figure)
-    drawn = [t for t in figure.data if "pattern" not in t.to_plotly_json()["marker"] and t.name != "before"]
-    for trace, row in zip(drawn, found.probabilities, strict=True):
-        np.testing.assert_allclose(trace.y[:20], row[:20], atol=1e-5)
-        assert np.sum(trace.y) == pytest.approx(1, abs=2e-4)
-    ghosts = [t for t in figure.data if t.name == "before"]
-    assert len(ghosts) == sum(found.is_on[1:])
-    for ghost, bars in zip(ghosts, [t for t in figure.data if t.name == "now"], strict=True):
-        for was, now, (_, words) in zip(ghost.y, bars.y, bars.customdata, strict=True):
-            said = [float(one) for one in words.split(" → ")]
-            assert said == pytest.approx([now] if was is None else [was, now], abs=1e-4)
-    lines = figure.to_dict()["layout"]["shapes"]
-    on = [n for n, is_on in zip(found.left, found.is_on, strict=True) if is_on and n < 20]
-    assert [line["x0"] for line in lines] == [n - 0.5 for n in on]
+    n = next_token.SHOWN
+    for i, ((now, before, cut), row) in enumerate(zip(columns(figure), found.probabilities, strict=True)):
+        lengths = np.square(np.array(now["x"], dtype=float))
+        np.testing.assert_allclose(lengths[:n], row[:n], atol=1e-4)
+        assert lengths.sum() == pytest.approx(1, abs=1e-3)
+        assert (cut is not None) == (before is not None) == found.is_on[i]
+        if i and found.is_on[i]:
+            hatched = [place for place in range(n) if cut["x"][place] > 0]
+            assert hatched == [place for place in range(n) if row[place] == 0 < found.probabilities[i - 1, place]]
+    edges = [line["y0"] for line in figure.to_dict()["layout"]["shapes"] if line["type"] == "line"]
+    on = [left for left, is_on in zip(found.left, found.is_on, strict=True) if is_on and left < n]
+    assert edges == [left - 0.5 for left in on]
 
 
-@pytest.mark.parametrize(("settings", "where"), [({}, "above"), ({"temperature": 0}, "inside")])
-def test_the_word_on_the_drawn_bar_leaves_the_heading_alone(settings, where):
-    found = next(
-        found
-        for seed in range(9)
-        if (found := tokens.next_token(small(), BYTES, IDS, Sampling(**settings), seed, 0)).place < next_token.SHOWN
-    )
-    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
-    (note,) = [note for note in layout["annotations"] if note["text"] == "drawn"]
-    assert (note["x"], note["yref"]) == (found.place, f"y{len(found.probabilities)}")
-    assert ("ay" in note, note.get("textangle")) == ((True, None) if where == "above" else (False, -90))
+def test_the_axis_is_the_same_for_every_token_and_leaves_room_for_numbers():
+    flat, sharp = drawn_token(bool, temperature=5), drawn_token(lambda place: place == 0, temperature=0)
+    ends = []
+    for found in (flat, sharp):
+        layout = next_token.filters_figure(found).to_dict()["layout"]
+        ends.append([axis["range"] for name, axis in layout.items() if name.startswith("xaxis")])
+    assert ends[0] == ends[1] == [[0, next_token.NUMBERS]] * 6
+    said = dict(zip(layout["xaxis"]["tickvals"], layout["xaxis"]["ticktext"], strict=True))
+    assert said == {0: "0", 0.5: "25 %", 1: "100 %"}  # square roots
 
 
-def test_a_drawn_token_without_a_bar_is_among_all_others():
-    found = next(
-        found
-        for seed in range(30)
-        if (found := tokens.next_token(small(), BYTES, IDS, Sampling(), seed, 0)).place >= next_token.SHOWN
-    )
-    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
-    (note,) = [note for note in layout["annotations"] if note["text"] == "drawn"]
-    assert layout["xaxis"]["ticktext"][note["x"]] == next_token.OTHERS
+@pytest.mark.parametrize("is_likely", [True, False])
+def test_the_drawn_token_has_a_row_of_its_own_that_is_marked(is_likely):
+    found = drawn_token(lambda place: (place < next_token.SHOWN) == is_likely)
+    figure = next_token.filters_figure(found)
+    layout, count = figure.to_dict()["layout"], found.probabilities.shape[1]
+    row = found.place if is_likely else next_token.SHOWN
+    (note,) = [note for note in layout["annotations"] if "drawn" in note["text"]]
+    (band,) = [shape for shape in layout["shapes"] if shape["type"] == "rect"]
+    assert (note["y"], band["y0"], band["y1"]) == (row, row - 0.5, row + 0.5)
+    assert layout["yaxis"]["ticktext"][row] == next_token.token_label(found, found.place)
+    assert layout["yaxis"]["ticktext"][-1] == f"{count - next_token.SHOWN - (not is_likely):,} others"
+    last, *_ = columns(figure)[-1]
+    assert last["x"][row] ** 2 == pytest.approx(found.probabilities[-1, found.place], abs=1e-4)
+    assert last["marker"]["color"][row].startswith("@accent")
+    assert sum(length**2 for length in last["x"]) == pytest.approx(1, abs=1e-3)
 
 
-def test_a_bar_of_all_others_that_leaves_the_axis_says_how_high_it_is():
-    found = tokens.next_token(small(), BYTES, IDS, Sampling(temperature=5), 0, 0)
-    layout = next_token.filters_figure(found, 600).to_dict()["layout"]
-    rest, top = 1 - found.probabilities[:, : next_token.SHOWN].sum(-1), layout["yaxis"]["range"][1]
-    assert (rest > top).any()
-    said = [note["text"] for note in layout["annotations"] if note["x"] == next_token.SHOWN and note["y"] == top]
-    assert said == [f"{share:.0%}" for share in rest if share > top]
+def test_headings_say_what_is_on_and_what_is_left():
+    found = tokens.next_token(small(), BYTES, IDS, Sampling(top_k=9, repetition_penalty=1.5), 1, 0)
+    model, penalty, temperature, top_k, top_p, _ = next_token.column_headings(found)
+    assert model == f"<b>the model</b><br>{found.probabilities.shape[1]:,} tokens"
+    assert (penalty, temperature) == ("<b>repetition<br>penalty</b> 1.5", "temperature<br>off")
+    assert (top_k, top_p) == ("<b>top-k</b> 9<br>9 left", "top-p<br>off")
 
 
 def test_u_falls_on_the_drawn_token():
@@ -109,7 +130,7 @@ def test_a_curve_over_a_large_vocabulary_is_drawn_by_few_ranks():
 
 @pytest.mark.parametrize(("p", "end"), [(0.01, 0.1), (0.2, 0.2), (0.21, 0.4), (0.81, 1.0), (1.0, 1.0)])
 def test_ends_of_axes(p, end):
-    assert next_token.highest(p) == end
+    assert speculation.highest(p) == end
 
 
 def test_curves_end_at_the_mean():
@@ -162,17 +183,3 @@ def test_the_gain_is_drawn_by_the_formula_and_as_it_was_measured():
     assert [(dot.x[0], dot.y[0]) for dot in figure.data[2:]] == [(1, 1.4), (1, 1.1)]
     untimed = speculation.gain_figure(guesses.SpeedUp(alpha=0.5, per_pass=1.4, guess=1), 400)
     assert [trace.y[-1] for trace in untimed.data[1:]] == [1.4]
-
-
-def test_headings_say_what_each_filter_leaves():
-    sampling = Sampling(temperature=0.8, top_k=9, top_p=0.75, repetition_penalty=1.5)
-    found = tokens.next_token(small(), BYTES, IDS, sampling, 1, 0)
-    left = found.left
-    assert next_token.row_headings(found) == [
-        "<b>the model</b>: 61 tokens",
-        "<b>repetition penalty</b> 1.5: tokens that occurred lose → 61 left",
-        "<b>temperature</b> 0.8: sharper → 61 left",
-        "<b>top-k</b> 9: the first 9 → 9 left",
-        f"<b>top-p</b> 0.75: the first that reach 75% → {left[4]} left",
-        "min-p: off",
-    ]

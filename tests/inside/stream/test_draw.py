@@ -84,9 +84,9 @@ def test_a_bar_stands_before_the_one_that_was_and_says_both_numbers():
     assert (was.name, list(was.x), now.name, list(now.x)) == ("whole", [0.9, 0, 0.25], "without", [0.0004, 0.5, 0.25])
     assert was.width > now.width
     assert figure.layout.barmode == "overlay"
-    assert list(words.text) == [" 90.0% → <0.1%", " 0.0% → 50.0%", " 25.0%"]
+    assert list(words.text) == [" 90 % → 0.04 %", " 0 % → 50 %", " 25 %"]
     assert list(words.x) == [0.9, 0.5, 0.25]
-    assert [one[1] for one in now.customdata] == ["90.0% → <0.1%", "0.0% → 50.0%", "25.0%"]
+    assert [one[1] for one in now.customdata] == ["90 % → 0.04 %", "0 % → 50 %", "25 %"]
 
 
 def test_the_colour_of_a_part_follows_from_its_name():

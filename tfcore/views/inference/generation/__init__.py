@@ -6,6 +6,7 @@ from itertools import takewhile
 
 import pandas as pd
 
+from tfcore.charts.before_after import before_after
 from tfcore.generation import beam, draft_models
 from tfcore.generation import sampling as library
 from tfcore.generation.generate import stream
@@ -17,15 +18,18 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers import chat
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.views.beside import ids_of, legend_of, names_of
 from tfcore.views.finding import state
 from tfcore.views.inference.generation import say
 from tfcore.views.inference.generation.draw.beam_tree import results_figure, tree_figure
 from tfcore.views.inference.generation.draw.conversation import conversation_figure
-from tfcore.views.inference.generation.draw.next_token import SHOWN, draw_figure, filters_figure, ranks_figure
+from tfcore.views.inference.generation.draw.next_token import draw_figure, filters_figure, ranks_figure
 from tfcore.views.inference.generation.draw.speculation import acceptance_figure, gain_figure
 from tfcore.views.inference.generation.draw.text_likelihood import likelihood_figure
 from tfcore.views.inference.generation.measure import beam_tree, decoding, next_token, speculation
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree
+from tfcore.views.inference.generation.measure.beside import NextBeside
+from tfcore.views.inference.generation.measure.beside import next_beside as measured_beside
 from tfcore.views.inference.generation.measure.conversation import (
     ROLES,
     ConversationBits,
@@ -39,10 +43,11 @@ from tfcore.views.inference.generation.measure.decoding import DecodingPlan, Str
 from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
 from tfcore.views.inference.generation.measure.speculation import LONGEST, Pass, Timing
 from tfcore.views.kept import kept
-from tfcore.views.sources import Source, opened
+from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 
 TOKENS = 128  # of a text, at most: the last ones, because they are continued
+BESIDE = 7  # most likely tokens of each of two distributions
 MOST = 24  # tokens that can be drawn one after another
 DRAFT_FORMULA = (
     r"x \sim q \text{ is accepted with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
@@ -94,9 +99,9 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
         key="filters",
         title="The filters",
         result=guess,
-        chart=filters_figure(guess, height=640),
+        chart=filters_figure(guess),
         findings=(say.filter_cuts(guess),),
-        note=f"Rows of shape {guess.order.shape}; shown: the {SHOWN} most likely.",
+        note=f"Of shape {guess.order.shape} each; lengths are square roots of probabilities.",
         table=lambda: pd.DataFrame(
             {
                 "id": guess.order,
@@ -104,7 +109,7 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
                 **dict(zip(FILTERS, guess.probabilities, strict=True)),
             }
         ),
-        min_width=560,
+        min_width=640,
         formula=(
             r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad "
             r"\text{token} = \min\Big\{i : \textstyle\sum_{j \le i} p_j > u\Big\}, \quad u \sim \mathrm{U}[0, 1)"
@@ -121,6 +126,39 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
             library.repetition_penalty,
             library.pick,
         ),
+    )
+
+
+def _next_beside(first: Reading, second: Reading) -> NextBeside:
+    ids = [tuple(last_tokens_of(one.model, one.text, TOKENS).ids) for one in (first, second)]
+    here, there = (
+        logits_after(one.model, own).softmax(-1).cpu().numpy() for one, own in zip((first, second), ids, strict=True)
+    )
+    return measured_beside(here, there, ids_of(first.model), ids_of(second.model), BESIDE)
+
+
+next_beside_of = kept(_next_beside, entries=64)
+
+
+@view
+def beside(first: Reading, second: Reading) -> View:
+    """The next token after two texts, or after one text in two models: the model's own probabilities, unfiltered.
+
+    Args:
+        first, second: texts of which the last TOKENS tokens are read, each by a decoder.
+    """
+    both = next_beside_of(first, second)
+    return View(
+        key="beside",
+        title="The next token, beside another",
+        result=both,
+        chart=before_after(tick_labels(both.tokens), both.first, both.second, legend_of(first, second)),
+        findings=(say.beside(both, names_of(first, second)),),
+        table=lambda: pd.DataFrame(
+            dict(zip(("token", *names_of(first, second)), (both.tokens, both.first, both.second), strict=True))
+        ),
+        min_width=340,
+        code=(measured_beside,),
     )
 
 

@@ -12,6 +12,7 @@ from tfcore.tokenizers.chat import Role as Role
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inference.generation.measure.beam_tree import BeamTree
+from tfcore.views.inference.generation.measure.beside import NextBeside
 from tfcore.views.inference.generation.measure.conversation import ROLES, ConversationBits, Turn
 from tfcore.views.inference.generation.measure.decoding import (
     NAMES,
@@ -44,6 +45,23 @@ def filter_cuts(drawn: NextToken) -> Statement:
         token=visible(drawn.names[drawn.place]),
         by_model=float(drawn.probabilities[0, drawn.place]),
         by_filters=float(drawn.probabilities[-1, drawn.place]),
+    )
+
+
+def beside(both: NextBeside, names: tuple[str, str]) -> Statement:
+    """The most likely token of each of two distributions, and the probability that both put on the same tokens."""
+    here, there = (max((p, i) for i, p in enumerate(row) if p == p) for row in (both.first, both.second))
+    return state(
+        "beside",
+        "Most likely next: '{token}' ({p:percent}) for {first}, '{other}' ({q:percent}) for {second}. Both put "
+        "{shared:percent} of the probability on the same tokens.",
+        first=names[0],
+        token=visible(both.tokens[here[1]]),
+        p=here[0],
+        second=names[1],
+        other=visible(both.tokens[there[1]]),
+        q=there[0],
+        shared=both.shared,
     )
 
 

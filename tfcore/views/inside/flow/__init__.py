@@ -1,6 +1,6 @@
 """The flow of information: a text through all layers of a model at once, traced back from the state at one token."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from tfcore.measures.lenses import check_model
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import in_words, tick_labels, visible
 from tfcore.model import Transformer
+from tfcore.views.beside import counterpart, names_of
 from tfcore.views.inside.flow import say
 from tfcore.views.inside.flow.draw.river import Mouth, river_scene
 from tfcore.views.inside.flow.draw.shares import shares_figure
@@ -222,6 +223,24 @@ def river(
         papers=PAPERS,
         code=CODE,
     )
+
+
+@view
+def beside(reading: Reading, choice: int | None, other: Reading, threshold: float = 0.0) -> View:
+    """The river of another text, or of the same text in another model, explained at the token that stands for the one
+    that is explained in the first; and which heads carry most in both.
+
+    Args:
+        reading, choice, threshold: see `routes`.
+        other: the second, of the same architecture. Its heads have no dots, as their effects take a while.
+    """
+    here, there = passage_of(reading, choice), passage_of(other, None)
+    chosen = counterpart(reading, other, here.choices, there.choices, here.choice)
+    at = None if network(other).config.architecture == "decoder" and chosen == len(there.choices) - 1 else chosen
+    shown = river(other, at, threshold, so_far=measure_heads.unmeasured(network(other)))
+    flows = flow_of(reading, choice, threshold, "", ()), flow_of(other, at, threshold, "", ())
+    alike = (say.heads_beside(*flows, names_of(reading, other)),) if reading.model == other.model else ()
+    return replace(shown, key="beside", title="Flow of information, beside", findings=(*shown.findings, *alike))
 
 
 def following(reading: Reading, choice: int | None, heads: str) -> list[int]:

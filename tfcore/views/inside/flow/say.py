@@ -10,7 +10,7 @@ from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.views.finding import Finding
+from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.flow.measure.heads import Matrix
 from tfcore.views.inside.flow.measure.passages import Passage
 from tfcore.views.inside.flow.measure.routes import SMALLEST, Flow
@@ -23,6 +23,33 @@ def how_drawn(sampling: Sampling) -> str:
         return ""
     top_p = f", top-p {sampling.top_p:.2f}" if sampling.top_p < 1 else ""
     return f"temperature {sampling.temperature:.1f}{top_p}"
+
+
+WIDEST = 5  # heads that are compared
+
+
+def heads_beside(first: Flow, second: Flow, names: tuple[str, str]) -> Statement:
+    """How many of the WIDEST heads that carry most in one text do so in another text."""
+    here, there = ([one.head(*place) for place in _widest(one)] for one in (first, second))
+    both = [name for name in here if name in there]
+    return state(
+        "heads beside",
+        "Of the {count} heads that carry most for {first} ({heads}), {shared} {are} among the {count} of "
+        "{second}{which}.",
+        count=len(here),
+        first=names[0],
+        heads=", ".join(here),
+        shared=len(both) or "none",
+        are="is" if len(both) == 1 else "are",
+        second=names[1],
+        which=f": {', '.join(both)}" if both else "",
+    )
+
+
+def _widest(flow: Flow) -> list[tuple[int, int]]:
+    """Layer and head of those that carry most."""
+    order = np.argsort(-flow.carried, axis=None, kind="stable")[:WIDEST]
+    return [(int(i) // flow.carried.shape[1], int(i) % flow.carried.shape[1]) for i in order]
 
 
 @dataclass(frozen=True, slots=True)

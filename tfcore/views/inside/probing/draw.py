@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
-from tfcore.charts.ghosts import percent
+from tfcore.charts.ghosts import both
 from tfcore.charts.tokens import SLANT, label_room, matrix_layout, token_axis
 
 EVERY = 13  # layers up to which each is written
@@ -190,7 +190,8 @@ def next_figure(
             name=label,
             width=2.2,
             dash=DASHES[i % len(DASHES)],
-            hover=f"'{label}': {percent(float(row[usual]))} → %{{y:.1%}}",
+            hover=f"'{label}': %{{hovertext}}",
+            hovertext=[both(float(row[usual]), float(v)) for v in row],
             marks={"size": 6, "color": f"@cat{i}"},
             customdata=places,
         )

@@ -1,5 +1,8 @@
 """The residual stream: which part writes what, the logit lens, norm and cosine, and what is lost without a layer."""
 
+from tfcore.views.inside.stream.beside import lens_beside as lens_beside
+from tfcore.views.inside.stream.beside import parts_beside as parts_beside
+from tfcore.views.inside.stream.beside import place_beside as place_beside
 from tfcore.views.inside.stream.lens import both_lenses as both_lenses
 from tfcore.views.inside.stream.lens import lens as lens
 from tfcore.views.inside.stream.lens import stage_by_stage as stage_by_stage

@@ -1,7 +1,7 @@
 """Pictures of one step of generation: the distribution after each filter, where the draw falls, and all ranks."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,102 +9,135 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.charts import ghosts, kit, theme
-from tfcore.charts.tokens import SLANT, label_room, ticks
+from tfcore.charts.tokens import label_room
+from tfcore.measures.quantities import percent
 from tfcore.measures.token_text import label
 from tfcore.views.inference.generation.measure.next_token import FILTERS, NextToken
 
-SHOWN = 20  # tokens with a bar of their own
+SHOWN = 12  # most likely tokens, which have a row each
 FIRST_RANKS, LATER_RANKS = 300, 200  # points of a curve over all ranks
 CHARACTERS = 14  # of a token in a label
-OTHERS = "all others"
-GAP = 0.05  # of the height, above each row, for its words
-HIGH_BAR = 0.6  # of the axis: above, there is no room over a bar for a word
+OTHERS = "{:,} others"  # the row of all other tokens together
+GAP = 0.02  # of the width, between columns
+ROW, FRAME = 26, 88  # pixels of a row, and of what is above and below all of them
+LETTERS, LARGER = 12, 12 / 11  # pixels of the letters of labels, and how much larger than elsewhere they are
+NUMBERS = 1.5  # end of an axis whose longest bar ends at 1: room for the number beside it
 SEGMENTS = 40  # of a cumulative bar, before the rest is taken together
 WIDE = 0.045  # of a segment that has room for its token
 
 
-def filters_figure(result: NextToken, height: int) -> go.Figure:
-    """One row of bars for each filter: what is left, what it cut away (hatched), and as outlines the bars before it."""
-    p, labels, words = result.probabilities, first_labels(result), row_headings(result)
-    n, left = len(labels), result.left.tolist()  # once: each takes a pass over the whole vocabulary
-    rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
-    top = highest(float(rows[:, :n].max()))
-    names, high = [*labels, OTHERS], (1 + GAP) / len(p)
-    room = label_room(names, SLANT)
+class _Rows(NamedTuple):
+    """The rows of the picture of the filters.
+
+    Args:
+        labels: of the most likely tokens, of the drawn one where it is not among them, and of all others together.
+        values: probabilities after each filter.
+        drawn: the row of the drawn token.
+    """
+
+    labels: list[str]
+    values: Float[ndarray, "filter row"]
+    drawn: int
+
+
+def _rows(result: NextToken) -> _Rows:
+    count = result.probabilities.shape[1]
+    places = list(range(min(SHOWN, count)))
+    if result.place >= SHOWN:
+        places.append(result.place)
+    rest = count - len(places)
+    values, labels = result.probabilities[:, places], [token_label(result, place) for place in places]
+    if rest:
+        others = (result.probabilities.sum(1) - values.sum(1)).clip(min=0)
+        values, labels = np.column_stack((values, others)), [*labels, OTHERS.format(rest)]
+    return _Rows(labels, values, places.index(result.place))
+
+
+def filters_figure(result: NextToken) -> go.Figure:
+    """A row for each token and a column for each filter: bars of what is left, what was cut away (hatched), and as
+    outlines the bars before. Lengths are square roots, on an axis that is the same for every token and every text: a
+    hundredth can be seen beside nine tenths."""
+    rows, headings = _rows(result), column_headings(result)
+    n, left = len(rows.labels), result.left.tolist()  # once: each takes a pass over the whole vocabulary
+    wide = (1 + GAP) / len(headings) - GAP
     layout = theme.base_layout(
-        height,
+        FRAME + ROW * n,
         barmode="overlay",
-        bargap=0.25,
         showlegend=False,
-        margin={"l": 48, "r": 8, "t": 26, "b": room},
-        xaxis={
-            **ticks(names, n + 1),
-            "tickangle": -SLANT,
-            "range": [-0.6, n + 0.6],
+        margin={"l": label_room(rows.labels) * LARGER + 4, "r": 48, "t": 44, "b": 44},
+        yaxis={
+            "range": [n - 0.5, -0.5],
+            "tickvals": list(range(n)),
+            "ticktext": rows.labels,
+            "tickfont": {"family": theme.MONO, "size": LETTERS, "color": "@ink"},
             "showgrid": False,
-            "anchor": f"y{len(p)}",
+            "fixedrange": True,
             "automargin": False,
         },
     )
-    data, notes, shapes = list[dict[str, Any]](), list[dict[str, Any]](), list[dict[str, Any]]()
-    for i, row in enumerate(rows):
-        axis = "" if i == 0 else str(i + 1)
-        low = 1 - (i + 1) * high + GAP
-        layout[f"yaxis{axis}"] = theme.base_layout(
-            1,
-            yaxis=kit.axis(
-                None,
-                [0, top],
-                fixed=True,
-                domain=[max(low, 0.0), low + high - GAP],
-                tickvals=[0, top],
-                anchor="x",
-                automargin=False,
-            ),
-        )["yaxis"]
-        fewer = left[i] < left[max(i - 1, 0)]
-        data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names, fewer)
-        faint = i and not result.is_on[i]
+    data, notes = list[kit.Part](), list[kit.Part]()
+    low, high = rows.drawn - 0.5, rows.drawn + 0.5
+    shapes = [kit.box(0, 1, low, high, "@accent/0.1", width=0, below=True, paper="x", yref="y")]
+    for i, heading in enumerate(headings):
+        number, start = f"{i + 1}" if i else "", i * (wide + GAP)
+        layout[f"xaxis{number}"] = _axis([start, min(start + wide, 1.0)])
+        data += _column(result, rows, i, f"x{number}")
+        colour = "@ink" if result.is_on[i] else "@muted"
         notes.append(
-            kit.note(
-                words[i],
-                0,
-                low + high - GAP,
-                "@muted" if faint else "@ink",
-                paper="xy",
-                yanchor="bottom",
-                xanchor="left",
-            )
+            kit.note(heading, start, 1, colour, paper="xy", xanchor="left", yanchor="bottom", align="left", yshift=4)
         )
-        if row[n] > top:  # the bar of all others leaves the axis
-            high_bar = kit.note(f"{row[n]:.0%}", n, top, None, size=None, yanchor="top")
-            notes.append({"xref": "x", "yref": f"y{axis}", **high_bar, "font": {"size": 11, "color": "@paper"}})
-        if result.is_on[i] and left[i] < n:
-            shapes.append(
-                kit.stroke(
-                    left[i] - 0.5, left[i] - 0.5, 0, top, "@ink", width=1.5, dash="dot", xref="x", yref=f"y{axis}"
-                )
-            )
-    drawn = min(result.place, n)  # a token without a bar of its own is among all others
-    notes.append(_drawn(drawn, float(rows[-1, drawn]), top, f"y{len(p)}"))
+        if result.is_on[i] and left[i] < min(SHOWN, n):
+            edge = left[i] - 0.5
+            shapes.append(kit.stroke(0, 1, edge, edge, "@ink", width=1.5, dash="dot", xref=f"x{number}", yref="y"))
+    notes.append(kit.note("<b>drawn</b>", 1, rows.drawn, "@accent", paper="x", xanchor="left", xshift=4, yref="y"))
     layout |= {"annotations": notes, "shapes": shapes}
     return theme.build(data, layout)
 
 
-def _drawn(place: int, p: float, top: float, axis: str) -> dict[str, Any]:
-    """The word on the bar that was drawn: above it, or in it, where it is so high that the heading is near."""
-    if p > HIGH_BAR * top:
-        inside = {"y": 0, "textangle": -90, "yanchor": "bottom", "showarrow": False}
-        where = {**inside, "font": {"size": 11, "color": "@paper"}}
-    else:
-        arrow = {"y": p, "showarrow": True, "arrowhead": 0, "arrowcolor": "@accent", "ax": 0, "ay": -16}
-        where = {**arrow, "font": {"size": 12, "color": "@accent"}}
-    return {"xref": "x", "yref": axis, "x": place, "text": "drawn", **where}
+def _axis(domain: list[float]) -> kit.Part:
+    """The axis of a column, from 0 to 1 in square roots."""
+    axis = kit.axis(
+        None, [0, NUMBERS], fixed=True, domain=domain, tickvals=[0, 0.5, 1], ticktext=["0", "25 %", "100 %"]
+    )
+    return theme.base_layout(1, xaxis={**axis, "anchor": "y", "automargin": False, "tickfont": {"size": 10}})["xaxis"]
 
 
-def first_labels(result: NextToken) -> list[str]:
-    """Labels of the most likely tokens, one a place."""
-    return [token_label(result, place) for place in range(min(SHOWN, max(result.names) + 1))]
+def _column(result: NextToken, rows: _Rows, i: int, axis: str) -> list[kit.Part]:
+    """The bars of one filter with their numbers; those of one that is off are faint and have none."""
+    after, before, on = rows.values[i], rows.values[max(i - 1, 0)], bool(i == 0 or result.is_on[i])
+    places, lengths = list(range(len(after))), np.sqrt(after)
+    strength = "" if on else "/0.4"
+    colours = [f"@accent{strength}" if row == rows.drawn else f"@embedding{strength}" for row in places]
+    if not on:
+        hover = "%{customdata}, as before"
+        bars = kit.bars(lengths, places, colours, hover=hover, customdata=rows.labels, width=ghosts.NARROW, xaxis=axis)
+        return [bars | {"orientation": "h"}]
+    cut = np.where((after == 0) & (before > 0), before, 0.0)
+    if result.left[i] < result.left[max(i - 1, 0)] and len(after) > min(SHOWN, result.probabilities.shape[1]):
+        cut[-1] = before[-1]  # of the others some go, the rest stands before them
+    hatched = kit.bars(
+        np.sqrt(cut),
+        places,
+        "@muted/0.12",
+        hover="cut away: %{customdata}",
+        marker={"line": {"width": 0}, "pattern": {"shape": "/", "fgcolor": "@muted", "size": 5, "solidity": 0.25}},
+        customdata=[f"'{label}' {percent(p)}" for label, p in zip(rows.labels, cut.tolist(), strict=True)],
+        width=ghosts.WIDE,
+        orientation="h",
+        xaxis=axis,
+    )
+    moved = np.where((np.abs(after - before) > 1e-4) & (i > 0), np.sqrt(before), np.nan)
+    bars = ghosts.bars_with_ghosts(
+        moved.tolist(),
+        lengths.tolist(),
+        rows.labels,
+        colours,
+        said=lambda root: percent(root**2),
+        lying=True,
+        xaxis=axis,
+    )
+    words = [percent(p) if p else "" for p in after.tolist()]
+    return [hatched, *bars, ghosts.numbers_beside(moved.tolist(), lengths.tolist(), words, xaxis=axis)]
 
 
 def token_label(result: NextToken, place: int) -> str:
@@ -113,59 +146,20 @@ def token_label(result: NextToken, place: int) -> str:
     return "" if name is None else label(name, CHARACTERS)
 
 
-def row_headings(result: NextToken) -> list[str]:
-    """The heading of each row: the filter, its setting, and how many tokens it leaves."""
-    sampling = result.sampling
-    settings = {
-        "repetition penalty": f"{sampling.repetition_penalty:g}: tokens that occurred lose",
-        "temperature": f"{sampling.temperature:g}: " + ("sharper" if sampling.temperature < 1 else "flatter"),
-        "top-k": f"{sampling.top_k}: the first {sampling.top_k}",
-        "top-p": f"{sampling.top_p:g}: the first that reach {sampling.top_p:.0%}",
-        "min-p": f"{sampling.min_p:g}: at least {sampling.min_p:.0%} of the best",
+def column_headings(result: NextToken) -> list[str]:
+    """The heading of each column, in two lines: the filter with its setting, and how many tokens a cutting one
+    leaves."""
+    sampling, left = result.sampling, dict(zip(FILTERS, result.left.tolist(), strict=True))
+    on = {
+        "softmax": f"<b>the model</b><br>{left['softmax']:,} tokens",
+        "repetition penalty": f"<b>repetition<br>penalty</b> {sampling.repetition_penalty:g}",
+        "temperature": f"<b>temperature</b><br>{sampling.temperature:g}",
+        "top-k": f"<b>top-k</b> {sampling.top_k}<br>{left['top-k']:,} left",
+        "top-p": f"<b>top-p</b> {sampling.top_p:g}<br>{left['top-p']:,} left",
+        "min-p": f"<b>min-p</b> {sampling.min_p:g}<br>{left['min-p']:,} left",
     }
-    return [f"<b>the model</b>: {result.probabilities.shape[1]:,} tokens"] + [
-        f"<b>{name}</b> {settings[name]} → {left:,} left" if is_on else f"{name}: off"
-        for name, is_on, left in zip(FILTERS[1:], result.is_on[1:], result.left[1:], strict=True)
-    ]
-
-
-def highest(p: float) -> float:
-    """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
-    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)
-
-
-def _row(
-    result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str], fewer: bool
-) -> list[dict[str, Any]]:
-    """Bars of what is left, hatched ones of what is cut away, and outlines of the bars before."""
-    x, on = np.arange(len(after)), i == 0 or result.is_on[i]
-    cut = np.where((after == 0) & (before > 0), before, 0.0)
-    if fewer:
-        cut[-1] = before[-1]  # of the others some go, the rest stands before them
-    strength = "" if on else "/0.4"
-    colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
-    if i == 0 or not on:
-        hover = "%{customdata}: %{y:.4f}"
-        return [
-            kit.bars(
-                x, after.astype(np.float32), colours, hover=hover, customdata=names, width=ghosts.NARROW, yaxis=axis
-            )
-        ]
-    hatched = kit.bars(
-        x,
-        cut.astype(np.float32),
-        "@muted/0.12",
-        hover="cut away, %{customdata}: %{y:.4f}",
-        marker={"line": {"width": 0}, "pattern": {"shape": "/", "fgcolor": "@muted", "size": 5, "solidity": 0.25}},
-        customdata=names,
-        width=ghosts.WIDE,
-        yaxis=axis,
-    )
-    moved = np.where(np.abs(after - before) > 1e-4, before, np.nan)
-    return [
-        hatched,
-        *ghosts.bars_with_ghosts(moved.tolist(), after.tolist(), names, colours, said="{:.4f}".format, yaxis=axis),
-    ]
+    off = {name: f"{name}<br>off" for name in FILTERS} | {"repetition penalty": "repetition<br>penalty off"}
+    return [(on if is_on else off)[name] for name, is_on in zip(FILTERS, result.is_on, strict=True)]
 
 
 def draw_figure(result: NextToken, height: int) -> go.Figure:

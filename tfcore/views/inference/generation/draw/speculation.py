@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
 from tfcore.charts.tokens import SLANT, label_room, ticks
-from tfcore.views.inference.generation.draw.next_token import highest
 from tfcore.views.inference.generation.measure.speculation import LONGEST, Guess, SpeedUp
 
 MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
@@ -131,3 +130,8 @@ def gain_figure(gain: SpeedUp, height: int) -> go.Figure:
         annotations=[kit.note("the model alone", 1, 1, paper="x", xanchor="right", yanchor="bottom")],
     )
     return theme.build(data, layout)
+
+
+def highest(p: float) -> float:
+    """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
+    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)

@@ -141,6 +141,39 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
     return theme.build(lines, layout)
 
 
+def paths_beside_figure(
+    paths: tuple[TokenPath, TokenPath], position: tuple[int, int], labels: tuple[str, str], height: int
+) -> go.Figure:
+    """The probability of a token after each stage of two readings, by the share of the model that is behind.
+
+    Args:
+        position: of the token among those of each path.
+        labels: of both, safe for plotly.
+    """
+    lines = [
+        kit.line(
+            np.linspace(0, 1, len(path.stages)).astype(np.float32),
+            path.probability[:, at].astype(np.float32),
+            f"@cat{i}",
+            name=name,
+            width=2.5,
+            dash=("dash", None)[i],
+            marks={"size": 5},
+            customdata=stage_names(path.stages),
+            hover="after %{customdata}: %{y:.1%}",
+        )
+        for i, (path, at, name) in enumerate(zip(paths, position, labels, strict=True))
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis=kit.axis("share of the layers that are behind", [-0.02, 1.02], fixed=True, tickformat=".0%"),
+        yaxis=kit.axis("probability", [-0.03, 1.05], fixed=True, tickformat=".0%"),
+        legend={"y": 1.04},
+        margin={"t": 52},
+    )
+    return theme.build(lines, layout)
+
+
 def divergence_figure(compared: LensComparison, height: int) -> go.Figure:
     """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
     logarithmic scale, where a divergence of 0, as at the last stage, has no point."""

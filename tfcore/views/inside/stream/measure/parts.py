@@ -48,6 +48,28 @@ def largest_instalments(attributed: Contributions, most: int) -> list[tuple[str,
     return [*(every[i] for i in kept), (f"{OTHERS} ({len(every) - most})", rest)]
 
 
+KINDS = ("embedding", "positions", "attention", "feed-forward", "biases")
+
+
+def instalments_beside(
+    first: Contributions, second: Contributions, most: int, by_kind: bool
+) -> list[tuple[str, float, float]]:
+    """The shares of the same parts in two logits.
+
+    Args:
+        most: parts at most, those with the largest share in either, in the order of computation.
+        by_kind: all parts of a kind in one, as the parts of two models do not stand for each other.
+    """
+    both = [dict(instalments(one)) for one in (first, second)]
+    if by_kind:
+        both = [
+            {kind: float(sum(s for name, s in one.items() if name.startswith(kind))) for kind in KINDS} for one in both
+        ]
+    names = [name for name in both[0] if both[0][name] or both[1].get(name)]
+    largest = sorted(names, key=lambda name: -max(abs(one.get(name, 0.0)) for one in both))[:most]
+    return [(name, both[0][name], both[1].get(name, 0.0)) for name in names if name in largest]
+
+
 def shares_by_part(attributed: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
     """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
     names = [f"head {head}" for head in range(attributed.heads.shape[1])]
