@@ -27,6 +27,38 @@ FAMILIES = {
         GROUPED | {"vocab_size": 330, "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": 9},
         lambda: byte_level("<s> $A", ("<s>",)),
     ),
+    "gemma2": (
+        hf.Gemma2ForCausalLM,
+        GROUPED | {"vocab_size": 400, "head_dim": 10, "sliding_window": 9, "query_pre_attn_scalar": 12},
+        pieces,
+    ),
+    "gemma3": (
+        hf.Gemma3ForCausalLM,
+        GROUPED | {"vocab_size": 400, "head_dim": 10, "sliding_window": 9, "num_hidden_layers": 7},
+        pieces,
+    ),
+    "pythia": (hf.GPTNeoXForCausalLM, SHAPE | {"vocab_size": 330, "hidden_size": 48}, byte_level),
+    "olmo2": (hf.Olmo2ForCausalLM, GROUPED | {"vocab_size": 330}, byte_level),
+    "phi3": (hf.Phi3ForCausalLM, SHAPE | {"vocab_size": 400, "pad_token_id": 0}, pieces),
+    "smollm3": (
+        hf.SmolLM3ForCausalLM,
+        GROUPED | {"vocab_size": 330, "num_hidden_layers": 5, "pad_token_id": 0},
+        byte_level,
+    ),
+    "qwen3 mixture": (
+        hf.Qwen3MoeForCausalLM,
+        GROUPED
+        | {"vocab_size": 330, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2}
+        | {"moe_intermediate_size": 16, "mlp_only_layers": [0]},
+        byte_level,
+    ),
+    "qwen2 mixture": (
+        hf.Qwen2MoeForCausalLM,
+        GROUPED
+        | {"vocab_size": 330, "num_experts": 4, "num_experts_per_tok": 2}
+        | {"moe_intermediate_size": 16, "shared_expert_intermediate_size": 32},
+        byte_level,
+    ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),
     "t5": (
         hf.T5ForConditionalGeneration,

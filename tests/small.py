@@ -23,6 +23,9 @@ WIRINGS: dict[str, dict[str, Any]] = {
     "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
     "parallel": {"parallel": True},
     "sandwich": {"norm_placement": "sandwich"},
+    "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0, "attn_scale": 0.3},
+    "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
+    "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
 }
 ALL_PATTERNS = ("blocks.*.attn.pattern",)

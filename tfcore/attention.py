@@ -31,6 +31,14 @@ def attention_scores(
     return (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.mT
 
 
+def softcapped(scores: Float[Tensor, "*batch"], cap: float | None) -> Float[Tensor, "*batch"]:
+    """cap * tanh(scores / cap): nearly the scores while they are small, and never above cap; None leaves them.
+
+    Source: arXiv:2408.00118, section 2 ("logit soft-capping").
+    """
+    return scores if cap is None else cap * torch.tanh(scores / cap)
+
+
 def attention_weights(
     scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query key"] | None = None
 ) -> Float[Tensor, "*batch query key"]:
@@ -86,7 +94,7 @@ class AttentionContext:
     mask: Bool[Tensor, "*batch #query key"] | None
     is_causal: bool
     bias: Float[Tensor, "head query key"] | None
-    rotation: tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]] | None
+    rotation: tuple[Float[Tensor, "query rotated"], Float[Tensor, "query rotated"]] | None
     n_query: int
     device: torch.device
 
@@ -118,7 +126,7 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         self.n_heads, self.kv_heads, self.d_head = config.attention.n_heads, config.attention.kv_heads, config.head_size
-        self.scale = config.scale_of(layer)
+        self.scale, self.softcap = config.scale_of(layer), config.attention.softcap
         self.cross = cross
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
         if cross:
@@ -126,11 +134,7 @@ class Attention(nn.Module):
             self.kv = Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
         else:  # W_Q, W_K, W_V side by side: one product
             self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
-        if config.attention.qk_norm:
-            self.q_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
-            self.k_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
-        else:
-            self.q_norm, self.k_norm = nn.Identity(), nn.Identity()
+        self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
         self.out = Linear(d_q, config.d_model, bias=config.has_out_bias)
 
     def forward(
@@ -154,7 +158,7 @@ class Attention(nn.Module):
             q, k, v = self._across(x, memory, recorder, cache, layer)
         else:
             q, k, v = self._within(x, context, recorder, cache, layer)
-        if recorder.wants("scores") or recorder.wants("pattern"):
+        if self.softcap is not None or recorder.wants("scores") or recorder.wants("pattern"):
             z = self.step_by_step(q, k, v, context, recorder)
         else:
             z = self.fused(q, k, v, context)
@@ -227,7 +231,7 @@ class Attention(nn.Module):
         """
         if (group := self.n_heads // self.kv_heads) > 1:  # every group of query heads shares one key/value head
             k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-        scores = attention_scores(q, k, self.scale)  # (batch, head, query, key)
+        scores = softcapped(attention_scores(q, k, self.scale), self.softcap)  # (batch, head, query, key)
         if context.bias is not None:
             scores = scores + context.bias.to(scores.dtype)
         in_place = not (recorder.wants("scores") or scores.requires_grad) and scores.device.type == "cpu"
@@ -246,3 +250,21 @@ class Attention(nn.Module):
     def _summed(self, results: Float[Tensor, "batch query head d_model"]) -> Float[Tensor, "batch query d_model"]:
         summed = results.sum(2)
         return summed if self.out.bias is None else summed + self.out.bias
+
+
+class WholeNorm(Norm):
+    """A norm over all heads of a token at once (arXiv:2501.00656, section 3.2)."""
+
+    def forward(
+        self, x: Float[Tensor, "batch head seq d_head"], recorder: ActivationRecorder | None = None, name: str = ""
+    ) -> Float[Tensor, "batch head seq d_head"]:
+        heads = x.shape[1]
+        return super().forward(x.transpose(1, 2).flatten(2), recorder, name).unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def _norm_of(config: ModelConfig, n_heads: int) -> nn.Module:
+    """The norm of the queries or keys of so many heads."""
+    kind = config.attention.qk_norm
+    if kind == "width":
+        return WholeNorm(config, n_heads * config.head_size, "rmsnorm")
+    return nn.Identity() if kind is None else Norm(config, config.head_size, "rmsnorm")

@@ -17,16 +17,18 @@ Stream = Float[Tensor, "batch seq d_model"]
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward layer, each added to the residual stream; in four wirings:
+    """Attention and a feed-forward layer, each added to the residual stream; in five wirings:
 
         pre          x -> norm -> attn ----------> + -> norm -> mlp ----------> +
         post         x ---------> attn -> + -> norm --------> mlp -> + -> norm
         sandwich     x -> norm -> attn -> norm -> + -> norm -> mlp -> norm -> +
+        after        x ---------> attn -> norm -> + ---------> mlp -> norm -> +
         parallel     x -> norm -> attn + mlp ----> +
 
-    Sources: pre arXiv:2002.04745; post arXiv:1706.03762, section 3.1; sandwich arXiv:2105.13290, section 2.4; parallel
-    arXiv:2204.02311, section 2. Cross-attention, where there is any, stands between the two and is wired as they are.
-    With d_ff = 0 there is no feed-forward layer.
+    Sources: pre arXiv:2002.04745; post arXiv:1706.03762, section 3.1; sandwich arXiv:2105.13290, section 2.4; after
+    arXiv:2501.00656, section 3.2; parallel arXiv:2204.02311, section 2 (with two norms, one for attention and one for
+    the feed-forward layer: arXiv:2204.06745, section 2.1 and its published code). Cross-attention, where there is any,
+    stands between the two and is wired as they are. With d_ff = 0 there is no feed-forward layer.
 
     Args:
         layer: its place in the stack.
@@ -37,23 +39,27 @@ class Block(nn.Module):
         super().__init__()
         self.layer = layer
         self.norm_first = config.norm.placement != "post"
-        self.parallel = config.parallel
+        self.parallel, self.shared_norm = config.parallel, config.shared_norm
         self.cross = cross
         self.routed = config.is_routed(layer)
         self.has_mlp = self.routed or config.ff_size > 0
 
-        def after() -> Norm | NoNorm:
-            return Norm(config) if config.norm.placement == "sandwich" else NoNorm()
+        def of_stream() -> Norm:
+            return NoNorm() if config.norm.placement == "after" else Norm(config)  # type: ignore[return-value]
 
-        self.ln1 = Norm(config)
+        def after() -> Norm | NoNorm:
+            return Norm(config) if config.norm.of_outputs else NoNorm()
+
+        self.ln1 = of_stream()
         self.attn = Attention(config, layer)
         self.ln1_post = after()
         if cross:
-            self.ln_cross = Norm(config)
+            self.ln_cross = of_stream()
             self.cross_attn = Attention(config, layer, cross=True)
             self.ln_cross_post = after()
         if self.has_mlp:
-            self.ln2 = NoNorm() if config.parallel else Norm(config)
+            shared = config.parallel and config.shared_norm
+            self.ln2: Norm = NoNorm() if shared else of_stream()  # type: ignore[assignment]
             self.mlp = Experts(config) if self.routed else FeedForward(config)
             self.ln2_post = after()
         self.dropout = nn.Dropout(config.dropout)
@@ -92,7 +98,9 @@ class Block(nn.Module):
         x = recorder("resid_pre", x)
         if self.parallel:
             h = self.ln1(x, recorder, "ln1")
-            x = x + self.dropout(recorder("attn_out", attend(h))) + self.dropout(recorder("mlp_out", feed(h)))
+            attended = recorder("attn_out", attend(h))
+            h = h if self.shared_norm else self.ln2(x, recorder, "ln2")
+            x = x + self.dropout(attended) + self.dropout(recorder("mlp_out", feed(h)))
             return recorder("resid_post", x)
         x = self._add(x, attend, "ln1", "attn_out", recorder)
         if cross_context is not None:

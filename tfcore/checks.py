@@ -43,11 +43,12 @@ def check_flag(config: Any, *names: str, optional: bool = False) -> None:
             raise ValueError(f"{name}={value!r} must be true or false{_or_none(optional)}")
 
 
-def check_choice(config: Any, **literals: Any) -> None:
+def check_choice(config: Any, *, optional: bool = False, **literals: Any) -> None:
     """Fields that must be one of the values of a Literal."""
     for name, literal in literals.items():
-        if (value := getattr(config, name)) not in (choices := get_args(literal)):
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(choices)}")
+        value = getattr(config, name)
+        if value not in (choices := get_args(literal)) and not (value is None and optional):
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(choices)}{_or_none(optional)}")
 
 
 def check_part(config: Any, **kinds: type) -> None:

@@ -42,14 +42,17 @@ SHORT = {
     **{name: ("attention", name) for name in ("n_heads", "n_kv_heads", "d_head", "qk_norm", "qkv_bias", "out_bias")},
     "attn_scale": ("attention", "scale"),
     "attn_scale_by_layer": ("attention", "scale_by_layer"),
+    "attn_softcap": ("attention", "softcap"),
     "positions": ("positions", "kind"),
     "rope_base": ("positions", "base"),
     "rope_scaling": ("positions", "scaling"),
+    "rotated": ("positions", "rotated"),
     "relative_buckets": ("positions", "buckets"),
     "relative_distance": ("positions", "distance"),
     "norm": ("norm", "kind"),
     "norm_placement": ("norm", "placement"),
     "norm_eps": ("norm", "eps"),
+    "norm_bias": ("norm", "bias"),
     "embed_norm": ("norm", "of_embeddings"),
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
@@ -73,14 +76,18 @@ class ModelConfig:
         experts: a mixture of experts in place of the feed-forward layers; None means none.
         layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
             are alike.
-        parallel: attention and feed-forward read the same normalised input and are added at once (PaLM,
-            arXiv:2204.02311, section 2).
+        parallel: attention and feed-forward read the same stream and are added at once (PaLM, arXiv:2204.02311,
+            section 2).
+        shared_norm: where they are parallel, one norm serves both; otherwise each has its own (GPT-NeoX,
+            arXiv:2204.06745, section 2.1 and its published code).
         bias: biases in the linear layers and LayerNorm.
         head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
             LayerNorm; "none", the hidden states.
         tie_embeddings: the unembedding is the embedding table.
         embed_scale: factor of the token embeddings; sqrt(d_model) in arXiv:1706.03762, section 3.4.
         logit_scale: factor of the scores of the token ids.
+        logit_softcap: bends these scores s to logit_softcap * tanh(s / logit_softcap) (arXiv:2408.00118, section 2);
+            None leaves them.
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
         start_id: what an encoder-decoder's decoder starts with.
@@ -105,11 +112,13 @@ class ModelConfig:
     experts: ExpertsConfig | None = None
     layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
+    shared_norm: bool = True
     bias: bool = False
     head: Head = "lm"
     tie_embeddings: bool = True
     embed_scale: float = 1.0
     logit_scale: float = 1.0
+    logit_softcap: float | None = None
     n_segments: int = 0
     pooler: bool = False
     start_id: int = 0
@@ -122,7 +131,8 @@ class ModelConfig:
         for name, limits in LIMITS.items():
             check_whole(self, optional=name in ("n_encoder_layers", "bos_id"), **{name: limits})
         check_number(self, dropout=(0.0, 0.99), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4), embed_scale=(1e-4, 1e4))
-        check_flag(self, "parallel", "bias", "tie_embeddings", "pooler")
+        check_number(self, optional=True, logit_softcap=(1e-3, 1e6))
+        check_flag(self, "parallel", "shared_norm", "bias", "tie_embeddings", "pooler")
         check_choice(self, architecture=Architecture, head=Head, init=Init)
         check_part(self, **PARTS)
         if missing := [name for name in PARTS if name != "experts" and getattr(self, name) is None]:
@@ -159,6 +169,11 @@ class ModelConfig:
         """Whether what attention adds has a bias."""
         return self.bias if self.attention.out_bias is None else self.attention.out_bias
 
+    @property
+    def has_norm_bias(self) -> bool:
+        """Whether LayerNorm has a bias."""
+        return self.bias if self.norm.bias is None else self.norm.bias
+
     def layer(self, index: int) -> LayerConfig:
         """The settings of one layer that differ from the model's."""
         return self.layers[index] if index < len(self.layers) else _LIKE_ALL
@@ -185,11 +200,19 @@ class ModelConfig:
         """The positions of a layer's queries and keys."""
         return self.layer(layer).positions or self.positions
 
+    def longest(self, start: int) -> int:
+        """How long a text that has so many tokens may become with a cache: at the length from which longrope rotates
+        by other angles, the keys that are held would have to be rotated anew."""
+        ends = [
+            scaling.original_len
+            for scaling in {self.positions.scaling, *(one.positions and one.positions.scaling for one in self.layers)}
+            if scaling and scaling.kind == "longrope" and start <= scaling.original_len
+        ]
+        return min([self.max_seq_len, *ends])
+
     def scale_of(self, layer: int) -> float:
         """Factor of the scores of a layer."""
         scale = self.head_size**-0.5 if self.attention.scale is None else self.attention.scale
-        scaling = self.positions_of(layer).scaling
-        scale *= 1.0 if scaling is None else scaling.of_scores
         return scale / (layer + 1) if self.attention.scale_by_layer else scale
 
     @property
@@ -275,10 +298,19 @@ def _config(now: dict[str, Any], values: dict[str, Any]) -> ModelConfig:
         given.pop(name, None)
     for name, part in PARTS.items():
         if isinstance(given.get(name), dict):
-            given[name] = _part(part, given[name], name)
+            given[name] = _part(part, _of_today(given[name]), name)
     if isinstance(layers := given.get("layers"), list | tuple):
         given["layers"] = tuple(_part(LayerConfig, one, "layers") if isinstance(one, dict) else one for one in layers)
     return ModelConfig(**(now | given))
+
+
+def _of_today(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they are said now: whether queries and keys are normalised was true or false."""
+    qk_norm = {True: "head", False: None}
+    return {
+        name: qk_norm[value] if name == "qk_norm" and isinstance(value, bool) else value
+        for name, value in values.items()
+    }
 
 
 def _layers(given: dict[str, Any], n_layers: int, now: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
@@ -321,6 +353,7 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
         name: _part(inner[name], value, name) if name in inner and isinstance(value, dict) else value
         for name, value in values.items()
     }
+    made |= {name: tuple(value) for name, value in made.items() if isinstance(value, list)}
     try:
         return kind(**made)
     except ValueError as error:
@@ -349,7 +382,13 @@ def _check_heads(c: ModelConfig) -> None:
         below = c.d_model // n_heads * n_heads
         nearest = " or ".join(str(d) for d in (below, below + n_heads) if d)
         raise ValueError(f"d_model={c.d_model} is not divisible by n_heads={n_heads}; nearest: {nearest}")
-    if c.positions.kind == "rope" and c.head_size % 2:
+    for one in (c.positions, *(layer.positions for layer in c.layers)):
+        if one is not None and one.rotated is not None and one.rotated > c.head_size:
+            raise ValueError(f"rotated={one.rotated} must be at most d_head={c.head_size}")
+        pairs = 0 if one is None or one.scaling is None else len(one.scaling.short)
+        if one is not None and pairs and pairs != (one.rotated or c.head_size) // 2:
+            raise ValueError(f"short has {pairs} numbers for {(one.rotated or c.head_size) // 2} rotated pairs")
+    if c.positions.kind == "rope" and c.positions.rotated is None and c.head_size % 2:
         raise ValueError(f"d_head={c.head_size} must be even for rope, which rotates pairs; nearest: {c.head_size + 1}")
     if c.positions.kind == "sinusoidal" and c.d_model % 2:
         raise ValueError(f"d_model={c.d_model} must be even for sinusoidal positions; nearest: {c.d_model + 1}")
@@ -375,6 +414,8 @@ def _check_together(c: ModelConfig) -> None:
             f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm.placement!r} and "
             f"{c.architecture!r}"
         )
+    if not c.shared_norm and not c.parallel:
+        raise ValueError("shared_norm=False goes with parallel=True: otherwise each sublayer has a norm of its own")
     if c.parallel and c.ff_size == 0:
         raise ValueError("parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none")
     if c.experts is not None and c.ff_size == 0 and c.experts.d_expert is None:

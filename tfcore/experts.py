@@ -97,6 +97,8 @@ class Experts(nn.Module):
         if shared := config.experts.n_shared * d_expert:
             self.shared_up = Linear(d_model, self.halves * shared, bias=False)
             self.shared_down = Linear(shared, d_model, bias=False)
+        if config.experts.shared_gate:
+            self.shared_gate = Linear(d_model, 1, bias=False)
         if config.experts.bias_rate > 0:
             self.register_buffer("balance_bias", torch.zeros(n))
 
@@ -139,6 +141,8 @@ class Experts(nn.Module):
         if not self.config.n_shared:
             return y
         shared = self.shared_down(self._activate(self.shared_up(x)))
+        if self.config.shared_gate:
+            shared = shared * self.shared_gate(x).sigmoid()
         return recorder("mlp.routed_out", y) + recorder("mlp.shared_out", shared)
 
     def even_out_(

@@ -93,6 +93,10 @@ def _check_cache(
         raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
     if cache.batch != len(ids):
         raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={len(ids)}")
+    if cache.length and cache.length + ids.shape[1] > (end := config.longest(cache.length)):
+        raise ValueError(
+            f"this model rotates texts of more than {end:,} tokens by other angles (longrope); read the whole text anew"
+        )
     if ids.shape[1] > cache.remaining:
         raise ValueError(
             f"{ids.shape[1]} tokens are more than the {cache.remaining} that the cache has room for; "

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from tfcore.attention import softcapped
 from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.initialise import initialise
@@ -241,15 +242,23 @@ class Transformer(nn.Module):
             x = x + recorder("segment_embed", self.segment_embed(segment_ids))
         return x
 
-    def to_logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"] | None:
-        """Logits read from last hidden states; None where the model has no language head."""
+    def to_logits(
+        self, x: Float[Tensor, "*batch d_model"], capped: bool = True
+    ) -> Float[Tensor, "*batch vocab"] | None:
+        """Logits read from last hidden states; None where the model has no language head.
+
+        Args:
+            capped: bent by the model's soft cap, where it has one; without it a logit is a sum of its parts.
+        """
         config = self.config
         if config.head == "none":
             return None
         table = self.embed.weight if config.tie_embeddings else self.unembed.weight
         if config.head == "mlm":
-            return linear(self.mlm(x), table, self.mlm.bias)
-        return linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
+            logits = linear(self.mlm(x), table, self.mlm.bias)
+        else:
+            logits = linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
+        return softcapped(logits, config.logit_softcap) if capped else logits
 
 
 class MaskedHead(nn.Module):

@@ -49,7 +49,7 @@ class Norm(nn.Module):
         super().__init__()
         self.kind, self.eps = kind or config.norm.kind, config.norm.eps
         self.weight = nn.Parameter(torch.ones(width or config.d_model))
-        has_bias = self.kind == "layernorm" and config.bias
+        has_bias = self.kind == "layernorm" and config.has_norm_bias
         self.bias = nn.Parameter(torch.zeros(width or config.d_model)) if has_bias else None
 
     def forward(

@@ -11,11 +11,12 @@ Part: TypeAlias = Literal["encoder", "decoder", "cross"]  # of a model: whose at
 
 Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"]
 Norm = Literal["layernorm", "rmsnorm"]
-NormPlacement = Literal["pre", "post", "sandwich"]
+NormPlacement = Literal["pre", "post", "sandwich", "after"]
+QKNorm = Literal["head", "width"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
-Scaling = Literal["linear", "llama3", "yarn"]
+Scaling = Literal["linear", "llama3", "yarn", "longrope"]
 
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 
@@ -30,7 +31,10 @@ class AttentionConfig:
         d_head: width of one head; None means d_model / n_heads.
         scale: factor of the scores; None means 1 / sqrt(d_head).
         scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
-        qk_norm: normalise each head's queries and keys (arXiv:2010.04245, with RMSNorm as in Qwen3).
+        softcap: bends the scores s to softcap * tanh(s / softcap), which is never larger (arXiv:2408.00118, section
+            2); None leaves them.
+        qk_norm: normalise queries and keys: those of each head by themselves ("head", arXiv:2010.04245, with RMSNorm
+            as in Qwen3), or of all heads together ("width", as in OLMo 2, arXiv:2501.00656, section 3.2).
         qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
 
     Raises:
@@ -42,15 +46,17 @@ class AttentionConfig:
     d_head: int | None = None
     scale: float | None = None
     scale_by_layer: bool = False
-    qk_norm: bool = False
+    softcap: float | None = None
+    qk_norm: QKNorm | None = None
     qkv_bias: bool | None = None
     out_bias: bool | None = None
 
     def __post_init__(self) -> None:
         check_whole(self, n_heads=(1, 1_024))
         check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
-        check_number(self, optional=True, scale=(1e-6, 1e6))
-        check_flag(self, "scale_by_layer", "qk_norm")
+        check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6))
+        check_flag(self, "scale_by_layer")
+        check_choice(self, optional=True, qk_norm=QKNorm)
         check_flag(self, "qkv_bias", "out_bias", optional=True)
         if self.n_heads % self.kv_heads:
             divisors = ", ".join(str(d) for d in range(1, self.n_heads + 1) if self.n_heads % d == 0)
@@ -71,11 +77,14 @@ class RopeScaling:
     Args:
         kind: "linear" divides every frequency by the factor (arXiv:2306.15595, eq. 4); "llama3" leaves wavelengths
             below original_len / high_freq alone, divides those above original_len / low_freq, and blends between;
-            "yarn" (arXiv:2309.00071) does the same with another blend, and sharpens attention.
-        factor: how many times slower.
+            "yarn" (arXiv:2309.00071) does the same with another blend, and sharpens attention; "longrope"
+            (arXiv:2402.13753, section 3) divides each frequency by a number of its own, and sharpens attention.
+        factor: how many times slower; of "longrope", how many times longer the texts are.
         original_len, low_freq, high_freq: of "llama3" and "yarn", whose paper writes L, alpha and beta.
         whole_pairs: of "yarn": the blend begins and ends at a whole pair, as in its published code.
-        sharpness: of "yarn": what queries and keys are multiplied with; None means 0.1 ln(factor) + 1 (eq. 15).
+        sharpness: of "yarn" and "longrope": what rotated features are multiplied with; None means 0.1 ln(factor) + 1
+            (eq. 15 of "yarn").
+        short, long: of "longrope": the divisors of each pair in texts up to original_len, and in longer ones.
     """
 
     kind: Scaling = "linear"
@@ -85,6 +94,8 @@ class RopeScaling:
     high_freq: float = 4.0
     whole_pairs: bool = True
     sharpness: float | None = None
+    short: tuple[float, ...] = ()
+    long: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice(self, kind=Scaling)
@@ -94,13 +105,19 @@ class RopeScaling:
         check_whole(self, original_len=(1, 1_048_576))
         if self.kind != "linear" and self.low_freq >= self.high_freq:
             raise ValueError(f"low_freq={self.low_freq} must be below high_freq={self.high_freq}")
+        for name in ("short", "long"):
+            divisors = getattr(self, name)
+            if not all(isinstance(d, int | float) and 1e-3 <= d <= 1e6 for d in divisors):
+                raise ValueError(f"{name}={divisors} must be numbers between 0.001 and 1,000,000, one for each pair")
+            if (self.kind == "longrope") != bool(divisors):
+                raise ValueError(f"{name} goes with kind='longrope', which needs it")
 
     @property
-    def of_scores(self) -> float:
-        """The factor of the scores of attention."""
-        if self.kind != "yarn":
+    def stretch(self) -> float:
+        """The factor of rotated queries and keys; that of their scores is its square."""
+        if self.kind not in ("yarn", "longrope"):
             return 1.0
-        return (0.1 * math.log(self.factor) + 1 if self.sharpness is None else self.sharpness) ** 2
+        return 0.1 * math.log(self.factor) + 1 if self.sharpness is None else self.sharpness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +128,7 @@ class PositionsConfig:
         kind: see tfcore.positions.
         base: of the wavelengths of RoPE and of sinusoidal positions.
         scaling: slower RoPE for longer texts; None leaves it as it is.
+        rotated: how many of the first features of a head RoPE rotates (arXiv:2204.06745, section 2.1); None means all.
         buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
             and the distance from which on all share the last.
 
@@ -121,6 +139,7 @@ class PositionsConfig:
     kind: Positions = "rope"
     base: float = 10_000.0
     scaling: RopeScaling | None = None
+    rotated: int | None = None
     buckets: int = 32
     distance: int = 128
 
@@ -129,8 +148,14 @@ class PositionsConfig:
         check_number(self, base=(1.001, 1e9))
         check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
         check_part(self, scaling=RopeScaling)
-        if self.scaling is not None and self.kind != "rope":
-            raise ValueError(f"scaling goes with positions of kind 'rope', not {self.kind!r}; leave it None")
+        check_whole(self, optional=True, rotated=(2, 65_536))
+        for name in ("scaling", "rotated"):
+            if getattr(self, name) is not None and self.kind != "rope":
+                raise ValueError(f"{name} goes with positions of kind 'rope', not {self.kind!r}; leave it None")
+        if self.scaling is not None and len({len(self.scaling.short), len(self.scaling.long)}) > 1:
+            raise ValueError(f"short and long have {len(self.scaling.short)} and {len(self.scaling.long)} numbers")
+        if self.rotated is not None and self.rotated % 2:
+            raise ValueError(f"rotated={self.rotated} must be even, rope rotates pairs; nearest: {self.rotated + 1}")
         if self.kind == "relative" and self.distance <= self.buckets // 2:
             raise ValueError(f"distance={self.distance} must be above half of buckets={self.buckets}")
 
@@ -140,9 +165,10 @@ class NormConfig:
     """The normalisation of the residual stream.
 
     Args:
-        placement: before each sublayer (pre), after the sum (post), or before it and on what it adds (sandwich,
-            arXiv:2105.13290).
+        placement: before each sublayer (pre), after the sum (post), on what it adds (after, arXiv:2501.00656, section
+            3.2), or before it and on what it adds (sandwich, arXiv:2105.13290).
         eps: what is added to the variance, or to the mean square.
+        bias: whether a LayerNorm has one; None means as the model's linear layers.
         of_embeddings: normalise the embeddings too.
 
     Raises:
@@ -152,12 +178,29 @@ class NormConfig:
     kind: Norm = "rmsnorm"
     placement: NormPlacement = "pre"
     eps: float = 1e-5
+    bias: bool | None = None
     of_embeddings: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self, kind=Norm, placement=NormPlacement)
         check_number(self, eps=(0.0, 1.0))
         check_flag(self, "of_embeddings")
+        check_flag(self, "bias", optional=True)
+
+    @property
+    def before(self) -> bool:
+        """Whether each sublayer reads a normalised stream."""
+        return self.placement in ("pre", "sandwich")
+
+    @property
+    def of_outputs(self) -> bool:
+        """Whether what a sublayer adds is normalised by itself."""
+        return self.placement in ("sandwich", "after")
+
+    @property
+    def final(self) -> bool:
+        """Whether the stream is normalised once more after the last block; post-norm has done it already."""
+        return self.placement != "post"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +238,8 @@ class ExpertsConfig:
         top_k: how many of them a token goes to; with routing "experts", how many on average.
         d_expert: hidden width of one expert; None means the model's d_ff.
         n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 9).
+        shared_gate: what the shared experts write is multiplied with the sigmoid of a linear layer of the token (Qwen's
+            mixtures, arXiv:2407.10671, section 2.2.2 and their published code).
         routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
         softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
         renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
@@ -213,6 +258,7 @@ class ExpertsConfig:
     top_k: int = 2
     d_expert: int | None = None
     n_shared: int = 0
+    shared_gate: bool = False
     routing: Routing = "tokens"
     softmax: SoftmaxPlace = "after"
     renormalize: bool = False
@@ -228,7 +274,9 @@ class ExpertsConfig:
         check_number(self, noise=(0, 100), balance_loss=(0, 100), z_loss=(0, 100), bias_rate=(0, 10))
         check_number(self, optional=True, capacity_factor=(0.01, 1_000))
         check_choice(self, routing=Routing, softmax=SoftmaxPlace)
-        check_flag(self, "renormalize")
+        check_flag(self, "renormalize", "shared_gate")
+        if self.shared_gate and not self.n_shared:
+            raise ValueError("shared_gate=True goes with shared experts; give n_shared, or leave it False")
         if self.top_k > self.n_experts:
             raise ValueError(f"top_k={self.top_k} is more than n_experts={self.n_experts}; possible: 1 to n_experts")
         if self.routing == "experts" and self.capacity_factor is not None:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfcore.part_configs import RopeScaling
+from tfcore.part_configs import PositionsConfig, RopeScaling
 
 
 def sinusoidal(
@@ -60,23 +60,34 @@ def rope_angles(
 
     Whole turns are taken away in float64, because float32 angles of far positions are off: by 0.004 at 100,000.
     """
-    frequencies = rope_frequencies(d_head, base, scaling)
+    longest = int(positions.max()) + 1 if len(positions) else 0
+    frequencies = rope_frequencies(d_head, base, scaling, longest)
     angles = positions.double()[:, None] * frequencies.to(positions.device)
     return angles.remainder(2 * math.pi).float()
 
 
-def rope_frequencies(d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None) -> Float[Tensor, " pair"]:
+def rope_frequencies(
+    d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None, length: int = 0
+) -> Float[Tensor, " pair"]:
     """Frequencies of the rotations; with a scaling, for texts longer than those a model was trained on.
 
     linear: all divided by the factor (position interpolation, arXiv:2306.15595, eq. 4). llama3: with s = original_len
     / wavelength, the frequency is kept for s > high_freq, divided for s < low_freq, and in between a mixture whose
     share of the kept one is (s - low_freq) / (high_freq - low_freq) (Llama 3.1's published code, also
     arXiv:2407.21783, section 3.2). yarn: the same bounds, but the share falls evenly from pair to pair between them
-    (arXiv:2309.00071, section 3.2; there evenly in s, in its published code and the checkpoints as here).
+    (arXiv:2309.00071, section 3.2; there evenly in s, in its published code and the checkpoints as here). longrope:
+    each divided by a number of its own, found by a search; one list for texts up to original_len, and one for texts
+    that are longer, at all of their positions (arXiv:2402.13753, section 3).
+
+    Args:
+        length: of the text, in tokens.
     """
     frequencies = inverse_frequencies(d_head, base)
     if scaling is None:
         return frequencies
+    if scaling.kind == "longrope":
+        divisors = scaling.long if length > scaling.original_len else scaling.short
+        return frequencies / torch.tensor(divisors, dtype=torch.float64)
     divided = frequencies / scaling.factor
     if scaling.kind == "linear":
         return divided
@@ -107,10 +118,22 @@ def rope_cos_sin(angles: Float[Tensor, "seq pair"]) -> tuple[Float[Tensor, "seq 
     return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 
+def rotation_of(
+    positions: PositionsConfig, places: Int[Tensor, " seq"], d_head: int
+) -> tuple[Float[Tensor, "seq rotated"], Float[Tensor, "seq rotated"]] | None:
+    """cos and sin for the queries and keys at some places, times the factor of a scaling that sharpens attention; None
+    where positions are no rotations."""
+    if positions.kind != "rope":
+        return None
+    cos, sin = rope_cos_sin(rope_angles(places, positions.rotated or d_head, positions.base, positions.scaling))
+    stretch = 1.0 if positions.scaling is None else positions.scaling.stretch
+    return (cos, sin) if stretch == 1 else (cos * stretch, sin * stretch)
+
+
 def apply_rope(
     x: Float[Tensor, "*batch seq d_head"],
-    cos: Float[Tensor, "*#batch #seq d_head"],
-    sin: Float[Tensor, "*#batch #seq d_head"],
+    cos: Float[Tensor, "*#batch #seq rotated"],
+    sin: Float[Tensor, "*#batch #seq rotated"],
 ) -> Float[Tensor, "*batch seq d_head"]:
     """RoPE: turn pair i of each query or key at position m by the angle m * theta_i.
 
@@ -120,10 +143,13 @@ def apply_rope(
     neighbours (x_2i, x_2i+1). The two differ by a fixed reordering of dimensions.
 
     Args:
-        cos, sin: of `rope_cos_sin`, in the type of x.
+        cos, sin: of `rope_cos_sin`, in the type of x; features beyond theirs are left as they are (partial RoPE,
+            arXiv:2204.06745, section 2.1).
 
     Source: arXiv:2104.09864, eq. 34.
     """
+    if (rotated := cos.shape[-1]) < x.shape[-1]:
+        return torch.cat((apply_rope(x[..., :rotated], cos, sin), x[..., rotated:]), dim=-1)
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 

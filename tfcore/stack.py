@@ -13,9 +13,9 @@ from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
 from tfcore.part_configs import PositionsConfig
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rope_cos_sin, sinusoidal
+from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rotation_of, sinusoidal
 
-Rotation = tuple[Float[Tensor, "query d_head"], Float[Tensor, "query d_head"]]
+Rotation = tuple[Float[Tensor, "query rotated"], Float[Tensor, "query rotated"]]
 Relations = tuple[Float[Tensor, "head query key"] | None, Rotation | None]
 
 
@@ -40,7 +40,7 @@ class Stack(nn.Module):
         kinds = [(config.window_of(i), config.positions_of(i)) for i in range(n_layers)]
         self.alike = [kinds.index(kind) for kind in kinds]  # the first layer with its window and positions, for each
         # after a post-norm block the stream is normalised already
-        self.ln_final: Norm = NoNorm() if config.norm.placement == "post" else Norm(config)  # type: ignore[assignment]
+        self.ln_final: Norm = Norm(config) if config.norm.final else NoNorm()  # type: ignore[assignment]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -154,9 +154,6 @@ class Stack(nn.Module):
             n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
             return self.relative_bias(bucket).permute(2, 0, 1), None  # (head, query, key)
-        if positions.kind == "rope":
-            # computed on the CPU, in double precision, which not every device has
-            places = torch.arange(start, start + len(query))
-            angles = rope_angles(places, self.config.head_size, positions.base, positions.scaling)
-            return None, rope_cos_sin(angles.to(query.device))
-        return None, None
+        # computed on the CPU, in double precision, which not every device has
+        rotation = rotation_of(positions, torch.arange(start, start + len(query)), self.config.head_size)
+        return None, rotation and (rotation[0].to(query.device), rotation[1].to(query.device))

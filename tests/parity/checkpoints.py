@@ -1,5 +1,7 @@
 """Tiny random checkpoints of every family, written by `transformers`, with awkward settings."""
 
+import copy
+
 import torch
 import transformers as hf
 from torch import nn
@@ -30,6 +32,14 @@ YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_p
 OWN_YARN = YARN | {"attention_factor": 1.7, "beta_fast": 9.0, "beta_slow": 2.0, "truncate": False}
 DYNAMIC = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 4.0}
 SLIDING = {"use_sliding_window": True, "sliding_window": 5}
+
+GEMMA = GROUPED | {"sliding_window": 4, "query_pre_attn_scalar": 7, "pad_token_id": 0}
+MOE = GROUPED | {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+QWEN_MOE = MOE | {"shared_expert_intermediate_size": 24, "head_dim": 4}
+NEOX = SHAPE | {"hidden_size": 48, "rope_parameters": {"rope_theta": 100.0, "partial_rotary_factor": 0.5}}
+PHI = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "pad_token_id": 0}
+LONG = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.1], "long_factor": [1.5, 4.0]}
+OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
     "gpt2": (hf.GPT2LMHeadModel, GPT2),
@@ -78,6 +88,66 @@ DECODERS = {
         hf.MixtralForCausalLM,
         GROUPED | {"num_local_experts": 4, "num_experts_per_tok": 1, "sliding_window": 5, "tie_word_embeddings": True},
     ),
+    "qwen2 mixture": (hf.Qwen2MoeForCausalLM, QWEN_MOE | {"norm_topk_prob": True}),
+    "qwen2 mixture, tied": (hf.Qwen2MoeForCausalLM, QWEN_MOE | {"tie_word_embeddings": True}),
+    "qwen2 mixture, some dense": (
+        hf.Qwen2MoeForCausalLM,
+        QWEN_MOE | SLIDING | {"num_hidden_layers": 4, "decoder_sparse_step": 2, "mlp_only_layers": [1]},
+    ),
+    "qwen3 mixture": (hf.Qwen3MoeForCausalLM, MOE),
+    "qwen3 mixture, windows, one dense": (
+        hf.Qwen3MoeForCausalLM,
+        MOE | SLIDING | {"mlp_only_layers": [0], "norm_topk_prob": True, "attention_bias": True},
+    ),
+    "olmoe": (hf.OlmoeForCausalLM, GROUPED | {"num_experts": 5, "num_experts_per_tok": 2, "head_dim": 4}),
+    "gemma2": (hf.Gemma2ForCausalLM, GEMMA | {"attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}),
+    "gemma2, no caps": (
+        hf.Gemma2ForCausalLM,
+        GEMMA | {"attn_logit_softcapping": None, "final_logit_softcapping": None, "attention_bias": True},
+    ),
+    "gemma3": (hf.Gemma3ForCausalLM, GEMMA | {"num_hidden_layers": 7}),
+    "gemma3, scaled, own kinds": (
+        hf.Gemma3ForCausalLM,
+        GEMMA
+        | {"layer_types": ["full_attention", "sliding_attention"], "final_logit_softcapping": 3.0}
+        | {"rope_parameters": {"full_attention": LINEAR, "sliding_attention": {"rope_theta": 70.0}}},
+    ),
+    "gemma3, no head": (hf.Gemma3TextModel, GEMMA),
+    "phi3": (hf.Phi3ForCausalLM, SHAPE | {"num_key_value_heads": 3, "pad_token_id": 0}),
+    "phi3, long, partly rotated, window": (
+        hf.Phi3ForCausalLM,
+        PHI
+        | {"rope_parameters": LONG | {"partial_rotary_factor": 0.5}, "sliding_window": 5}
+        | {"original_max_position_embeddings": 32, "max_position_embeddings": 64},
+    ),
+    "phi3, longer than it was": (
+        hf.Phi3ForCausalLM,
+        PHI
+        | {"rope_parameters": LONG | {"short_factor": [1.0] * 4, "long_factor": [1.5, 2.0, 4.0, 8.0]}}
+        | {"original_max_position_embeddings": 2},
+    ),
+    "pythia": (hf.GPTNeoXForCausalLM, NEOX),
+    "pythia, in turn, all rotated": (
+        hf.GPTNeoXForCausalLM,
+        NEOX | {"use_parallel_residual": False, "attention_bias": False, "rope_parameters": LINEAR},
+    ),
+    "pythia, tied": (hf.GPTNeoXForCausalLM, NEOX | {"tie_word_embeddings": True}),
+    "pythia, no head": (hf.GPTNeoXModel, NEOX | {"hidden_act": "gelu_new", "tie_word_embeddings": True}),
+    "olmo2": (hf.Olmo2ForCausalLM, GROUPED | {"head_dim": 4, "rms_norm_eps": 1e-2}),
+    "olmo2, tied, biases": (hf.Olmo2ForCausalLM, SHAPE | {"tie_word_embeddings": True, "attention_bias": True}),
+    "olmo3": (hf.Olmo3ForCausalLM, SHAPE | {"num_hidden_layers": 5, "sliding_window": 4, "num_key_value_heads": 2}),
+    "olmo3, yarn": (
+        hf.Olmo3ForCausalLM,
+        OLMO3 | {"rope_parameters": {"full_attention": YARN, "sliding_attention": {"rope_theta": 90.0}}},
+    ),
+    "smollm3": (hf.SmolLM3ForCausalLM, GROUPED | {"num_hidden_layers": 5, "head_dim": 4, "pad_token_id": 0}),
+    "smollm3, own layers, windows": (
+        hf.SmolLM3ForCausalLM,
+        THREE
+        | SLIDING
+        | {"no_rope_layers": [0, 1, 0], "tie_word_embeddings": False, "mlp_bias": True, "head_dim": 4}
+        | {"pad_token_id": 0},
+    ),
 }
 ENCODERS = {
     "bert": (hf.BertForMaskedLM, SHAPE),
@@ -110,7 +180,8 @@ BOTH = {
 
 def written(kind, settings, folder, **options):
     """A model of `transformers` with random weights, its attention far from uniform, and its folder."""
-    theirs = kind(kind.config_class(**settings, attn_implementation="eager"))
+    # a copy, as some of their configs write into what they are given
+    theirs = kind(kind.config_class(**copy.deepcopy(settings), attn_implementation="eager"))
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
     if settings.get("tie_word_embeddings") is False and kind is hf.T5ForConditionalGeneration:

@@ -16,6 +16,8 @@ TIED = {
     "gpt2": DECODERS["gpt2"],
     "llama": DECODERS["llama, tied"],
     "mixtral": DECODERS["mixtral, one expert, window"],
+    "qwen2_moe": DECODERS["qwen2 mixture, tied"],
+    "gpt_neox": DECODERS["pythia, tied"],
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
     "t5": BOTH["t5 1.0"],
@@ -47,7 +49,8 @@ def written_under(folder, family, names, name):
 
 def in_full(theirs, name):
     """The name with what `transformers` puts before it."""
-    return next(n for n in theirs.state_dict() if n.removeprefix(theirs.base_model_prefix + ".") == name)
+    family = FAMILIES[theirs.config.model_type]
+    return next(n for n in theirs.state_dict() if family.canonical(n) == name)
 
 
 def put(folder, tensors):

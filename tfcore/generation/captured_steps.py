@@ -35,6 +35,7 @@ def can_be_captured(model: Transformer, cache: KVCache) -> bool:
         and config.experts is None
         and config.positions.kind not in ("alibi", "relative")
         and all(layer.positions is None for layer in config.layers)
+        and (config.positions.scaling is None or config.positions.scaling.kind != "longrope")
         and cache.batch == 1
         and not cache.has_ring
         and cache.rollback == 0

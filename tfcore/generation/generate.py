@@ -193,9 +193,9 @@ class Reader:
             self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids, config)
         elif decoder_ids is not None:
             raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
-        if (left := config.max_seq_len - len(self.prompt)) < 0:
+        if config.max_seq_len < len(self.prompt):
             raise ValueError(f"{len(self.prompt)} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-        self.capacity = min(max_new_tokens, left)
+        self.capacity = min(max_new_tokens, config.longest(len(self.prompt)) - len(self.prompt))
         self.cache = KVCache(
             config, capacity=len(self.prompt) + self.capacity, rollback=rollback, device=model.device, dtype=model.dtype
         )

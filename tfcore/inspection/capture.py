@@ -96,7 +96,7 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
         for name in inner:
             if _exists(config, name, i, cross):
                 yield prefix + name.replace("*", str(i), 1), SHAPES[name]
-    if config.norm.placement != "post":
+    if config.norm.final:
         for name in ("ln_final.scale", "ln_final.normalized"):
             yield prefix + name, SHAPES[name]
 
@@ -111,19 +111,21 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "segment_embed": config.n_segments > 0,
         "pos_embed": config.positions.kind in ("learned", "sinusoidal"),
         "embed_norm.": config.norm.of_embeddings,
-        "attn.rot_": config.positions.kind == "rope",
+        "attn.rot_": config.positions_of(layer).kind == "rope",
         "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,
         "mlp.pre_linear": plain and config.feed_forward.is_gated,
         "mlp.p": plain,
         "mlp_out": plain or routed,
-        "ln2.": (plain or routed) and not config.parallel,
-        "ln2_post": (plain or routed) and config.norm.placement == "sandwich",
+        "ln1.": config.norm.placement != "after",
+        "ln_cross.": config.norm.placement != "after",
+        "ln2.": (plain or routed) and config.norm.placement != "after" and not (config.parallel and config.shared_norm),
+        "ln2_post": (plain or routed) and config.norm.of_outputs,
         "resid_mid": (plain or routed or cross) and not config.parallel,
         "resid_mid_cross": plain or routed,
-        "ln1_post": config.norm.placement == "sandwich",
-        "ln_cross_post": cross and config.norm.placement == "sandwich",
+        "ln1_post": config.norm.of_outputs,
+        "ln_cross_post": cross and config.norm.of_outputs,
     }
     if ("cross" in last) and not cross:
         return False
@@ -153,6 +155,12 @@ def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
                 f"there are, for example, {patterned[0]} and {names[-1]}"
             )
     return prefix
+
+
+def scored(config: ModelConfig, layer: int) -> tuple[str, str]:
+    """Names of the queries and keys of a layer whose products are its scores: after the rotation, where it has one."""
+    rotated = "rot_" if config.positions_of(layer).kind == "rope" else ""
+    return f"blocks.{layer}.attn.{rotated}q", f"blocks.{layer}.attn.{rotated}k"
 
 
 def layer_of(name: str) -> int:

@@ -360,8 +360,7 @@ def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights) -
     """One tensor of our model, assembled from those of the checkpoint."""
     for piece in pieces:
         part = weights.read(piece.source)
-        part = part.T if piece.transposed else part
-        tensor[piece.place] = part if piece.offset == 0 else part.float() + piece.offset
+        tensor[piece.place] = piece.ours(part)
     if not bool(torch.isfinite(tensor).all()):
         raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {tensor.dtype}")
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.attention import softcapped
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import last_tokens, next_logits, one_text
 from tfcore.measures.token_text import visible
@@ -53,6 +54,7 @@ def measured(
     if quantity.kind == "difference":
         table = unembedding(model)
         logits = (last @ table[[quantity.token, quantity.against]].T).float() * model.config.logit_scale
+        logits = softcapped(logits, model.config.logit_softcap)
         return logits[:, 0] - logits[:, 1]
     if quantity.kind == "prediction":
         return logits_of(model, last).log_softmax(1)[:, quantity.token]

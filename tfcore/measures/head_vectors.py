@@ -9,24 +9,27 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.attention import attention_scores, attention_weights, softcapped, weighted_values
+from tfcore.inspection.capture import scored
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 
 @dataclass(frozen=True, slots=True)
 class HeadVectors:
-    """One head's queries (times the factor of the scores already), keys and values, on the CPU."""
+    """One head's queries (times the factor of the scores already), keys and values, on the CPU, and the soft cap of its
+    scores."""
 
     q: Float[Tensor, "seq d_head"]
     k: Float[Tensor, "seq d_head"]
     v: Float[Tensor, "seq d_head"]
+    softcap: float | None = None
 
     def scores(
         self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"], causal: bool
     ) -> Float[Tensor, "query key"]:
         """Scores of some queries for some keys, both given by their positions; -inf where the key comes later."""
-        scores = attention_scores(self.q[queries], self.k[keys], 1.0)
+        scores = softcapped(attention_scores(self.q[queries], self.k[keys], 1.0), self.softcap)
         return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
 
     def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
@@ -37,7 +40,7 @@ class HeadVectors:
 
     def double(self) -> "HeadVectors":
         """The vectors in float64."""
-        return HeadVectors(self.q.double(), self.k.double(), self.v.double())
+        return HeadVectors(self.q.double(), self.k.double(), self.v.double(), self.softcap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +50,23 @@ class TextVectors:
     q: Float[Tensor, "layer head seq d_head"]
     k: Float[Tensor, "layer kv_head seq d_head"]
     v: Float[Tensor, "layer kv_head seq d_head"]
+    softcap: float | None = None
 
     def head(self, layer: int, head: int) -> HeadVectors:
         """The vectors of a query head, with the key/value head that its group shares."""
         shared = head * self.k.shape[1] // self.q.shape[1]
-        return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared])
+        return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared], self.softcap)
 
 
 @torch.no_grad()
 def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> TextVectors:
-    """Run a decoder on a text and take the vectors of all heads; after the rotation, where positions are RoPE."""
+    """Run a decoder on a text and take the vectors of all heads; after the rotation, where a layer has one."""
     config = model.config
-    turned = "rot_" if config.positions.kind == "rope" else ""
-    names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
+    names = list(zip(*((*scored(config, layer), f"blocks.{layer}.attn.v") for layer in layers), strict=True))
     vectors = model.activations(one_text(model, ids), chain(*names))
     q, k, v = (torch.cat([vectors[name].float().cpu() for name in of_all]) for of_all in names)
     scales = torch.tensor([config.scale_of(layer) for layer in layers])
-    return TextVectors(q * scales[:, None, None, None], k, v)
+    return TextVectors(q * scales[:, None, None, None], k, v, config.attention.softcap)
 
 
 def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.attention import softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.tuned_lens import TunedLens
@@ -30,7 +31,7 @@ def check_model(model: Transformer) -> None:
         ValueError: it is not; the message names what the model is.
     """
     config = model.config
-    if config.architecture != "decoder" or config.norm.placement == "post" or config.head != "lm":
+    if config.architecture != "decoder" or not config.norm.final or config.head != "lm":
         raise ValueError(
             f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
             f"norm_placement={config.norm.placement!r}, head={config.head!r}"
@@ -71,7 +72,7 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
     directions than the ones the unembedding reads.
     """
     norm = model.decoder.ln_final
-    return linear(norm(x), unembedding(model)) * model.config.logit_scale
+    return softcapped(linear(norm(x), unembedding(model)) * model.config.logit_scale, model.config.logit_softcap)
 
 
 @torch.no_grad()

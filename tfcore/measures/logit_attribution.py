@@ -19,7 +19,7 @@ from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.measures.lenses import check_model, unembedding
 from tfcore.measures.one_text import one_text
-from tfcore.model import Output, Transformer
+from tfcore.model import NO_LOGITS, Output, Transformer
 from tfcore.norms import Norm
 from tfcore.onednn import linear
 
@@ -40,8 +40,9 @@ class Contributions:
         embedding: of the token's own embedding.
         position: of learned or sinusoidal positions; 0 where the model has neither.
         biases: of all biases after the embedding, the final norm's included.
-        logit: of the token in the model's own output, less what it is measured against.
+        logit: of the token in the model's own output, before a soft cap, less what it is measured against.
         scale: what the final norm divides by at this position, held fixed.
+        softcap: under which the model bends the logit afterwards; None where it does not.
     """
 
     heads: Float[ndarray, "layer head"]
@@ -51,6 +52,7 @@ class Contributions:
     biases: float
     logit: float
     scale: float
+    softcap: float | None = None
 
     @property
     def total(self) -> float:
@@ -110,7 +112,7 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
     config, places = model.config, model.config.positions.kind in ("learned", "sinusoidal")
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
     names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
-    output: Output = model(one_text(model, ids), capture=names)
+    output: Output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
     return output
 
 
@@ -140,7 +142,7 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
         places_part,
         biases.sum(0),
         here["ln_final.scale"],
-        run.logits.squeeze(0)[position].double(),
+        cast("Tensor", model.to_logits(run.hidden[0, position], capped=False)).double(),
     )
 
 
@@ -188,6 +190,7 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
         biases=float(share["biases"] + own),
         logit=measured(parts.logits, token, against),
         scale=float(parts.scale),
+        softcap=model.config.logit_softcap,
     )
 
 

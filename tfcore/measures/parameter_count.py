@@ -135,7 +135,8 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
         counts["router"] = config.d_model * experts.n_experts
         counts["experts"] = experts.n_experts * feed_forward_weights(config, size)
         if experts.n_shared:
-            counts["shared experts"] = feed_forward_weights(config, experts.n_shared * size)
+            gate = config.d_model if experts.shared_gate else 0
+            counts["shared experts"] = feed_forward_weights(config, experts.n_shared * size) + gate
     counts["norms"] = _block_norms(config, layer)
     return counts
 
@@ -149,20 +150,27 @@ def _attention(config: ModelConfig) -> int:
 
 def _norm(config: ModelConfig) -> int:
     """Scale, and shift where there is one."""
-    return config.d_model * (2 if config.norm.kind == "layernorm" and config.bias else 1)
+    return config.d_model * (2 if config.norm.kind == "layernorm" and config.has_norm_bias else 1)
+
+
+def qk_norm_weights(config: ModelConfig) -> int:
+    """Scales of the norms of queries and keys in one attention layer."""
+    heads, kv_heads = config.attention.n_heads, config.attention.kv_heads
+    normed = {None: 0, "head": 2, "width": heads + kv_heads}[config.attention.qk_norm]
+    return normed * config.head_size
 
 
 def _block_norms(config: ModelConfig, layer: Layer) -> int:
-    """One norm a sublayer, two where sandwiched, one for all where parallel; and those of queries and keys."""
-    norms = 1 if config.parallel else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
-    attentions = 1 + layer.cross
-    return norms * _norm(config) + (2 * config.head_size * attentions if config.attention.qk_norm else 0)
+    """One norm a sublayer, two where sandwiched, one for all that share it; and those of queries and keys."""
+    shared = config.parallel and config.shared_norm
+    norms = 1 if shared else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
+    return norms * _norm(config) + qk_norm_weights(config) * (1 + layer.cross)
 
 
 def _ends(config: ModelConfig) -> dict[str, int]:
     """Parameters before and after the blocks."""
     stacks = 2 if config.architecture == "encoder-decoder" else 1
-    d, norms = config.d_model, (config.norm.placement != "post") + config.norm.of_embeddings
+    d, norms = config.d_model, config.norm.final + config.norm.of_embeddings
     tables = {"learned": config.max_seq_len * d, "relative": config.positions.buckets * config.attention.n_heads}
     counts = {
         "token embedding": config.vocab_size * d,

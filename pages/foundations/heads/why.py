@@ -5,13 +5,19 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.heads.choices import NOTHING, TIRED, first_view, size
-from pages.ui import controls, keys, text
+from pages.ui import controls, fragments, keys, text
 from pages.ui.frame import Panel
 from pages.ui.loading import models
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.measure.attention import attention, part_of
-from tfcore.views.foundations.heads.measure.score_parts import HeadSource, ScoreParts, key_to_ask_about, keys_seen
-from tfcore.views.sources import Reading
+from tfcore.views.foundations.heads.measure.score_parts import (
+    HeadSource,
+    ScoreParts,
+    key_to_ask_about,
+    keys_seen,
+    why_no_parts,
+)
+from tfcore.views.sources import Reading, opened
 
 STRONGEST = -1  # in place of a key: the one that the query attends to most
 BALL = (
@@ -37,6 +43,9 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
     Args:
         more: the container of More settings.
     """
+    if reason := why_no_parts(opened(reading.model)[0].config):
+        st.info(f"A score cannot be taken apart here: {reason}")
+        fragments.stop()
     there, usual = models.names(), {"than": NOTHING, "bos": "as usual"}
     p.examples({name: {**usual, **values} for name, values in TRY.items() if values["model"] in there})
     layers, heads = size(reading)

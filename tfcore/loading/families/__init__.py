@@ -5,9 +5,14 @@ from collections.abc import Mapping
 from tfcore.config import ModelConfig
 from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
+from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
 from tfcore.loading.families.gpt2 import GPT2
-from tfcore.loading.families.llama import GEMMA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3
+from tfcore.loading.families.gpt_neox import GPT_NEOX
+from tfcore.loading.families.llama import LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
+from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
+from tfcore.loading.families.olmo import OLMO2, OLMO3
+from tfcore.loading.families.phi import PHI3
 from tfcore.loading.families.t5 import T5
 
 FAMILIES: dict[str, Family] = {
@@ -17,14 +22,24 @@ FAMILIES: dict[str, Family] = {
     "mixtral": MIXTRAL,
     "qwen2": QWEN2,
     "qwen3": QWEN3,
+    "qwen2_moe": QWEN2_MOE,
+    "qwen3_moe": QWEN3_MOE,
     "gemma": GEMMA,
+    "gemma2": GEMMA2,
+    "gemma3_text": GEMMA3,
+    "phi3": PHI3,
+    "gpt_neox": GPT_NEOX,
+    "olmo2": OLMO2,
+    "olmo3": OLMO3,
+    "olmoe": OLMOE,
+    "smollm3": SMOLLM3,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "t5": T5,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
-# Fields of other families that would change the numbers of any of these, which know none of them, and the values that
-# change nothing. A file that says one of them was made for another program than it names.
+# Fields that change the numbers of the families that know them, which are those with a default for them, and the values
+# that change nothing. A file of another family that says one of them was made for another program than it names.
 OF_OTHERS: dict[str, tuple[object, ...]] = {
     **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping", "clip_qkv", "query_pre_attn_scalar"), ()),
     **dict.fromkeys(("logit_scale", "logits_scaling", "attention_multiplier", "embedding_multiplier"), (1,)),
@@ -51,7 +66,8 @@ def family_of(values: Mapping[str, object]) -> Family:
             raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
     settings = ConfigValues(values)
     for name, without_effect in OF_OTHERS.items():
-        settings.only(name, *without_effect)
+        if name not in family.defaults:
+            settings.only(name, *without_effect)
     classes = values.get("architectures") or []
     if not isinstance(classes, list) or any(name not in family.architectures for name in classes):
         raise ValueError(

@@ -2,11 +2,11 @@
 
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from tfcore.config import Head
-from tfcore.part_configs import Activation, RopeScaling
+from tfcore.part_configs import Activation, PositionsConfig, RopeScaling
 
 PLAIN: dict[str, Activation] = {
     "relu": "relu",
@@ -25,8 +25,9 @@ GATES: dict[Activation, Activation] = {"gelu": "geglu", "gelu_tanh": "geglu_tanh
 ROPE = {
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "partial_rotary_factor"),
     *("low_freq_factor", "high_freq_factor", "attention_factor", "beta_fast", "beta_slow", "truncate"),
-    *("mscale", "mscale_all_dim", "finetuned"),
+    *("mscale", "mscale_all_dim", "finetuned", "short_factor", "long_factor"),
 }
+FULL, SLIDING = "full_attention", "sliding_attention"  # kinds of layer
 LARGEST = 2**40  # of any whole number; what a model may have is for its own config to say
 
 
@@ -114,20 +115,62 @@ class ConfigValues:
         """Our name of the activation, by their name."""
         return known_activation(name, self._or_default(name), gated)
 
-    def rope(self) -> tuple[float, RopeScaling | None]:
-        """Base and scaling of the rotations, from rope_parameters or from the older rope_theta and rope_scaling."""
+    def rope(
+        self, d_head: int, of: str | None = None, base: str = "rope_theta", share: str = "partial_rotary_factor"
+    ) -> PositionsConfig:
+        """The rotations, from rope_parameters or from the older rope_theta and rope_scaling.
+
+        Args:
+            d_head: width of a head.
+            of: the kind of layer whose rotations they are, FULL or SLIDING, in a family in which they differ by kind;
+                older files state a scaling of the FULL ones alone.
+            base, share: the older names of their base, and of the share of a head's features that is rotated.
+        """
         field = "rope_scaling" if self.get("rope_scaling") else "rope_parameters"
         values = self.get(field) or {}
         if not isinstance(values, dict):
             raise ValueError(f"{field}={short(values)} must be an object")
+        if of is not None and not (values and set(values) <= {FULL, SLIDING}):
+            values = values if of == FULL else {}
+        elif of is not None:
+            field, values = f"{field}.{of}", values.get(of) or {}
+            if not isinstance(values, dict):
+                raise ValueError(f"{field}={short(values)} must be an object")
         if inner := next((key for key, value in values.items() if isinstance(value, dict)), None):
             raise ValueError(f"{field}.{inner}={short(values[inner])}, rotations by kind of layer, is not supported")
         if unread := next((key for key, value in values.items() if key not in ROPE and value is not None), None):
             raise ValueError(f"{field}.{short(unread)} is not supported; supported: {', '.join(sorted(ROPE))}")
-        whole_text = ConfigValues(values, {"rope_theta": self.number("rope_theta")})
-        for place in (whole_text, self):
-            place.only("partial_rotary_factor", 1)
-        return whole_text.number("rope_theta"), self._scaling(field, values)
+        rotated = 1 if self.get(share) is None else self.number(share)
+        stated = ConfigValues(values, {"rope_theta": self.number(base), "partial_rotary_factor": rotated})
+        if share not in self._defaults:  # a family that rotates whole heads
+            stated.only("partial_rotary_factor", 1)
+        rotated = int(d_head * stated.number("partial_rotary_factor"))
+        return PositionsConfig(
+            kind="rope",
+            base=stated.number("rope_theta"),
+            scaling=self._scaling(field, values),
+            rotated=None if rotated == d_head else rotated,
+        )
+
+    def layer_types(self, usual: Callable[[int], bool]) -> list[str]:
+        """For each layer whether its attention is FULL or SLIDING.
+
+        Args:
+            usual: whether a layer has a window where the settings do not say it.
+        """
+        n, kinds = self.whole("num_hidden_layers"), self.get("layer_types")
+        if kinds is None:
+            return [SLIDING if usual(layer) else FULL for layer in range(n)]
+        if not isinstance(kinds, list) or len(kinds) != n or not all(kind in (FULL, SLIDING) for kind in kinds):
+            raise ValueError(
+                f"layer_types={short(kinds)} is not supported; supported: for each of the {n} layers '{FULL}' or "
+                f"'{SLIDING}'"
+            )
+        return kinds
+
+    def window(self) -> int | None:
+        """How many tokens a layer with a window sees; None where the settings have none."""
+        return None if self.get("sliding_window") is None else self.whole("sliding_window")
 
     def _scaling(self, field: str, values: dict[str, object]) -> RopeScaling | None:
         kind = values.get("rope_type") or values.get("type") or "default"
@@ -136,16 +179,18 @@ class ConfigValues:
             return None
         if kind == "linear":
             return RopeScaling(kind="linear", factor=inner.number("factor"))
-        if kind not in ("llama3", "yarn"):
+        if kind not in ("llama3", "yarn", "longrope"):
             raise ValueError(
                 f"{field}.rope_type={short(kind)} is not supported; "
-                "supported: 'default', 'linear', 'dynamic', 'llama3', 'yarn'"
+                "supported: 'default', 'linear', 'dynamic', 'llama3', 'yarn', 'longrope'"
             )
         length = "original_max_position_embeddings"
         default = self.get(length) or values.get(length) or self.get("max_position_embeddings")
         original = ConfigValues({}, {length: default}).whole(length)
         if kind == "yarn":
             return self._yarn(values, original)
+        if kind == "longrope":
+            return self._longrope(field, values, original)
         return RopeScaling(
             kind="llama3",
             factor=inner.number("factor"),
@@ -172,6 +217,27 @@ class ConfigValues:
             high_freq=inner.number("beta_fast"),
             whole_pairs=inner.flag("truncate"),
             sharpness=sharpness,
+        )
+
+    def _longrope(self, field: str, values: dict[str, object], original: int) -> RopeScaling:
+        inner = ConfigValues(values, {"factor": self.whole("max_position_embeddings") / original})
+        factor = max(1.0, inner.number("factor"))
+        sharpness = math.sqrt(1 + math.log(factor) / math.log(original)) if original > 1 else 1.0
+        if inner.get("attention_factor") is not None:
+            sharpness = inner.number("attention_factor")
+        listed: dict[str, tuple[float, ...]] = {}
+        for name in ("short_factor", "long_factor"):
+            each = values.get(name)
+            if not isinstance(each, list) or not all(isinstance(x, int | float) for x in each):
+                raise ValueError(f"{field}.{name}={short(each)} must be a list of numbers, one for each pair")
+            listed[name] = tuple(map(float, each))
+        return RopeScaling(
+            kind="longrope",
+            factor=factor,
+            original_len=original,
+            sharpness=sharpness,
+            short=listed["short_factor"],
+            long=listed["long_factor"],
         )
 
     def head(self, tensors: Tensors, embedding: str, unembedding: str) -> tuple[Head, bool]:

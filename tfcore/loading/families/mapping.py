@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.files import CheckpointError
@@ -20,16 +22,19 @@ class WeightSource:
             do in a joint projection; with `#`, there is one for each expert.
         transposed: theirs are (in, out), ours (out, in).
         offset: is added to theirs.
+        by_head: their rows are query, key and value of the first head, then those of the second; ours all queries,
+            then all keys, then all values.
     """
 
     names: tuple[str, ...]
     transposed: bool = False
     offset: float = 0.0
+    by_head: bool = False
 
 
-def of(*names: str, transposed: bool = False, offset: float = 0.0) -> tuple[WeightSource, ...]:
+def of(*names: str, transposed: bool = False, offset: float = 0.0, by_head: bool = False) -> tuple[WeightSource, ...]:
     """A row of a table; `of(...) + of(...)` are alternatives, of which a file has one (or copies)."""
-    return (WeightSource(names, transposed, offset),)
+    return (WeightSource(names, transposed, offset, by_head),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +76,7 @@ class Family:
         module, _, kind = pattern.rpartition(".")
         rows, suffix = (self.rows[pattern], "") if pattern in self.rows else (self.rows[module], f".{kind}")
         layer = number[1] if number else ""
-        return tuple(
-            WeightSource(tuple(n.replace("*", layer) + suffix for n in row.names), row.transposed, row.offset)
-            for row in rows
-        )
+        return tuple(replace(row, names=tuple(n.replace("*", layer) + suffix for n in row.names)) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Piece:
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
         transposed, offset: see WeightSource.
+        by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
     """
 
     source: str
@@ -95,12 +98,20 @@ class Piece:
     expert: int | None = None
     transposed: bool = False
     offset: float = 0.0
+    by_head: int = 0
 
     @property
     def place(self) -> tuple[int | slice, ...]:
         """Index of those rows."""
         rows = slice(self.first, self.last)
         return (rows,) if self.expert is None else (self.expert, rows)
+
+    def ours(self, tensor: Tensor) -> Tensor:
+        """Their tensor as it stands in ours."""
+        if self.by_head:
+            tensor = tensor.unflatten(0, (self.by_head, 3, -1)).transpose(0, 1).flatten(0, 2)
+        tensor = tensor.T if self.transposed else tensor
+        return tensor if self.offset == 0 else tensor.float() + self.offset
 
 
 Plan = dict[str, list[Piece]]
@@ -180,7 +191,9 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             transposed = source.transposed and len(inner) > 1
             asked = (n, *inner[1:])
             name = part if expert is None else part.replace("#", str(expert))
-            yield Piece(name, asked[::-1] if transposed else asked, start, start + n, expert, transposed, source.offset)
+            shown = asked[::-1] if transposed else asked
+            heads = config.attention.n_heads if source.by_head else 0
+            yield Piece(name, shown, start, start + n, expert, transposed, source.offset, heads)
             start += n
 
 

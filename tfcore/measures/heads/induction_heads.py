@@ -251,7 +251,7 @@ def direct_logits(
     config = model.config
     z = values.repeat_interleave(config.attention.n_heads // config.attention.kv_heads, dim=1)  # (1, head, key, d_head)
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z).squeeze(0)  # (key, head, d_model)
-    if config.norm.placement != "post":
+    if config.norm.final:
         written = written * model.decoder.ln_final.weight
     return F.linear(written, directions)
 

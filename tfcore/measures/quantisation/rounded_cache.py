@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.inspection.capture import scored
 from tfcore.inspection.edits import Edit
 from tfcore.measures.quantisation.formats import quantise_minmax
 
@@ -55,8 +56,8 @@ def rounded_cache(
 
 def cache_edits(config: ModelConfig, scheme: CacheScheme) -> list[Edit]:
     """Edits that round keys and values as a cache would keep them: keys after their rotation."""
-    keys = "rot_k" if config.positions.kind == "rope" else "k"
+    keys = [scored(config, layer)[1] for layer in range(config.n_layers)]
     return [
-        Edit(f"blocks.*.attn.{keys}", lambda x: rounded_cache(x, scheme.bits, scheme.keys)),
+        *(Edit(name, lambda x: rounded_cache(x, scheme.bits, scheme.keys)) for name in keys),
         Edit("blocks.*.attn.v", lambda x: rounded_cache(x, scheme.bits, scheme.values)),
     ]

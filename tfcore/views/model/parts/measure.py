@@ -129,19 +129,18 @@ def _heads_note(config: ModelConfig) -> str:
 def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[PartBox, ...]]:
     """Attention or feed-forward with its norms and its addition."""
 
-    def norm(where: str, *placements: str) -> list[tuple[PartBox, ...]]:
-        there = config.norm.placement in placements
+    def norm(where: str, there: bool) -> list[tuple[PartBox, ...]]:
         return [(PartBox(NORMS[config.norm.kind], where, "norm", "norm"),)] if there else []
 
     add = (PartBox("+ input", "residual connection", "residual", "residual connection"),)
-    first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
-    return [*first, parts, *inside, add, *norm("of the sum", "post")]
+    first, inside = norm("of the input", config.norm.before), norm("of the output", config.norm.of_outputs)
+    return [*first, parts, *inside, add, *norm("of the sum", config.norm.placement == "post")]
 
 
 def end(config: ModelConfig) -> Group:
     """The boxes from the last vectors to the prediction."""
     rows = []
-    if config.norm.placement != "post":
+    if config.norm.final:
         rows.append((PartBox(NORMS[config.norm.kind], "final norm", "norm", "norm"),))
     tied = "tied to the embedding" if config.tie_embeddings else "not tied"
     rows.append(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from tfcore import masks, minimal, positions
-from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
+from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts, mix
@@ -63,9 +63,10 @@ def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
         "output": (Attention.forward,),
         "heads": (Attention.heads,),
         "concat": (Attention.forward,),
-        "qk-norm": (rms_norm,),
+        "qk-norm": (rms_norm, *([WholeNorm] if config.attention.qk_norm == "width" else [])),
         "rotation": (positions.apply_rope, positions.rope_angles),
         **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
+        "softcap": (softcapped,),
         "bias": (positions.relative_bucket if config.positions.kind == "relative" else positions.alibi_bias,),
         "mask": (attention_weights, mask),
         "softmax": (attention_weights,),

@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionContext
 from tfcore.block import Block
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
@@ -19,7 +18,6 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import one_text
 from tfcore.measures.text_loss import token_losses
 from tfcore.model import Transformer
-from tfcore.positions import rope_angles, rope_cos_sin
 
 SUBSETS_AT_ONCE = 32  # streams whose scores are held at once
 
@@ -95,13 +93,10 @@ def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tens
     config, decoder, recorder = model.config, model.decoder, ActivationRecorder()
     if config.norm.placement != "pre" or config.positions.kind != "rope" or config.parallel:
         raise ValueError(f"sublayers are left out of pre-norm models with rope, not of {config}")
-    places = torch.arange(ids.shape[1])
-    angles = rope_angles(places, config.head_size, config.positions.base, config.positions.scaling).to(ids.device)
-    turned, n = rope_cos_sin(angles), len(places)
-    mask = AttentionContext(mask=None, is_causal=True, bias=None, rotation=turned, n_query=n, device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)
-    for block in cast("Iterable[Block]", decoder.blocks):
-        x = torch.cat((x, x + block.attn(block.ln1(x), mask, recorder)))
+    for i, block in enumerate(cast("Iterable[Block]", decoder.blocks)):
+        context = decoder.attention_context(ids.shape[1], i)
+        x = torch.cat((x, x + block.attn(block.ln1(x), context, recorder)))
         x = torch.cat((x, x + block.mlp(block.ln2(x), recorder)))
     return x
 

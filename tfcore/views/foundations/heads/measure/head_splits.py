@@ -8,8 +8,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import attention_scores, attention_weights
+from tfcore.attention import attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
+from tfcore.inspection.capture import scored
 from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
 from tfcore.measures.heads.part_texts import TextIds, text_ids
@@ -108,13 +109,14 @@ def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) ->
     width = config.attention.n_heads * config.head_size
     if width % n_heads:
         raise ValueError(f"{width} dimensions do not fall into {n_heads} heads; try one of {divisors(width)}")
-    rotated = "rot_" if config.positions.kind == "rope" else ""
-    names = [f"blocks.{layer}.attn.{part}" for part in (f"{rotated}q", f"{rotated}k", "v")]
+    names = [*scored(config, layer), f"blocks.{layer}.attn.v"]
     read = model.activations(one_text(model, ids), names)
     (q,), (k,), (v,) = (read[name].float() for name in names)  # (head, seq, d_head)
     side_by_side = [part.transpose(0, 1).flatten(1) for part in (q, k, v)]  # (seq, d)
     keys = k.repeat_interleave(config.attention.n_heads // config.attention.kv_heads, 0).transpose(0, 1).flatten(1)
-    scores = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads))
+    scale = config.scale_of(layer) * (n_heads / config.attention.n_heads) ** 0.5  # 1 / sqrt(d_head) of either size
+    products = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads), scale)
+    scores = softcapped(products, config.attention.softcap)
     may_see = (causal if config.architecture == "decoder" else bidirectional)(len(ids))
     patterns = attention_weights(scores, may_see.to(scores.device))
     return HeadSplit(

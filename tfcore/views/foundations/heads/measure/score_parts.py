@@ -15,11 +15,12 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import attention_scores, attention_weights
+from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped
+from tfcore.config import ModelConfig
 from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
-from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, relative_bucket, rope_angles, rope_cos_sin
+from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, relative_bucket, rotation_of
 from tfcore.views.foundations.heads.measure.attention import attention, part_of
 from tfcore.views.foundations.heads.measure.score_writers import (
     Side,
@@ -99,6 +100,14 @@ class ScoreParts:
         return float(self.values.sum()) + self.bias
 
 
+def why_no_parts(config: ModelConfig) -> str | None:
+    """Why the scores of a model are no sums over what was written before, or None."""
+    if config.attention.softcap is None:
+        return None
+    cap = config.attention.softcap
+    return f"this model bends its scores under a soft cap of {cap:g}, after which they are no sums."
+
+
 @torch.no_grad()
 def score_parts(
     model: Transformer, run: StreamPass, layer: int, head: int, query: int, key: int, against: int | None = None
@@ -108,8 +117,10 @@ def score_parts(
     With another key, the difference of both scores: the logarithm of the ratio of the two attention weights.
 
     Raises:
-        ValueError: a token that the query may not see.
+        ValueError: a token that the query may not see, or a model whose scores are no sums.
     """
+    if reason := why_no_parts(model.config):
+        raise ValueError(f"this score has no parts: {reason}")
     scores, visible = recorded_scores(model, run, run.part, layer, head, query)
     for one in (key, against):
         if one is not None and not (0 <= one < len(visible) and visible[one]):
@@ -167,12 +178,12 @@ def recorded_scores(
 ) -> tuple[Float[Tensor, " key"], Bool[Tensor, " key"]]:
     """The scores of one query as the pass computed them, before the mask, and which keys it may see."""
     attention, stack = attention_of(model, part, layer), "encoder" if part == "encoder" else "decoder"
-    rotated = "rot_" if model.config.positions.kind == "rope" and part != "cross" else ""
+    rotated = "rot_" if model.config.positions_of(layer).kind == "rope" and part != "cross" else ""
     at = f"{stack}.blocks.{layer}.{'cross_attn' if part == 'cross' else 'attn'}.{rotated}"
     (all_q,), (all_k,) = run.activations[f"{at}q"], run.activations[f"{at}k"]
     q, k = all_q[head, query], all_k[head // (attention.n_heads // attention.kv_heads)]
     keys = torch.arange(len(k))
-    (scores,) = attention_scores(q[None].double(), k.double(), attention.scale).cpu()
+    (scores,) = softcapped(attention_scores(q[None].double(), k.double(), attention.scale), attention.softcap).cpu()
     back, window = query - keys, model.config.window_of(layer) if part != "cross" else None
     visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
     visible = visible if window is None else visible & (back.abs() < window)
@@ -241,11 +252,23 @@ def _projected(
         names, x = [*names, Writer("own bias")], torch.cat((x, bias.double().expand(len(places), 1, -1)), 1)
     norm = attention.q_norm if side == "query" else attention.k_norm
     if isinstance(norm, Norm):
-        x = frozen(norm, x, norm_scale(x.sum(1, keepdim=True), norm.kind, norm.eps))
-    if config.positions.kind == "rope" and run.part != "cross":
-        angles = rope_angles(torch.tensor(places), config.head_size, config.positions.base, config.positions.scaling)
-        x = apply_rope(x, *(table.to(x)[:, None] for table in rope_cos_sin(angles)))
+        x = _normed(attention, norm, x, vectors.sum(1), head, side)
+    rotation = rotation_of(config.positions_of(layer), torch.tensor(places), config.head_size)
+    if rotation is not None and run.part != "cross":
+        x = apply_rope(x, *(table.to(x)[:, None] for table in rotation))
     return names, x
+
+
+def _normed(attention: Attention, norm: Norm, x: Tensor, stream: Tensor, head: int, side: Side) -> Tensor:
+    """The parts of a query or a key of a head after its norm, whose divisor is held fixed; `stream` is their sum before
+    the projection."""
+    if not isinstance(norm, WholeNorm):
+        return frozen(norm, x, norm_scale(x.sum(1, keepdim=True), norm.kind, norm.eps))
+    group = 1 if side == "query" else attention.n_heads // attention.kv_heads
+    each = [projections(attention, one, side) for one in range(0, attention.n_heads, group)]
+    whole = [stream @ weight.double().T + (0 if bias is None else bias.double()) for weight, bias in each]
+    scale = norm_scale(torch.cat(whole, 1), norm.kind, norm.eps)[:, None]  # of all heads: (place, 1, 1)
+    return x / scale * norm.weight.unflatten(0, (-1, attention.d_head))[head // group].double()
 
 
 def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: Tensor) -> Float[Tensor, " key"]:

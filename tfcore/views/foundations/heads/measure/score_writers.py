@@ -140,7 +140,7 @@ def written(
         return stream.writers()
     name = "ln_cross" if run.part == "cross" else "ln1"
     stream.through(layer, before_cross=run.part == "cross")
-    if model.config.norm.placement != "post":
+    if model.config.norm.before:
         stream.norm(f"blocks.{layer}.{name}", getattr(stream.stack.blocks[layer], name))
     return stream.writers()
 
@@ -183,7 +183,7 @@ class _Stream:
             self.biases = self.biases + _bias(module, self.biases)
 
     def post(self, name: str, module: nn.Module, x: Tensor) -> Tensor:
-        """The output of a part after the norm behind it (sandwich), where there is one; the norm's bias is apart."""
+        """The output of a part after the norm behind it, where there is one; the norm's bias is apart."""
         if not isinstance(module, Norm):
             return x
         scale = self.at(f"{name}.scale")

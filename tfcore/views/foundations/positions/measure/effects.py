@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import attention_scores, attention_weights
+from tfcore.attention import attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.masks import bidirectional, causal
@@ -68,17 +68,18 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
         vectors["learned"] = own
     scale = config.scale_of(0)
     plain = attention_scores(q, k, scale)
-    angles = rope_angles(places, config.head_size, config.positions.base, config.positions.scaling)
     slope = alibi_slopes(config.attention.n_heads)[head : head + 1]
     scores: dict[Positions, Tensor] = {"none": plain}
     for name, added in vectors.items():
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
         scores[name] = attention_scores(moved_q, moved_k, scale)
-    cos, sin = rope_cos_sin(angles)
+    turned = config.positions.rotated or config.head_size
+    cos, sin = rope_cos_sin(rope_angles(places, turned, config.positions.base, config.positions.scaling))
     scores["rope"] = attention_scores(apply_rope(q, cos, sin), apply_rope(k, cos, sin), scale)
     (bias,) = alibi_bias(slope, places, places)
     scores["alibi"] = plain + bias
-    return {name: _effect(value, plain) for name, value in scores.items()}
+    capped = {name: softcapped(value, config.attention.softcap) for name, value in scores.items()}
+    return {name: _effect(value, capped["none"]) for name, value in capped.items()}
 
 
 def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:

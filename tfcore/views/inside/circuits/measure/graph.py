@@ -119,12 +119,13 @@ def check_graph_model(config: ModelConfig) -> None:
         or biases
         or config.positions.kind not in ("rope", "alibi", "relative", "none")
         or config.norm.of_embeddings
+        or config.logit_softcap is not None
         or config.experts is not None
         or config.ff_size == 0
     ):
         raise ValueError(
             "an attribution graph needs a decoder with a language head, RMSNorm before each sublayer, feed-forward "
-            "layers, no biases and no position embeddings, such as stories"
+            "layers, no biases, no position embeddings and no soft cap on its logits, such as stories"
         )
 
 
@@ -288,7 +289,7 @@ class _Tracer:
             return
         position = rows[:, 0] + start
         feature = self.run.features[layer, position, rows[:, 1]]
-        weight: Tensor = self.blocks[layer].ln2.weight  # type: ignore[assignment]
+        weight: Tensor = self.blocks[layer].ln2.weight
         gain = weight / self.run.mlp_scale[layer, position]  # (target, d_model)
         seed = self.directions.new_zeros(stop, len(rows), transcoder.W_enc.shape[1])
         seed[position, torch.arange(len(rows), device=seed.device)] = transcoder.W_enc[feature] * gain

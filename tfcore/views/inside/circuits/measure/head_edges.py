@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionContext, attention_scores, attention_weights, weighted_values
+from tfcore.attention import AttentionContext, attention_scores, attention_weights, softcapped, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
@@ -51,8 +51,10 @@ def why_no_edges(config: ModelConfig) -> str | None:
         return "edges between heads are measured on what comes next, which only a decoder predicts."
     if config.n_layers < 2:
         return "it has one layer, so no head can read what another head wrote."
-    if config.norm.placement in ("post", "sandwich"):
+    if config.norm.placement != "pre":
         return "it normalises what its heads write together, so that the output of one head is no term of a sum."
+    if config.attention.qk_norm == "width":
+        return "it normalises the queries of all heads together, so that no head's query is computed by itself."
     return None
 
 
@@ -130,7 +132,7 @@ def attended(
     if mask.rotation is not None:
         cos, sin = (table.to(q.dtype) for table in mask.rotation)
         q, k = apply_rope(q, cos, sin), apply_rope(k, cos, sin)
-    scores = attention_scores(q, k, block.attn.scale)
+    scores = softcapped(attention_scores(q, k, block.attn.scale), block.attn.softcap)
     if mask.bias is not None:
         bias = mask.bias.to(scores.dtype)
         scores = scores + (bias if heads is None else bias[list(heads)])

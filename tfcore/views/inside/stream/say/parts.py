@@ -27,6 +27,7 @@ class LogitSum(Finding):
         total: sum of all parts.
         count: how many parts there are: every head, feed-forward layer, embedding and the biases.
         shares: in the order of computation, all heads of a layer together; the largest, and the sum of all others.
+        softcap: under which the model bends the logit afterwards; None where it does not.
     """
 
     token: str
@@ -34,6 +35,7 @@ class LogitSum(Finding):
     total: float
     count: int
     shares: tuple[tuple[str, float], ...]
+    softcap: float | None = None
 
     @property
     def logit_text(self) -> str:
@@ -53,7 +55,8 @@ class LogitSum(Finding):
     @property
     def sentence(self) -> str:
         shares = ", ".join(f"{name} {share:+.2f}" for name, share in self.shares)
-        return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}."
+        after = "" if self.softcap is None else f" The model then bends it under a soft cap of {self.softcap:g}."
+        return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}.{after}"
 
 
 def logit_sum(attributed: Contributions, token: str) -> LogitSum:
@@ -65,7 +68,8 @@ def logit_sum(attributed: Contributions, token: str) -> LogitSum:
         + (attributed.position != 0)
         + (attributed.biases != 0)
     )
-    return LogitSum(token, attributed.logit, attributed.total, count, tuple(largest_instalments(attributed, LARGEST)))
+    shares = tuple(largest_instalments(attributed, LARGEST))
+    return LogitSum(token, attributed.logit, attributed.total, count, shares, attributed.softcap)
 
 
 def largest_instalment(attributed: Contributions) -> Statement:

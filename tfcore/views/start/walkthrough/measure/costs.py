@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
-from tfcore.measures.parameter_count import feed_forward_weights, parameters
+from tfcore.measures.parameter_count import feed_forward_weights, parameters, qk_norm_weights
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
@@ -43,7 +43,7 @@ def _matrix(n: int, rows: int, columns: int, bias: bool) -> StageCost:
 def _norm(config: ModelConfig, n: int) -> StageCost:
     """RMSNorm: square, sum, divide, scale. LayerNorm: sum and subtract besides, and the shift where there is one."""
     layer = config.norm.kind == "layernorm"
-    shift = layer and config.bias
+    shift = layer and config.has_norm_bias
     return StageCost(config.d_model * (1 + shift), n * config.d_model * (4 + 2 * layer + shift))
 
 
@@ -67,10 +67,12 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
     return {
         "norm-1": norms,
         "qkv": _matrix(n, d, (heads + 2 * kv_heads) * d_head, config.has_qkv_bias),
-        "qk-norm": StageCost(2 * d_head, 4 * turned),
-        "rotation": StageCost(0, 3 * turned),  # two products and a sum for each number
+        "qk-norm": StageCost(qk_norm_weights(config), 4 * turned),
+        # two products and a sum for each number that is turned
+        "rotation": StageCost(0, 3 * n * (heads + kv_heads) * (config.positions.rotated or d_head)),
         "scores": StageCost(0, 2 * pairs * d_head, True),
         "scaled": StageCost(0, pairs),
+        "softcap": StageCost(0, 3 * pairs),  # divide, tanh, multiply
         "bias": StageCost(buckets, pairs),
         "softmax": StageCost(0, 4 * pairs),  # subtract the largest, exponential, sum, divide
         "values": StageCost(0, 2 * pairs * d_head, True),

@@ -8,7 +8,7 @@ from numpy import ndarray
 from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
 from tfcore.views.start.walkthrough.measure.walk import Walk, walk_stages
 
-STEPS = ("heads", "qk-norm", "rotation", "scores", "scaled", "bias", "mask", "softmax", "values")
+STEPS = ("heads", "qk-norm", "rotation", "scores", "scaled", "softcap", "bias", "mask", "softmax", "values")
 VECTORS = STEPS[:3]  # those that make or change queries and keys
 SCORES = STEPS[3:6]  # those that make or change scores
 

@@ -150,7 +150,7 @@ def _before_norm(name: str, walk: Walk) -> str:
     """The tensor that a norm reads: the stream, or the sum where it comes after (post-norm)."""
     if walk.config.norm.placement == "post":
         return {"ln1": "sum_1", "ln2": "sum_2"}[name]
-    return {"ln1": "resid_pre", "ln2": "stream_2"}[name]
+    return "resid_pre" if name == "ln1" or walk.config.parallel else "stream_2"
 
 
 def _normed(name: str) -> Callable[[Walk], StageTensors]:
@@ -244,8 +244,13 @@ def _scaled(walk: Walk, head: int) -> StageTensors:
     return StageTensors(before=(before,), after=(after,))
 
 
+def _softcap(walk: Walk, head: int) -> StageTensors:
+    before, after = _pairs(walk, "scaled", "scores", head), _pairs(walk, "capped", "scores, capped", head)
+    return StageTensors(before=(before,), after=(after,))
+
+
 def _bias(walk: Walk, head: int) -> StageTensors:
-    before, after = _pairs(walk, "scaled", "scores", head), _pairs(walk, "attn.scores", "scores, with bias", head)
+    before, after = _pairs(walk, "capped", "scores", head), _pairs(walk, "attn.scores", "scores, with bias", head)
     return StageTensors(before=(before,), after=(after,))
 
 
@@ -391,6 +396,7 @@ OF_A_HEAD: dict[str, Callable[[Walk, int], StageTensors]] = {
     "rotation": _rotation,
     "scores": _scores,
     "scaled": _scaled,
+    "softcap": _softcap,
     "bias": _bias,
     "mask": _mask,
     "softmax": _softmax,

@@ -11,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
-from tfcore.attention import Attention, attention_scores
+from tfcore.attention import Attention, attention_scores, softcapped
 from tfcore.block import Block
 from tfcore.checks import check_place
 from tfcore.config import ModelConfig
@@ -75,43 +75,44 @@ def _read(config: ModelConfig) -> list[WalkStage]:
 
 
 def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
-    post = config.norm.placement == "post"
     beside = {
-        "norm-1": not post,
+        "norm-1": config.norm.before,
         "qkv": True,
         "heads": True,
-        "qk-norm": config.attention.qk_norm,
-        "rotation": config.positions.kind == "rope",
+        "qk-norm": config.attention.qk_norm is not None,
+        "rotation": config.positions_of(layer).kind == "rope",
         "scores": True,
         "scaled": True,
+        "softcap": config.attention.softcap is not None,
         "bias": config.positions.kind in ("alibi", "relative"),
         "mask": config.architecture == "decoder" or config.window_of(layer) is not None,
         "softmax": True,
         "values": True,
         "concat": True,
         "output": True,
-        "norm-1-after": config.norm.placement == "sandwich",
+        "norm-1-after": config.norm.of_outputs,
     }
-    return _kept("attention", True, beside) + _kept("attention", False, {"add-1": True, "norm-1": post})
+    post = {"add-1": True, "norm-1": config.norm.placement == "post"}
+    return _kept("attention", True, beside) + _kept("attention", False, post)
 
 
 def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
     routed = config.is_routed(layer)
     if not routed and config.ff_size == 0:
         return []
-    post = config.norm.placement == "post"
     beside = {
-        "norm-2": not post and not config.parallel,
+        "norm-2": config.norm.before and not (config.parallel and config.shared_norm),
         **({"router": True, "experts": True} if routed else {"up": True, "activation": True, "down": True}),
-        "norm-2-after": config.norm.placement == "sandwich",
+        "norm-2-after": config.norm.of_outputs,
     }
-    return _kept("feed-forward", True, beside) + _kept("feed-forward", False, {"add-2": True, "norm-2": post})
+    post = {"add-2": True, "norm-2": config.norm.placement == "post"}
+    return _kept("feed-forward", True, beside) + _kept("feed-forward", False, post)
 
 
 def _predict(config: ModelConfig) -> list[WalkStage]:
     words = config.head != "none"
     wanted = {
-        "final-norm": config.norm.placement != "post",
+        "final-norm": config.norm.final,
         "mlm-head": config.head == "mlm",
         "logits": words,
         "probabilities": words,
@@ -259,13 +260,15 @@ def _ends(model: Transformer, batch: Tensor, tensors: Activations) -> Activation
 
 def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: int) -> Activations:
     """read_1: what attention reads. qkv: one product. split_q, split_k, split_v: cut into heads. products: q . k.
-    scaled: the same with the scale. allowed: the mask. concat: heads side by side. written_1: after W_O. sum_1."""
+    scaled: the same with the scale. capped: bent by a soft cap. allowed: the mask. concat: heads side by side.
+    written_1: after W_O. sum_1."""
     attn: Attention = block.attn
-    read = tensors["resid_pre"] if config.norm.placement == "post" else tensors["ln1.normalized"]
+    read = tensors["ln1.normalized"] if config.norm.before else tensors["resid_pre"]
     qkv = attn.qkv(read)
     q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
     turned_q, turned_k = tensors.get("attn.rot_q", tensors["attn.q"]), tensors.get("attn.rot_k", tensors["attn.k"])
     keys = turned_k.repeat_interleave(attn.n_heads // attn.kv_heads, dim=1)
+    scaled = attention_scores(turned_q, keys, attn.scale)
     concat = tensors["attn.z"].transpose(1, 2).flatten(2)
     return {
         "read_1": read,
@@ -274,7 +277,8 @@ def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: in
         "split_k": k,
         "split_v": v,
         "products": attention_scores(turned_q, keys, 1.0),
-        "scaled": attention_scores(turned_q, keys, attn.scale),
+        "scaled": scaled,
+        "capped": softcapped(scaled, attn.softcap),
         "allowed": allowed(config, layer, read.shape[1])[None],
         "concat": concat,
         "written_1": attn.out(concat),
@@ -288,7 +292,8 @@ def _fed(block: Block, tensors: Activations, config: ModelConfig) -> Activations
         return {}
     post = config.norm.placement == "post"
     stream = tensors["ln1.normalized"] if post else tensors["resid_pre"] + tensors["attn_out"]
-    read = stream if post else tensors["ln1.normalized" if config.parallel else "ln2.normalized"]
+    normed = "ln1.normalized" if config.parallel and config.shared_norm else "ln2.normalized"
+    read = tensors[normed] if config.norm.before else stream
     written = block.mlp(read, ActivationRecorder())
     return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + tensors["mlp_out"]}
 

@@ -303,7 +303,7 @@ _FINDINGS: dict[str, Callable[[_Stage], Statement]] = {
     "qk-norm": _resized,
     "rotation": _rotated,
     "scores": _largest,
-    **dict.fromkeys(("scaled", "bias"), _spread),
+    **dict.fromkeys(("scaled", "softcap", "bias"), _spread),
     "mask": _blocked,
     "softmax": _weighted,
     "values": _averaged,

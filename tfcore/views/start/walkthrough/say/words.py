@@ -201,6 +201,16 @@ WORDS: dict[str, StageWords] = {
         "The same pattern: both pictures have one range of colours (arXiv:1706.03762, section 3.2.1).",
         "attention",
     ),
+    "softcap": StageWords(
+        "soft cap",
+        "Bend the scores under a cap",
+        "Soft cap: scores near 0 stay nearly as they are, and none can be larger than $softcap.",
+        r"S \leftarrow $softcap \tanh(S / $softcap)",
+        r"\tanh",
+        "The same pattern: both pictures have one range of colours. Only scores that are large beside $softcap become "
+        "smaller (arXiv:2408.00118, section 2).",
+        "attention",
+    ),
     "bias": StageWords(
         "bias",
         "Add a position bias",
@@ -369,6 +379,7 @@ SAID: dict[str, str] = {
     "qkv": "Q K V",
     "rotation": "RoPE",
     "scaled": "scaled scores",
+    "softcap": "soft cap",
     "bias": "position bias",
     "values": "weighted sum of values",
     "concat": "concatenate heads",
@@ -443,7 +454,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
     name = r"\mathrm{" + _ACTIVATIONS.get(config.feed_forward.activation, config.feed_forward.activation) + "}"
     scale = config.scale_of(layer)
     by_root = scale == config.head_size**-0.5
-    norm = _NORMS[config.norm.kind].replace("$shift", " + b" if config.bias else "")
+    norm = _NORMS[config.norm.kind].replace("$shift", " + b" if config.has_norm_bias else "")
     tied = (
         "The table is the one of the embeddings, turned round (tied)."
         if config.tie_embeddings
@@ -467,6 +478,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "norm_keeps": _NORM_KEEPS[config.norm.kind],
         "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
         "added": "attention" if stage == "add-1" else "feed-forward",
+        "softcap": "" if config.attention.softcap is None else f"{config.attention.softcap:g}",
         "scale_label": "÷ √d" if by_root else "scale",
         "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}"
         if by_root

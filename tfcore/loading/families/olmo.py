@@ -1,0 +1,42 @@
+"""OLMo 2 and 3: LLaMA's table, with norms of what is added and of all queries and keys of a token together."""
+
+from dataclasses import replace
+from typing import Any
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.config_values import FULL, SLIDING, ConfigValues, Tensors
+from tfcore.loading.families.llama import LAYER, LLAMA, biases, layers_of, llama_config
+from tfcore.loading.families.mapping import of
+
+
+def _olmo2(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
+    return llama_config(s, tensors, **biases(s), qk_norm="width", norm_placement="after", **more)
+
+
+def _olmo3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    d_head = s.whole("head_dim", null=s.whole("hidden_size") // s.whole("num_attention_heads"))
+    whole, local = s.rope(d_head, FULL), s.rope(d_head, SLIDING)
+    layers = tuple(
+        replace(one, positions=None if one.window is None or local == whole else local)
+        for one in layers_of(s, lambda layer: (layer + 1) % 4 != 0, s.window())
+    )
+    return _olmo2(s, tensors, positions=whole, layers=layers)
+
+
+OLMO2 = replace(
+    LLAMA,
+    architectures=("Olmo2ForCausalLM", "Olmo2Model"),
+    config=_olmo2,
+    rows={
+        **{row: names for row, names in LLAMA.rows.items() if not row.endswith((".ln1", ".ln2"))},
+        "decoder.blocks.*.ln1_post": of(f"{LAYER}post_attention_layernorm"),
+        "decoder.blocks.*.ln2_post": of(f"{LAYER}post_feedforward_layernorm"),
+    },
+    defaults={**LLAMA.defaults, "vocab_size": 50_304, "bos_token_id": None, "rms_norm_eps": 1e-5},
+)
+OLMO3 = replace(
+    OLMO2,
+    architectures=("Olmo3ForCausalLM", "Olmo3Model"),
+    config=_olmo3,
+    defaults={**OLMO2.defaults, "rope_theta": 500_000.0, "sliding_window": 4096},
+)
