@@ -1,6 +1,7 @@
 """One Transformer block: attention, perhaps cross-attention, feed-forward, each added to the residual stream."""
 
 from collections.abc import Callable
+from typing import Any
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -44,17 +45,17 @@ class Block(nn.Module):
         self.routed = config.is_routed(layer)
         self.has_mlp = self.routed or config.ff_size > 0
 
-        def of_stream() -> Norm:
-            return NoNorm() if config.norm.placement == "after" else Norm(config)  # type: ignore[return-value]
+        def of_stream() -> Any:
+            return NoNorm() if config.norm.placement == "after" else Norm(config)
 
         def after() -> Norm | NoNorm:
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
-        self.ln1 = of_stream()
+        self.ln1: Norm = of_stream()
         self.attn = Attention(config, layer)
         self.ln1_post = after()
         if cross:
-            self.ln_cross = of_stream()
+            self.ln_cross: Norm = of_stream()
             self.cross_attn = Attention(config, layer, cross=True)
             self.ln_cross_post = after()
         if self.has_mlp:

@@ -353,7 +353,7 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
         name: _part(inner[name], value, name) if name in inner and isinstance(value, dict) else value
         for name, value in values.items()
     }
-    made |= {name: tuple(value) for name, value in made.items() if isinstance(value, list)}
+    made |= {name: tuple(made[name]) for name in ("short", "long") if isinstance(made.get(name), list)}
     try:
         return kind(**made)
     except ValueError as error:

@@ -146,12 +146,16 @@ KIND = {
     "positions": "rope",
     "rope_scaling": None,
     "norm": "rmsnorm",
+    "rotated": None,
     "activation": "swiglu",
     "layers": (),
+    "parallel": False,
     "attn_scale": None,
     "attn_scale_by_layer": False,
+    "attn_softcap": None,
     "embed_scale": 1.0,
     "logit_scale": 1.0,
+    "logit_softcap": None,
     "head": "lm",
 }
 

@@ -195,5 +195,5 @@ def test_yarn_keeps_what_turns_often_and_divides_what_turns_less_than_once():
     assert torch.allclose(yarn[last:], frequencies[last:] / 8)
     kept = ((yarn / frequencies - 1 / 8) / (1 - 1 / 8))[first : last + 1]
     assert torch.allclose(kept, torch.linspace(1, 0, last - first + 1, dtype=torch.float64))
-    assert scaling.of_scores == pytest.approx((0.1 * math.log(8) + 1) ** 2)
-    assert RopeScaling(kind="linear", factor=8.0).of_scores == 1
+    assert scaling.stretch == pytest.approx(0.1 * math.log(8) + 1)
+    assert RopeScaling(kind="linear", factor=8.0).stretch == 1

@@ -187,7 +187,6 @@ def test_t5_scales_before_a_tied_head_alone():
         assert config_of(FAMILIES["t5"], {"d_model": 64, **plain}, NoTensors()).logit_scale == 1
 
 
-ALTERNATING = {"layer_types": ["full_attention", "sliding_attention"] * 2, "num_hidden_layers": 4}
 REFUSED = {
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; supported: gpt2, llama"),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
@@ -200,8 +199,18 @@ REFUSED = {
     "pruned": ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads={'0': [1]} is not supported"),
     "two lengths": (
         "qwen2",
-        {"rope_scaling": {"type": "longrope", "factor": 4.0}},
-        "rope_scaling.rope_type='longrope' is not supported; supported: 'default', 'linear', 'dynamic'",
+        {"rope_scaling": {"type": "longrope", "factor": 4.0, "long_factor": [1.0]}},
+        "rope_scaling.short_factor=None must be a list of numbers, one for each pair",
+    ),
+    "too few lengths": (
+        "phi3",
+        {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [1.0]}},
+        "short has 1 numbers for 48 rotated pairs",
+    ),
+    "other rotations": (
+        "qwen2",
+        {"rope_scaling": {"type": "proportional", "factor": 4.0}},
+        "rope_scaling.rope_type='proportional' is not supported; supported: 'default', 'linear', 'dynamic'",
     ),
     "a sharpness without end": (
         "qwen2",
@@ -234,10 +243,10 @@ REFUSED = {
     ),
     "an activation": ("llama", {"hidden_act": "mish"}, "hidden_act='mish' is not supported; supported: gelu,"),
     "no activation": ("gpt2", {"activation_function": 3}, "activation_function=3 is not supported"),
-    "alternating windows": (
+    "layers of another kind": (
         "qwen3",
-        {"use_sliding_window": True, **ALTERNATING},
-        "layer_types=['full_attention', 'sliding_attention', 'full_attention', 'sliding_attention'] is not supported",
+        {"layer_types": ["full_attention", "chunked_attention"], "num_hidden_layers": 2},
+        "layer_types=['full_attention', 'chunked_attention'] is not supported",
     ),
     "windows of no size": (
         "qwen2",

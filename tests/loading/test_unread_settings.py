@@ -17,9 +17,11 @@ WITHOUT_EFFECT = {
     *("output_router_logits", "router_jitter_noise"),
     "reorder_and_upcast_attn",  # only how precisely; held against transformers in tests/parity
     "sinusoidal_pos_embds",  # which are among the weights
+    *("hidden_dropout", "is_decoder"),
 }
-# Read where use_sliding_window is true, and where scale_decoder_outputs says nothing.
+# Read where use_sliding_window is true, where scale_decoder_outputs or no_rope_layers say nothing, and with longrope.
 ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}
+ONLY_WITH_OTHERS |= {"no_rope_layer_interval", "original_max_position_embeddings"}
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -34,7 +36,8 @@ def test_every_field_of_transformers_is_read_or_without_effect(name, monkeypatch
     monkeypatch.setattr(ConfigValues, "get", noted)
     values = hf.AutoConfig.for_model(name).to_dict()
     config_of(FAMILIES[name], values, NoTensors())
-    read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS
+    refused = OF_OTHERS.keys() - FAMILIES[name].defaults.keys()
+    read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS | refused
     assert values.keys() - hf.PretrainedConfig().to_dict().keys() - read <= WITHOUT_EFFECT
 
 

@@ -1,5 +1,7 @@
 """Bytes counted from a config are those that tensors, optimisers, caches and autograd take."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -82,7 +84,14 @@ KEPT = {
     "dropout": {"dropout": 0.1},
     "normed heads": {"qk_norm": True},
     "normed heads of two stacks": TWO | {"qk_norm": True},
+    "normed over all heads": {"qk_norm": "width"},
+    "normed over all heads of two stacks": TWO | {"qk_norm": "width"},
+    "normed after": {"norm_placement": "after"},
+    "parallel with two norms": {"parallel": True, "shared_norm": False},
+    "soft caps": {"attn_softcap": 3.0, "logit_softcap": 5.0},
+    "partly rotated": {"positions": "rope", "rotated": 2},
     "experts": {"experts": EXPERTS},
+    "experts with a shared gate": {"experts": replace(EXPERTS, n_shared=2, shared_gate=True)},
     "gated experts": {"experts": EXPERTS, "activation": "swiglu"},
 }
 
@@ -119,7 +128,7 @@ def normed_twice(chosen, read, wrote, kernel):
     of_encoder = chosen.encoder_layers * read * (queries + keys)
     of_decoder = chosen.decoder_layers * (wrote or read) * (queries + keys)
     crossed = chosen.decoder_layers * (wrote * queries + read * keys) if wrote else 0
-    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.attention.qk_norm else 0
+    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.attention.qk_norm == "head" else 0
 
 
 @needs_the_cpu  # whose kernels are known, and whose tensors have addresses

@@ -162,30 +162,44 @@ def _norm(config: ModelConfig, size: int) -> int:
 def _norms(config: ModelConfig, layer: Layer, size: int) -> int:
     """Per token: what each norm keeps, and its output, which the matrices after it keep.
 
-    What a sandwich's second norm puts out is only added, and addition keeps nothing.
+    What a sandwich's second norm puts out is only added, and addition keeps nothing. Two norms in parallel read one
+    stream; of norms after sublayers alone, the matrices keep the stream.
     """
-    norms = 1 if config.parallel else layer.sublayers
-    both = _norm(config, size) + config.d_model * size
-    return norms * (both + (_norm(config, size) if config.norm.placement == "sandwich" else 0))
+    vector = config.d_model * size
+    both = _norm(config, size) + vector
+    if config.parallel:
+        return both if config.shared_norm else 2 * both - vector
+    return layer.sublayers * (both + (_norm(config, size) if config.norm.placement == "sandwich" else 0))
 
 
 def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
     """Self-attention over one sequence."""
     heads, kv_heads, width = config.attention.n_heads, config.attention.kv_heads, config.head_size
     product = (heads + 2 * kv_heads) * width  # queries, keys and values in one piece: each keeps all of it alive
-    normed = (heads + kv_heads) * STATISTIC if config.attention.qk_norm else 0
+    normed = _qk_norms(config, heads, kv_heads, size)
     z = heads * width
+    if config.attention.softcap is not None:  # which the fused kernel does not have; it keeps what it puts out
+        kernel, normed = "explicit", normed + heads * n * size
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
         product = product if config.attention.qk_norm else 0
         return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
     rotated = (heads + kv_heads) * width if config.positions.kind == "rope" or config.attention.qk_norm else 0
-    return n * (size * (product + rotated + z) + normed + heads * STATISTIC)
+    copied = z if config.positions.rotated is not None else 0  # joined to what is not rotated, heads lie otherwise
+    return n * (size * (product + rotated + z + copied) + normed + heads * STATISTIC)
+
+
+def _qk_norms(config: ModelConfig, heads: int, kv_heads: int, size: int) -> int:
+    """Per token: the statistics of the norms of queries and keys; of all heads together, these side by side besides."""
+    if config.attention.qk_norm == "width":
+        return ((heads > 0) + (kv_heads > 0)) * STATISTIC + (heads + kv_heads) * config.head_size * size
+    return (heads + kv_heads) * STATISTIC if config.attention.qk_norm else 0
 
 
 def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel: Kernel) -> int:
     """Attention of n tokens to the encoder's."""
     heads, kv_heads, width = config.attention.n_heads, config.attention.kv_heads, config.head_size
-    normed = (heads * n + kv_heads * others) * (width * size + STATISTIC) if config.attention.qk_norm else 0
+    normed = n * _qk_norms(config, heads, 0, size) + others * _qk_norms(config, 0, kv_heads, size)
+    normed += (heads * n + kv_heads * others) * width * size if config.attention.qk_norm else 0
     q = z = n * heads * width
     if kernel == "explicit":
         alive = others * kv_heads * width if config.attention.qk_norm else 0  # values, in a piece with the keys
@@ -218,6 +232,7 @@ def _mixture(config: ModelConfig, size: int) -> int:
     width = config.expert_size
     slot = size * (3 * config.d_model + _feed_forward(config, width)) + 2 * STATISTIC + 3 * INDEX
     shared = size * _feed_forward(config, experts.n_shared * width)
+    shared += size * (config.d_model + 1) if experts.shared_gate else 0  # both factors
     return experts.top_k * slot + shared + STATISTIC * experts.n_experts
 
 
@@ -225,7 +240,7 @@ def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
     """Before and after the blocks of a stack: token ids, the norm of the embeddings, the final norm."""
     d = config.d_model * size
     ids = INDEX * (1 + bool(config.n_segments))
-    final = _norm(config, size) if config.norm.placement != "post" else 0
+    final = _norm(config, size) if config.norm.final else 0
     embedded = _norm(config, size) if config.norm.of_embeddings else 0
     return {
         "embedding": tokens * ids,
@@ -239,4 +254,5 @@ def _output(config: ModelConfig, n: int, size: int) -> int:
     d = config.d_model * size
     head = n * (2 * d + _norm(config, size)) if config.head == "mlm" else 0
     loss = n * (config.vocab_size * STATISTIC + INDEX) if config.head != "none" else 0
+    loss += n * config.vocab_size * size if config.head != "none" and config.logit_softcap is not None else 0
     return head + loss + (2 * d if config.pooler else 0)

@@ -117,4 +117,5 @@ GEMMA3 = replace(
         "rope_local_base_freq": 10_000.0,
         "sliding_window_pattern": 6,
     },
+    aliases={"_sliding_window_pattern": "sliding_window_pattern"},
 )

@@ -81,7 +81,8 @@ def layers_of(s: ConfigValues, usual: Callable[[int], bool], window: int | None)
     """
     kinds = s.layer_types(usual if window is not None else lambda _: False)
     if SLIDING in kinds and window is None:
-        raise ValueError(f"layer_types has '{SLIDING}', which needs a sliding_window")
+        switch = "" if s.get("use_sliding_window") is None else "use_sliding_window=True and "
+        raise ValueError(f"layer_types has '{SLIDING}', which needs {switch}sliding_window")
     return tuple(LayerConfig(window=window if kind == SLIDING else None) for kind in kinds)
 
 
