@@ -35,6 +35,9 @@ KINDS = {
     "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
     "parallel": {"parallel": True, "n_kv_heads": 2},
     "sandwich": {"norm_placement": "sandwich", "norm": "layernorm", "bias": True, "positions": "sinusoidal"},
+    "like Gemma 2": small.WIRINGS["like Gemma 2"] | {"n_kv_heads": 2},
+    "like OLMo 2": small.WIRINGS["like OLMo 2"],
+    "like Pythia": small.WIRINGS["like Pythia"],
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},
     "a norm after the embeddings": {"embed_norm": True, "positions": "learned", "bias": True},
@@ -51,11 +54,16 @@ def shaken(**values: object) -> Transformer:
     return model
 
 
+def uncapped(kind: str) -> Transformer:
+    """The same weights without a soft cap of the logits, before which the parts add up."""
+    return shaken(**KINDS[kind] | {"logit_softcap": None})
+
+
 @pytest.mark.parametrize("against", ["nothing", "mean", 7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_parts_add_up_to_the_logit_of_the_model(kind, against):
     model = shaken(**KINDS[kind])
-    logits = model(torch.tensor([TEXT])).logits[0].double()
+    logits = uncapped(kind)(torch.tensor([TEXT])).logits[0].double()
     for position in (0, 4, len(TEXT) - 1):
         found = contributions(model, stream_parts(model, TEXT, position), 5, against)
         other = {"nothing": 0.0, "mean": float(logits[position].mean())}.get(against, float(logits[position][7]))
@@ -77,12 +85,12 @@ def test_one_run_serves_every_position(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_is_what_the_logit_loses_when_it_alone_is_missing_and_nothing_answers(kind):
     """The last block's parts have no later layer to answer: with the final scale held, taking one away is exact."""
-    model = shaken(**KINDS[kind])
+    model = uncapped(kind)
     last, final = "blocks.1.", "ln_final.scale"
-    names = [final] + ([f"{last}ln1_post.scale"] if kind == "sandwich" else [])
+    names = [final] + ([f"{last}ln1_post.scale"] if model.config.norm.of_outputs else [])
     held = model(torch.tensor([TEXT]), capture=names).activations
     holding = [Edit.replace(name, value) for name, value in held.items()]
-    if kind not in ("attention alone", "parallel"):  # or the feed-forward layer would answer to the head
+    if model.config.ff_size and not model.config.parallel:  # or the feed-forward layer would answer to the head
         out = model(torch.tensor([TEXT]), capture=[f"{last}mlp_out"]).activations[f"{last}mlp_out"]
         holding.append(Edit.replace(f"{last}mlp_out", out))
     found = contributions(model, stream_parts(model, TEXT, 6), 5)

@@ -33,7 +33,7 @@ def test_lengths_and_angles_of_the_stream(kind):
     for row, name in enumerate(found.parts):
         written = kept[name][0, 3].tolist()
         before = name.replace("attn_out", "resid_pre")
-        before = before.replace("mlp_out", "resid_pre" if kind == "parallel" else "resid_mid")
+        before = before.replace("mlp_out", "resid_pre" if model.config.parallel else "resid_mid")
         assert found.added[row, 3] == pytest.approx(math.hypot(*written), rel=1e-5)
         assert found.along[row, 3] == pytest.approx(cosine(written, kept[before][0, 3].tolist()), abs=1e-5)
 

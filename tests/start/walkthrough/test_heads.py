@@ -17,6 +17,7 @@ WIRINGS = {
     "rope": {},
     "grouped": {"n_kv_heads": 2},
     "qk-norm": {"qk_norm": True},
+    "softcap": {"attn_softcap": 3.0, "qk_norm": "width", "rotated": 2},
     "alibi": {"positions": "alibi"},
     "encoder": {"architecture": "encoder", "positions": "learned"},
 }
@@ -30,14 +31,16 @@ def test_what_a_head_computes(values):
     assert found.steps == tuple(step for step in STEPS if step in found.steps)
     assert ("mask" in found.steps) == (config.architecture == "decoder")
     assert ("qk-norm" in found.steps, "bias" in found.steps) == (
-        config.attention.qk_norm,
+        config.attention.qk_norm is not None,
         config.positions.kind == "alibi",
     )
     assert len(found.queries) == len(found.keys) == len(set(found.steps) & {"heads", "qk-norm", "rotation"})
-    assert len(found.scores) == len(set(found.steps) & {"scores", "scaled", "bias"})
+    assert len(found.scores) == len(set(found.steps) & {"scores", "scaled", "softcap", "bias"})
     q, k = found.queries[-1], found.keys[-1]
     np.testing.assert_allclose(found.scores[0], q @ k.T, atol=1e-4)
     np.testing.assert_allclose(found.scores[1], q @ k.T * model.stack.blocks[1].attn.scale, atol=1e-4)
+    if "softcap" in found.steps:
+        np.testing.assert_allclose(found.scores[2], 3 * np.tanh(found.scores[1] / 3), atol=1e-4)
     if "bias" in found.steps:
         place = np.arange(7)
         bias = -float(alibi_slopes(config.attention.n_heads)[4]) * (place[:, None] - place[None, :])

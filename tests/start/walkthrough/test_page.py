@@ -225,6 +225,7 @@ MODELS = {
     "experts": {"experts": ExpertsConfig(n_experts=4)},
     "relative": {"positions": "relative", "attn_scale": 1.0, "tie_embeddings": False},
     "scores by layer": {"attn_scale_by_layer": True},
+    "soft caps": {"attn_softcap": 50.0, "logit_softcap": 30.0},
     "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm", "n_segments": 2},
 }
 

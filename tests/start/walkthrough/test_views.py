@@ -9,7 +9,7 @@ from tests import small
 from tfcore.attention import attention_weights, weighted_values
 from tfcore.measures.flop_count import flops
 from tfcore.measures.parameter_count import parameters
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import ExpertsConfig, LayerConfig, PositionsConfig
 from tfcore.views.start.walkthrough.measure.costs import feed_forward_share, stage_cost
 from tfcore.views.start.walkthrough.measure.tensors import stage_tensors
 from tfcore.views.start.walkthrough.measure.walk import CANDIDATES, allowed, first_head, walk, walk_stages
@@ -33,6 +33,10 @@ MODELS = {
     "relative, own scale": {"positions": "relative", "attn_scale": 1.0, "attn_scale_by_layer": True},
     "parallel": {"parallel": True, "logit_scale": 0.5},
     "attention only": {"d_ff": 0},
+    "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0},
+    "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
+    "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
+    "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2, n_shared=1)},
     "encoder": {
         "architecture": "encoder",
@@ -70,7 +74,7 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     t = {name: torch.from_numpy(value) for name, value in walked.tensors.items()}
     close = lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5, rtol=1e-4)  # noqa: E731
     if c.positions.kind not in ("alibi", "relative"):
-        close(t["scaled"], t["attn.scores"])
+        close(t["capped"], t["attn.scores"])
     close(t["products"] * c.scale_of(1), t["scaled"])
     close(attention_weights(t["attn.scores"], t["allowed"]), t["attn.pattern"])
     group = c.attention.n_heads // c.attention.kv_heads
@@ -79,11 +83,11 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
         close(t["split_q"], t["attn.q"])
         close(t["split_k"], t["attn.k"])
     close(t["split_v"], t["attn.v"])
-    post, sandwich = c.norm.placement == "post", c.norm.placement == "sandwich"
-    if not sandwich:
+    post = c.norm.placement == "post"
+    if not c.norm.of_outputs:
         close(t["written_1"], t["attn_out"])
     if c.ff_size:
-        if not sandwich:
+        if not c.norm.of_outputs:
             close(t["written_2"], t["mlp_out"])
         after = t["ln2.normalized"] if post else t["sum_2"]
     else:
@@ -112,7 +116,7 @@ def test_each_stage_begins_where_the_one_before_ended(model):
         known += [whole(made.after)] if len({len(piece.values) for piece in made.after}) == 1 else []
         if stage == "concat":
             known.append(walked.tensors["concat"])
-        if stage in ("positions", "embedding-norm"):
+        if stage in ("positions", "embedding-norm") or (stage == "add-1" and walked.config.parallel):
             known.append(walked.tensors["resid_pre"])
         for piece in (*made.before, *made.after):
             assert len(piece.values) == N

@@ -288,7 +288,7 @@ function products(pen, view, q, k) {
   const { data, places: { cell, s } } = view, n = data.tokens.length
   const come = done(view, "scores"), masked = done(view, "mask"), soft = done(view, "softmax")
   if (!come) return
-  const values = between(view, data.scores, ["scores", "scaled", "bias"])
+  const values = between(view, data.scores, ["scores", "scaled", "softcap", "bias"])
   const { limit } = view, filled = part(come, 0.5, 1)
   pen.font = `${Math.min(11, cell * 0.42)}px sans-serif`
   pen.textAlign = "center"

@@ -14,7 +14,7 @@ from tests.nightly import nightly
 from tests.real import real
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import ExpertsConfig, LayerConfig, PositionsConfig
 from tfcore.positions import apply_rope, rope_angles, rope_cos_sin
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.foundations.heads import say
@@ -33,6 +33,10 @@ KINDS = {
     "parallel": {"parallel": True, "n_kv_heads": 2},
     "sandwich": {"norm_placement": "sandwich", "norm": "layernorm", "bias": True, "positions": "sinusoidal"},
     "post": {"norm_placement": "post", "norm": "layernorm", "bias": True, "positions": "learned"},
+    "like OLMo 2": {"norm_placement": "after", "qk_norm": "width", "n_kv_heads": 2, "bias": True},
+    "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
+    "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
+    "rotated otherwise": {"layers": (LayerConfig(positions=PositionsConfig(base=7.0)), LayerConfig())},
     "alibi": {"positions": "alibi"},
     "relative": {"positions": "relative"},
     "attention alone": {"d_ff": 0},

@@ -96,8 +96,8 @@ def stream_pass(
 def _kept_names(config: ModelConfig) -> list[str]:
     both = config.architecture == "encoder-decoder"
     names = known_names(config, "" if both else f"{config.architecture}.")
-    rope = config.positions.kind == "rope"
-    return [n for n in names if n.endswith(KEPT) and not (rope and n.endswith((".attn.q", ".attn.k")))]
+    before = {name.replace("rot_", "") for name in names if "attn.rot_" in name}  # what is rotated afterwards
+    return [name for name in names if name.endswith(KEPT) and name not in before]
 
 
 def attention_of(model: Transformer, part: Part, layer: int) -> Attention:

@@ -10,7 +10,7 @@ from tfcore.views.start.walkthrough.measure.walk import Walk, walk_stages
 
 STEPS = ("heads", "qk-norm", "rotation", "scores", "scaled", "softcap", "bias", "mask", "softmax", "values")
 VECTORS = STEPS[:3]  # those that make or change queries and keys
-SCORES = STEPS[3:6]  # those that make or change scores
+SCORES = STEPS[3:7]  # those that make or change scores
 
 Vectors = Float[ndarray, "seq d_head"]
 Pairs = Float[ndarray, "query key"]
