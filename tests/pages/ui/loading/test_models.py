@@ -49,26 +49,31 @@ PAGES = {
     "interventions": ("inside/interventions/page.py", {}),
     "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
 }
-NO_EXPERTS = dict.fromkeys(("gpt2", "llama"), "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
-INSTEAD = {  # where a page shows another model, and what it says
-    "routing": NO_EXPERTS,
-    "expert specialisation": NO_EXPERTS,
-    "other routing rules": NO_EXPERTS,
-    "masks": {"t5": "needs a decoder or an encoder"},
-    "words": {"t5": "needs a decoder or an encoder"},
-    "walkthrough": {"t5": "needs a decoder or an encoder"},
-    "dropout": {"t5": "needs a decoder or an encoder"},
-    "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
-    "positions": {"bert": "needs a decoder", "t5": "needs a decoder"},
-    "position table": {"t5": "needs a decoder or an encoder", "llama": "are rope", "mixtral": "are rope"},
-    "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
-} | {
-    page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
-    for page in (
-        *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
-        *("lens", "interventions", "patches"),
-    )
-}
+DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
+MIXTURES = ("mixtral", "qwen3 mixture", "qwen2 mixture")
+NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
+INSTEAD = (
+    {  # where a page shows another model, and what it says
+        "routing": NO_EXPERTS,
+        "expert specialisation": NO_EXPERTS,
+        "other routing rules": NO_EXPERTS,
+        "masks": {"t5": "needs a decoder or an encoder"},
+        "words": {"t5": "needs a decoder or an encoder"},
+        "walkthrough": {"t5": "needs a decoder or an encoder"},
+        "dropout": {"t5": "needs a decoder or an encoder"},
+        "activations": {"t5": "needs a decoder or an encoder", **dict.fromkeys(MIXTURES, "are experts")},
+        "positions": {"bert": "needs a decoder", "t5": "needs a decoder"},
+        "position table": {"t5": "needs a decoder or an encoder"} | dict.fromkeys((*DENSE[1:], *MIXTURES), "are rope"),
+        "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
+    }
+    | {
+        page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
+        for page in (
+            *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
+            *("lens", "interventions", "patches"),
+        )
+    }
+)
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference

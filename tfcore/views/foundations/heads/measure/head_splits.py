@@ -195,6 +195,9 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
             ]
         )
         state[name] = torch.cat([q, *(_grouped(part, kv_heads, config.head_size) for part in (k, v))])
+    if config.attention.qk_norm == "width":
+        for name in [name for name in state if name.endswith(".attn.k_norm.weight")]:
+            state[name] = _grouped(state[name], kv_heads, config.head_size)
     shared = blank(config.changed(n_kv_heads=kv_heads))
     shared.load_state_dict(state, assign=True)
     return shared.eval().requires_grad_(False)
