@@ -41,6 +41,7 @@ SHAPE = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
 }
+SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
 MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -50,6 +51,17 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "qwen2": ("qwen2", hf.Qwen2ForCausalLM, SHAPE | {"rms_norm_eps": 1e-3}),
     "qwen3": ("qwen3", hf.Qwen3ForCausalLM, SHAPE | {"head_dim": 32}),
     "gemma": ("gemma", hf.GemmaForCausalLM, SHAPE | {"head_dim": 32}),
+    "gemma2": ("gemma2", hf.Gemma2ForCausalLM, SHAPE | {"head_dim": 32, "sliding_window": 5, **SCALE}),
+    "gemma3": (
+        "gemma3",
+        hf.Gemma3ForCausalLM,
+        SHAPE | {"head_dim": 32, "sliding_window": 5, "num_hidden_layers": 7, **SCALE},
+    ),
+    "olmo2": ("olmo2", hf.Olmo2ForCausalLM, SHAPE),
+    "olmo3": ("olmo2", hf.Olmo3ForCausalLM, SHAPE | {"sliding_window": 5, "num_hidden_layers": 5}),
+    "smollm3": ("smollm3", hf.SmolLM3ForCausalLM, SHAPE | {"num_hidden_layers": 5, "pad_token_id": 0}),
+    "phi3": ("phi3", hf.Phi3ForCausalLM, SHAPE | {"pad_token_id": 0}),
+    "pythia": ("gptneox", hf.GPTNeoXForCausalLM, SHAPE),
     "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
 }
 TEXT = (
@@ -84,11 +96,18 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
     if architecture == "gpt2":
         writer.add_feed_forward_length(c.n_inner)
         writer.add_layer_norm_eps(c.layer_norm_epsilon)
+    elif architecture == "gptneox":
+        writer.add_feed_forward_length(c.intermediate_size)
+        writer.add_layer_norm_eps(c.layer_norm_eps)
+        writer.add_rope_dimension_count(c.hidden_size // c.num_attention_heads // 4)
+        writer.add_parallel_residual(c.use_parallel_residual)
     else:
         writer.add_feed_forward_length(c.intermediate_size)
         writer.add_head_count_kv(c.num_key_value_heads)
         writer.add_layer_norm_rms_eps(c.rms_norm_eps)
-        writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+        writer.add_rope_freq_base(c.rope_parameters.get("full_attention", c.rope_parameters)["rope_theta"])
+        if architecture in ("gemma2", "gemma3", "olmo2") and getattr(c, "sliding_window", None):
+            writer.add_sliding_window(c.sliding_window)
         writer.add_key_length(getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads)
     for key, value in more.items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
@@ -104,7 +123,9 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
 def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarray]:
     """Names in the file -> numbers, changed as llama.cpp's converter does."""
     c = model.config
-    names = gguf.get_tensor_name_map(next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == architecture), 2)
+    names = gguf.get_tensor_name_map(
+        next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == architecture), c.num_hidden_layers
+    )
     found = {}
     for name, tensor in model.state_dict().items():
         if name == "lm_head.weight" and c.tie_word_embeddings:
@@ -113,12 +134,15 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
         if there is None:
             raise ValueError(f"the package does not know {name}")
         numbers = tensor.float().numpy()
-        if architecture == "llama" and "q_proj" in name:
+        if architecture in ("llama", "smollm3") and "q_proj" in name:
             numbers = interleaved(numbers, c.num_attention_heads)
-        if architecture == "llama" and "k_proj" in name:
+        if architecture in ("llama", "smollm3") and "k_proj" in name:
             numbers = interleaved(numbers, c.num_key_value_heads)
-        if architecture == "gemma" and name.endswith("norm.weight"):
+        if architecture.startswith("gemma") and name.endswith("norm.weight"):
             numbers = numbers + 1
+        if "query_key_value" in name:  # one head after the other there, in the file all queries, all keys, all values
+            numbers = numbers.reshape(c.num_attention_heads, 3, -1, *numbers.shape[1:]).swapaxes(0, 1)
+            numbers = numbers.reshape(-1, *numbers.shape[3:])
         if architecture == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
             numbers = numbers.T
         found[there] = np.ascontiguousarray(numbers)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tfcore.files import CheckpointError, size
-from tfcore.loading.families.config_values import short
+from tfcore.loading.families.config_values import FULL, SLIDING, short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import rope_frequencies
@@ -35,6 +35,29 @@ _LLAMA = {
     "blk.*.ffn_gate": "layers.*.mlp.gate_proj",
     "blk.*.ffn_up": "layers.*.mlp.up_proj",
     "blk.*.ffn_down": "layers.*.mlp.down_proj",
+}
+_SANDWICH = {
+    **_LLAMA,
+    "blk.*.ffn_norm": "layers.*.pre_feedforward_layernorm",
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+    "blk.*.post_ffw_norm": "layers.*.post_feedforward_layernorm",
+}
+_AFTER = {there: name for there, name in _SANDWICH.items() if there not in ("blk.*.attn_norm", "blk.*.ffn_norm")}
+_PHI3 = {
+    **{there: name for there, name in _LLAMA.items() if not there.endswith(("attn_q", "attn_k", "attn_v", "ffn_gate"))},
+    "blk.*.attn_qkv": "layers.*.self_attn.qkv_proj",
+    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
+}
+_NEOX = {
+    "token_embd": "embed_in",
+    "output_norm": "final_layer_norm",
+    "output": "embed_out",
+    "blk.*.attn_norm": "layers.*.input_layernorm",
+    "blk.*.ffn_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_qkv": "layers.*.attention.query_key_value",
+    "blk.*.attn_output": "layers.*.attention.dense",
+    "blk.*.ffn_up": "layers.*.mlp.dense_h_to_4h",
+    "blk.*.ffn_down": "layers.*.mlp.dense_4h_to_h",
 }
 _GPT2 = {
     "token_embd": "wte",
@@ -63,6 +86,8 @@ class _Kind:
         interleaved: whether rows of q and k are.
         added: whether 1 was added to the scales of norms.
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
+        by_head: ends of the names of matrices whose rows are those of one head after the other there, and here of all
+            queries, all keys, all values.
     """
 
     family: str
@@ -70,13 +95,20 @@ class _Kind:
     interleaved: bool = False
     added: bool = False
     turned: tuple[str, ...] = ()
+    by_head: tuple[str, ...] = ()
 
 
 KINDS = {
     "llama": _Kind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
     "qwen2": _Kind("qwen2", _LLAMA),
     "qwen3": _Kind("qwen3", _LLAMA),
+    "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
+    "phi3": _Kind("phi3", _PHI3),
     "gemma": _Kind("gemma", _LLAMA, added=True),
+    "gemma2": _Kind("gemma2", _SANDWICH, added=True),
+    "gemma3": _Kind("gemma3_text", _SANDWICH, added=True),
+    "olmo2": _Kind("olmo2", _AFTER),  # and OLMo 3, which has a window
+    "gptneox": _Kind("gpt_neox", _NEOX, by_head=("query_key_value.weight", "query_key_value.bias")),
     "gpt2": _Kind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
 }
 _WINDOWLESS = {"use_sliding_window": False}  # llama.cpp runs these families without a window
@@ -165,6 +197,9 @@ class GgufWeights:
             return pairs.transpose(1, 2).flatten(0, 2)
         if self._kind.added and "norm" in name:
             return tensor - 1
+        if self._kind.by_head and name.endswith(self._kind.by_head):
+            heads = self.values["num_attention_heads"]
+            return tensor.unflatten(0, (3, heads, -1)).transpose(0, 1).flatten(0, 2)
         return tensor.T if self._is_turned(name) else tensor
 
     def same(self, one: str, other: str) -> bool:
@@ -218,6 +253,8 @@ class GgufWeights:
             raise self._error("lacks the matrix token_embd.weight")
 
         asked = {"expert_count", "rope.scaling.type"}
+        if architecture == "gptneox":
+            asked.add("use_parallel_residual")  # which is no number
 
         def of(key: str, *default: Any) -> Any:
             """A setting; one without a default must be there."""
@@ -227,7 +264,9 @@ class GgufWeights:
                 raise self._error(f"lacks the setting {architecture}.{key}")
             return value
 
-        values = self._gpt2(of) if architecture == "gpt2" else self._llama(of, architecture)
+        own = {"gpt2": self._gpt2, "gptneox": self._neox, "gemma2": self._gemma2, "gemma3": self._gemma3}
+        own |= {"olmo2": self._olmo}
+        values = own[architecture](of) if architecture in own else self._llama(of)
         self._check_read(architecture, asked)
         return {
             "vocab_size": table.shape[0],
@@ -257,8 +296,63 @@ class GgufWeights:
             "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
         }
 
-    def _llama(self, of: Callable[..., Any], architecture: str) -> dict[str, Any]:
+    def _neox(self, of: Callable[..., Any]) -> dict[str, Any]:
+        width, heads = of("embedding_length"), of("attention.head_count")
+        rotated = of("rope.dimension_count", width // heads)
+        parallel = self.file.settings.flag("gptneox.use_parallel_residual", True)
+        return {
+            "hidden_size": width,
+            "num_hidden_layers": of("block_count"),
+            "num_attention_heads": heads,
+            "intermediate_size": of("feed_forward_length"),
+            "max_position_embeddings": of("context_length"),
+            "layer_norm_eps": of("attention.layer_norm_epsilon"),
+            "rotary_pct": rotated / (width // heads),
+            "rope_parameters": self._rope(of, rotated),
+            "use_parallel_residual": parallel,
+            "attention_bias": "blk.0.attn_qkv.bias" in self.file.tensors,
+        }
+
+    def _gemma2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {
+            **self._llama(of),
+            **self._query_scale(of, largest=46),
+            "sliding_window": of("attention.sliding_window", 4096),
+            "attn_logit_softcapping": of("attn_logit_softcapping", 50.0),
+            "final_logit_softcapping": of("final_logit_softcapping", 30.0),
+        }
+
+    def _gemma3(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._llama(of)
+        local = {"rope_theta": of("rope.freq_base_swa", 10_000.0)}
+        return {
+            **values,
+            **self._query_scale(of, largest=62),
+            "sliding_window": of("attention.sliding_window"),
+            "sliding_window_pattern": of("attention.sliding_window_pattern", 6),
+            "final_logit_softcapping": of("final_logit_softcapping", 0.0) or None,
+            "rope_parameters": {FULL: values["rope_parameters"], SLIDING: local},
+        }
+
+    def _query_scale(self, of: Callable[..., Any], largest: int) -> dict[str, Any]:
+        """By the width of a head; of the largest Gemma, which is known by its layers, by that of a share of the stream,
+        as in llama.cpp: the file does not say it."""
+        share = of("embedding_length") // of("attention.head_count")
+        return {"query_pre_attn_scalar": share if of("block_count") == largest else of("attention.key_length")}
+
+    def _olmo(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values, window = self._llama(of), of("attention.sliding_window", 0)
+        if not window:
+            return values
+        if of("attention.sliding_window_pattern", 4) != 4:
+            raise self._error("has windows in other layers than three of four, which is not supported")
+        local = {"rope_theta": of("rope.freq_base_swa", values["rope_parameters"]["rope_theta"])}
+        rotations = {FULL: values["rope_parameters"], SLIDING: local}
+        return {**values, "model_type": "olmo3", "sliding_window": window, "rope_parameters": rotations}
+
+    def _llama(self, of: Callable[..., Any]) -> dict[str, Any]:
         """LLaMA and those built like it."""
+        architecture = str(self.file.settings["general.architecture"])
         heads = of("attention.head_count")
         kept = of("attention.key_length", of("rope.dimension_count", None))
         if (values := of("attention.value_length", kept)) != kept and kept is not None:
