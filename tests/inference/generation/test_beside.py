@@ -34,11 +34,11 @@ def test_the_view_says_the_most_likely_of_both_and_what_they_share():
     shown = views.beside(here, there)
     both = shown.result
     assert names_of(here, there) == ("this text", "the other text")
-    p = [
+    logits = [
         views.logits_after(one.model, tuple(views.last_tokens_of(one.model, one.text, views.TOKENS).ids))
         for one in (here, there)
     ]
-    p = [one.softmax(-1).numpy() for one in p]
+    p = [one.softmax(-1).numpy() for one in logits]
     assert both.shared == pytest.approx(float(np.minimum(*p).sum()), abs=1e-5)
     assert f"Both put {percent(both.shared)} of the probability" in str(shown)
     assert max(both.first) == pytest.approx(float(p[0].max()))

@@ -110,8 +110,8 @@ def _column(result: NextToken, rows: _Rows, i: int, axis: str) -> list[kit.Part]
     colours = [f"@accent{strength}" if row == rows.drawn else f"@embedding{strength}" for row in places]
     if not on:
         hover = "%{customdata}, as before"
-        bars = kit.bars(lengths, places, colours, hover=hover, customdata=rows.labels, width=ghosts.NARROW, xaxis=axis)
-        return [bars | {"orientation": "h"}]
+        same = kit.bars(lengths, places, colours, hover=hover, customdata=rows.labels, width=ghosts.NARROW, xaxis=axis)
+        return [same | {"orientation": "h"}]
     cut = np.where((after == 0) & (before > 0), before, 0.0)
     if result.left[i] < result.left[max(i - 1, 0)] and len(after) > min(SHOWN, result.probabilities.shape[1]):
         cut[-1] = before[-1]  # of the others some go, the rest stands before them
