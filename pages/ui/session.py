@@ -81,6 +81,7 @@ class Session:
         in_whole_run: whether the whole page runs now, and not a fragment of it.
         missing_figure: the figure that a frame asked for and that is not drawn yet, or not on this page.
         stopped_job: what they stopped, not to be begun again by itself.
+        live_job: what they want made here, though it is stored.
         whole_run_wanted: a button in a fragment asks for a run of the whole page.
         own_models: names of the models they asked for that do not ship.
         tries: name of such a model -> how often they tried again to load it.
@@ -105,6 +106,7 @@ class Session:
     in_whole_run: bool = False
     missing_figure: str | None = None
     stopped_job: Hashable = None
+    live_job: Hashable = None
     whole_run_wanted: bool = False
     own_models: list[str] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)

@@ -9,7 +9,7 @@ FACTS = Facts(
     order=40,
     question="Break it on purpose",
     claim="A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake "
-    "is trained now, on this server, beside a baseline without it, with the same seed and the same batches.",
+    "is trained beside a baseline without it, with the same seed and the same batches.",
     answers="What if it is built wrong? Eight mistakes, each trained live beside a baseline.",
     shows="eight mistakes (no mask, no residual, no scaling, float16 unscaled ...), each trained live beside a "
     "baseline",

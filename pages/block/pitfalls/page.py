@@ -1,4 +1,4 @@
-"""Break a Transformer on purpose: each mistake trained here and now beside a baseline."""
+"""Break a Transformer on purpose: each mistake trained beside a baseline, here and now where no such run is stored."""
 
 from typing import cast
 
@@ -79,6 +79,7 @@ with panel() as p:
         {"seed": controls.next_seed(config.seed)},
         (beside, picture),
         show,
+        stored=views.stored_runs().get(config, ()),
     )
     if kind == "half":
         st.caption(str(half_precision(config)))

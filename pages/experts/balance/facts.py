@@ -9,8 +9,8 @@ FACTS = Facts(
     order=20,
     question="Routing collapse and load balancing",
     claim="A router learns to send each character to one of eight experts. The chosen expert is trained, gets better, "
-    "and is chosen more: without a balancing method the load can collapse onto one expert. Watch it in trainings that "
-    "run now, and compare five methods against it.",
+    "and is chosen more: without a balancing method the load can collapse onto one expert. Watch it happen, and "
+    "compare five methods against it.",
     answers="Why does one expert get everything? A router trained live until it collapses, and five remedies.",
     shows="a router without a remedy, trained live until one expert gets nearly every letter, beside the same "
     "training with an auxiliary loss, a capacity, noise, expert choice or the loss-free bias: load, entropy, what is "

@@ -1,4 +1,5 @@
-"""Load balancing: a mixture of experts trained here and now without a remedy, and beside it with one."""
+"""Load balancing: a mixture of experts trained without a remedy, and beside it with one, here and now where no such
+runs are stored."""
 
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from pages.ui import controls, page
 from pages.ui.frame import panel
 from pages.ui.work import jobs, live
 from tfcore.views.experts import balance as views
-from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, Remedy, Where
+from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceEvaluation, Remedy, Where
 from tfcore.views.experts.balance.measure import train_together as train
 from tfcore.views.experts.balance.say import remedy_effect
 
@@ -119,8 +120,13 @@ with panel(None) as p:
     with right:
         picture = st.container()
         st.markdown(WORDS[remedy].claim)
-    known = seen_trainings.kept()
-    live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
+    known, stored = seen_trainings.kept(), views.stored_runs()
+    items: tuple[tuple[BalanceEvaluation, ...], ...] = ()
+    if all(config in stored for config in configs):
+        items = tuple(zip(*(stored[config] for config in configs), strict=True))
+    else:  # what is stored of them is not trained again
+        known = {**stored, **known}
+    live.watch(configs, draw, live.begin(configs, lambda: train(configs, known), stored=items))
     p.what_to_see(WORDS[remedy].see)
     p.question(
         "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",

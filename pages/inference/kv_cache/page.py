@@ -16,7 +16,7 @@ from tfcore.measures import kv_bytes
 from tfcore.measures.quantities import amount
 from tfcore.views.inference import kv_cache as views
 from tfcore.views.inference.kv_cache.measure import generation, serving
-from tfcore.views.inference.kv_cache.measure.generation import BothWays, Exactness
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, BothWaysConfig, Exactness
 from tfcore.views.inference.kv_cache.measure.paging import Traffic
 from tfcore.views.inference.kv_cache.measure.serving import Model, Service
 from tfcore.views.inference.kv_cache.say.paging import fragmentation
@@ -67,7 +67,7 @@ def with_and_without() -> None:
             return
         steps = min(wanted, model.config.max_seq_len - len(ids))
         exactness = spared(model_name, exactness)
-        key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
+        key = BothWaysConfig(model=model_name, text=pasted, steps=steps, exactness=exactness, seed=seed)
 
         def write() -> Iterator[BothWays]:
             return generation.both_ways(model, ids, steps, seed, exactness)
@@ -77,12 +77,15 @@ def with_and_without() -> None:
             with beside:
                 again = {"seed": controls.next_seed(seed)}
                 live.bar(key, job, len(done), steps, again, work="run", step="token")
+                if job.state == "stored":
+                    st.caption("With the times of two cores of another machine.")
             with p.picture:
                 p.show(views.with_and_without(model_name, pasted, steps, exactness, seed, so_far=done))
                 st.caption("Generated:")
                 st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
 
-        live.watch(key, draw, live.begin(key, write if exactness == "float32" else large_models.with_a_copy(write)))
+        work = write if exactness == "float32" else large_models.with_a_copy(write)
+        live.watch(key, draw, live.begin(key, work, stored=views.stored_runs().get(key, ())))
         p.what_to_see(
             "Without the cache every step computes the whole sequence again, so its work grows with each token, and "
             "the total with the square of the length or faster. With it, a step computes one token and only attention "

@@ -35,22 +35,28 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
     """How far a run is and its pictures, again and again while it goes on."""
     name = seen.name if seen is not None else ""
     waiting = seen is None or seen.look is None
+    stored = views.stored_runs().get(now) if isinstance(now, LabSpec) else None
 
     def draw(seen: Seen | None) -> None:
         run.state(seen)
-        if seen is None or seen.look is None or seen.curves is None:
+        if seen is not None and seen.look is not None and seen.curves is not None:
+            if waiting:
+                st.rerun()  # the whole page: there is something to say now
+            show(seen.name, seen.step, seen.spec, seen.curves, seen.look, run.whose(seen, now))
+        elif stored is not None and isinstance(now, LabSpec):
+            show("stored", now.steps, now, *stored, run.STORED)
+        else:
             st.info(
                 "The first look at the model comes when its worker has started; where there is much to do, other work "
                 "goes first."
             )
             st.caption(run.whose(seen, now))
-            return
-        if waiting:
-            st.rerun()  # the whole page: there is something to say now
-        same = seen.name, seen.step
-        course, maps, *others = pictures(*same, seen.spec, seen.curves, seen.look)
+
+    def show(name: str, step: int, spec: LabSpec, curves: Curves, look: Evaluation, whose: str) -> None:
+        course, maps, *others = pictures(name, step, spec, curves, look)
+        same = name, step
         p.show(course, same=same)
-        st.caption(run.whose(seen, now))
+        st.caption(whose)
         p.show(maps, hint=head_links.IN_TRAINING, same=same)
         for view in others:
             p.show(view, same=same)
@@ -308,7 +314,7 @@ with top:
 left, right = st.columns([1, 2], gap="large")
 with left:
     chosen = choose()
-present = run.present(chosen)
+present = run.present(chosen, may_wait=section != "train")
 if section == "train":
     with top:
         run.bar(present, chosen)

@@ -23,13 +23,18 @@ REFUSED = "_lab_refused"  # in the session: why none was started
 FIRST = 2.5  # seconds for which the first look at a run is waited for
 REMEMBERED = 6  # runs of a visitor in the comparison
 WIDTH = 76  # of a button, whatever it says: four of them fit a phone
+STORED = "A stored run of these settings, until the one that is trained here has something to show."
 GONE = "The server no longer has the run of this link; its settings are here, and Start trains it again"
 _ID = re.compile(r"[\w-]{16}", re.ASCII)
 
 
-def present(now: LabSpec | str) -> Seen | None:
+def present(now: LabSpec | str, may_wait: bool) -> Seen | None:
     """The run that is looked at: that of the link, else this visitor's last one, else the one that everybody is
-    shown for these settings."""
+    shown for these settings.
+
+    Args:
+        may_wait: for its first look, even where a stored run of these settings can be shown until then.
+    """
     if links.address_decides("run") and (name := links.asked("run")) is not None:
         _open(name)
     links.mark_seen("run")
@@ -40,7 +45,8 @@ def present(now: LabSpec | str) -> Seen | None:
         notices.add("run", GONE)
     if seen is None and isinstance(now, LabSpec) and not is_closed():
         seen = _shown_to_all(now)
-    if seen is not None and seen.look is None and seen.moving:
+    stored = isinstance(now, LabSpec) and now in views.stored_runs()
+    if seen is not None and seen.look is None and seen.moving and (may_wait or not stored):
         runs.RUNS.wait(seen.name, FIRST)
         seen = runs.RUNS.look(seen.name)
     _write(seen, now)

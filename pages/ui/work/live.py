@@ -1,4 +1,5 @@
-"""A training, or other long work, that a page watches: it begins by itself, its pictures grow, a button stops it.
+"""A training, or other long work, that a page watches: it begins by itself, its pictures grow, a button stops it. What
+is stored is shown at once, and made here where a button asks for it.
 
 job = live.begin(config, lambda: train(config))
 live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
@@ -8,7 +9,7 @@ live.watch_training(...)               # all of this for a training with a bar i
 Other work than that of JOBS, such as a run of the lab, is watched by `follow`.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -24,12 +25,17 @@ FIRST = 2.0  # seconds that a page waits at most for the first look
 Seen = TypeVar("Seen", bound=Snapshot | None)
 
 
-def begin(key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: float = FIRST) -> jobs.Job:
-    """The job of this key: begun unless it was stopped here; see jobs.start.
+def begin(
+    key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: float = FIRST, stored: Sequence[Any] = ()
+) -> jobs.Job:
+    """The job of this key: begun unless it was stopped here, or is stored and nobody asked for it here; see jobs.start.
 
     Args:
         wait: seconds to wait at most until there is something to show.
+        stored: what it yielded elsewhere.
     """
+    if stored and session().live_job != key:
+        return jobs.Job("stored", items=tuple(stored))
     if session().stopped_job == key:
         return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
     job = jobs.JOBS.start(key, work, jobs.visitor(), patience, streamlit_internals.leaving())
@@ -40,6 +46,9 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: 
 
 def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
     """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
+    if job.state == "stored":
+        draw(job)
+        return
     follow(lambda: jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused"), draw, job.active, every)
 
 
@@ -51,6 +60,7 @@ def watch_training(
     places: tuple[DeltaGenerator, DeltaGenerator],
     show: Callable[[list[Any]], None],
     patience: float = float("inf"),
+    stored: Sequence[Any] = (),
 ) -> None:
     """Begin a training and draw it as it grows: the bar in the first of the places, its pictures in the second.
 
@@ -59,6 +69,7 @@ def watch_training(
         step_of: how many steps were done when a result came.
         again: controls to set for another one.
         show: draws the results there are, at least one.
+        stored: see begin.
     """
     beside, picture = places
 
@@ -72,7 +83,7 @@ def watch_training(
             else:
                 st.info("Nothing is trained yet: it begins as soon as there is room.")
 
-    watch(config, draw, begin(config, work, patience))
+    watch(config, draw, begin(config, work, patience, stored=stored))
 
 
 def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:
@@ -123,10 +134,14 @@ def bar(
         "stopped": f"Stopped at {step} {done} of {total}",
         "failed": f"The {work} failed: {job.problem}",
         "refused": f"Too much work waits on this server; try this {work} again in a minute",
+        "stored": f"A stored {work} of {total} {step}s",
     }
     st.progress(min(done / total, 1.0), said[job.state])
     if job.active:
         st.button("Stop", key=keys.own("button", "stop"), on_click=_stop, args=(key,), width="stretch")
+    elif job.state == "stored":
+        here = "Train it here" if work == "training" else "Run it here"
+        st.button(here, key=keys.own("button", "here"), on_click=_make_here, args=(key,), width="stretch")
     elif job.state == "done" and not fresh:
         pass
     elif job.state == "done":
@@ -134,6 +149,10 @@ def bar(
     else:
         name = "Train again" if work == "training" else "Begin again"
         st.button(name, key=keys.own("button", "anew"), on_click=_go_on, args=(key,), width="stretch")
+
+
+def _make_here(key: Hashable) -> None:
+    session().live_job, session().stopped_job = key, None
 
 
 def _stop(key: Hashable) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Generic, Literal, TypeVar
 
-State = Literal["waiting", "running", "paused", "done", "stopped", "failed", "refused"]
+State = Literal["waiting", "running", "paused", "done", "stopped", "failed", "refused", "stored"]
 ACTIVE: tuple[State, ...] = ("waiting", "running")
 
 
@@ -21,7 +21,7 @@ class Snapshot:
     """The state of some work at this moment, for a page.
 
     Args:
-        state: refused: too many are waiting, nothing was started.
+        state: refused: too many are waiting, nothing was started. stored: it was made before, elsewhere.
         ahead: how many wait in front of it, while it waits.
         seconds: how long it has run.
         problem: one sentence, where it ended before its end.

@@ -48,6 +48,32 @@ def test_the_default_trains_by_itself_and_shows_both_curves():
     assert [button.key for button in test.button if button.key == "again:button"]
 
 
+def test_what_is_stored_is_shown_to_its_end_at_once_and_trained_here_where_a_button_asks_for_it(monkeypatch):
+    config = PitfallConfig()
+    test = opened(steps=str(config.steps))
+    assert jobs.JOBS.look(config, "") is None
+    assert list(figures(test)["loss"][1]["data"][0]["x"])[-1] == config.steps
+    assert f"A stored training of {config.steps} steps" in [bar.proto.text for bar in test.get("progress")]
+    monkeypatch.setattr("pages.ui.work.jobs.Jobs.wait", lambda *_: None)
+    press(test, "here")
+    assert jobs.JOBS.look(config, "") is not None
+    press(test, "stop")
+    assert test.button(key="anew:button").label == "Train again"
+
+
+def test_stored_are_every_mistake_with_its_usual_dose_to_the_end():
+    stored = views.stored_runs()
+    assert {config.kind for config in stored if config == PitfallConfig(kind=config.kind)} == set(KINDS)
+    assert all(looks[-1].step == config.steps and looks[0].step == 0 for config, looks in stored.items())
+
+
+@nightly
+@pytest.mark.parametrize("config", views.stored_runs())
+def test_what_is_stored_is_what_a_training_gives(config):
+    for stored, look in zip(views.stored_runs()[config], train_to_the_end(config), strict=True):
+        assert stored.loss == pytest.approx(look.loss, rel=0.05, abs=0.05)
+
+
 @pytest.mark.parametrize("kind", often(KINDS, ["mask", "rate"]))
 def test_every_mistake_begins_with_a_figure_and_stops(kind):
     most = most_steps(kind, PitfallConfig(kind=kind).dose)

@@ -52,6 +52,24 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
     assert table["in generation"].tolist() == pytest.approx([look.written for look in last])
 
 
+def test_what_is_stored_is_shown_at_once_and_not_trained_again_beside_others(monkeypatch):
+    stored = views.stored_runs()
+    assert {config.remedy for config in stored} == {"none", *REMEDIES}
+    assert all(looks[-1].step == config.steps for config, looks in stored.items())
+    pair = (BalanceConfig(), BalanceConfig(remedy="loss"))
+    test = opened(steps="300")
+    assert jobs.JOBS.look(pair, "") is None
+    assert [bar.proto.text for bar in test.get("progress")] == ["A stored training of 300 steps"]
+    bands = figures(test)["load_loss"][1]["data"]
+    shown = [float(array(band["y"])[-1]) for band in bands]
+    assert shown == pytest.approx((100 * stored[pair[1]][-1].load).tolist(), abs=1e-2)
+    given = []
+    measure = "tfcore.views.experts.balance.measure.train_together"
+    monkeypatch.setattr(measure, lambda _, known: given.append(known) or iter(()))
+    press(test, "here")
+    assert [pair[0] in known for known in given] == [False]
+
+
 def test_runs_are_kept_and_the_one_without_a_remedy_is_not_made_again(monkeypatch):
     test = ended(opened(), PAIR)
     with monkeypatch.context() as patch:

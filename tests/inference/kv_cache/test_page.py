@@ -15,6 +15,7 @@ from tests.pages.visits import run, said
 from tfcore import presets
 from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
 from tfcore.measures.parameter_count import parameters
+from tfcore.views.inference import kv_cache as views
 from tfcore.views.inference.kv_cache.measure.generation import cache_work
 from tfcore.views.inference.kv_cache.measure.paging import NEVER, TOKEN, Traffic, compare
 
@@ -51,6 +52,23 @@ def test_both_ways_run_to_their_end_and_agree():
     assert f"the cache holds {held / 1e3:.0f} kB" in alt
     other = opened(steps="16", text=choices.TEXT)
     assert metrics(other) == found, "another visitor sees the same measurement"
+
+
+def test_a_stored_run_is_shown_at_once_and_this_machine_measured_where_a_button_asks_for_it(monkeypatch):
+    ((config, stored),) = views.stored_runs().items()
+    monkeypatch.setattr(choices, "MOST", 232)
+    monkeypatch.setattr(choices, "STEPS", config.steps)
+    test = opened()
+    assert not jobs.JOBS.registry.records
+    assert (config.text, config.steps) == (choices.TEXT, len(stored))
+    assert metrics(test)["Largest difference of a logit"][1] == f"same token {len(stored)} of {len(stored)}"
+    assert "of another machine" in said(test, "caption")
+    test.button(key="here:button").click()
+    run(test)
+    assert config in jobs.JOBS.registry.records
+    assert "of another machine" not in said(test, "caption")
+    test.button(key="stop:button").click()
+    run(test)
 
 
 def test_a_copy_that_is_too_large_is_not_made_and_the_page_says_so(monkeypatch):

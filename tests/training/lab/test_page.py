@@ -10,6 +10,7 @@ from pages.training.lab import settings as _lab_settings
 from pages.ui.loading import run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Limits
+from tests.pages.figures import figures
 from tests.pages.visits import address, opened, press, run, said
 from tests.pages.waiting import SOON, until
 from tfcore.training.lab.recipes import recipe
@@ -48,10 +49,23 @@ def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_
     assert "run" not in test.query_params
     (only,) = runs.RUNS.book.records.values()
     assert only.spec == recipe("induction")
+    until(lambda: only.look is not None)
     other = opened(PAGE)
     assert len(runs.RUNS.book.records) == 1
     assert "for everybody" in said(other, "caption")
     assert other.button(key="lab stop:button").disabled
+
+
+def test_a_stored_run_is_shown_until_the_one_here_has_something_to_show(monkeypatch):
+    held = threading.Event()
+    monkeypatch.setattr(runs, "train_slice", lambda *given, **more: held.wait(SOON) and train_slice(*given, **more))
+    test = opened(PAGE)
+    assert _lab_run.STORED in said(test, "caption")
+    assert set(figures(test)) == {"curves", "maps", "answer", "places", "dials"}
+    held.set()
+    (only,) = runs.RUNS.book.records
+    until(lambda: runs.RUNS.look(only).look is not None)
+    assert _lab_run.STORED not in said(run(test), "caption")
 
 
 def test_what_there_is_to_say_comes_with_the_pictures(monkeypatch):

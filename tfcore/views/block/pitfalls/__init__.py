@@ -1,12 +1,15 @@
 """Mistakes: a Transformer with one, trained beside a baseline."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from tfcore.charts.twins import Axis, loss_figure, symptom_figure
 from tfcore.masks import bidirectional
+from tfcore.measures.stored import read, tuples
 from tfcore.training.pitfalls import (
     AcrossBatch,
     HalfGradients,
@@ -34,6 +37,7 @@ SYMPTOMS: dict[Pitfall, Axis] = {
     "rate": Axis("root mean square of the weights", log=True),
     "half": Axis("share of gradients that became 0", top=1.0),
 }
+STORED = Path(__file__).with_name("stored.json")
 SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": bidirectional,
     "axis": AcrossBatch,
@@ -41,6 +45,12 @@ SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "final": without_final_norm,
     "half": HalfGradients,
 }
+
+
+@cache
+def stored_runs() -> dict[PitfallConfig, tuple[PitfallEvaluation, ...]]:
+    """Each mistake with its usual dose, and others that the page names: all looks of trainings that ship."""
+    return read(STORED, PitfallConfig, PitfallEvaluation, tuples)
 
 
 @view

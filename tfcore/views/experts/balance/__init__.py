@@ -1,11 +1,15 @@
 """Load balancing: a small mixture of experts trained without a remedy, and with one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from tfcore import routing
+from tfcore.measures.stored import read
 from tfcore.views.experts.balance import say
 from tfcore.views.experts.balance.draw import COLOURS, TrainingCurve, curves_figure, load_bands_figure, load_map_figure
 from tfcore.views.experts.balance.measure import (
@@ -24,6 +28,7 @@ from tfcore.views.view import View, view
 
 Runs: TypeAlias = Mapping[BalanceConfig, Sequence[BalanceEvaluation]]
 PLACES: tuple[Where, ...] = ("sinusoidal", "rope")
+STORED = Path(__file__).with_name("stored.json")
 
 
 class Method(NamedTuple):
@@ -72,6 +77,12 @@ METHODS: dict[Remedy, Method] = {
 }
 
 cosine_of = kept(router_input_cosine, entries=64)
+
+
+@cache
+def stored_runs() -> dict[BalanceConfig, tuple[BalanceEvaluation, ...]]:
+    """Each remedy with its usual strength, and none: all looks of trainings that ship."""
+    return read(STORED, BalanceConfig, BalanceEvaluation, np.array)
 
 
 @view

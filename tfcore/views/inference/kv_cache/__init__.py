@@ -1,6 +1,8 @@
 """The KV cache: what it saves, how large it is, whether it fits, and how its memory is allocated."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -10,11 +12,12 @@ from tfcore.measures.kv_bytes import cache_bytes
 from tfcore.measures.one_text import last_tokens
 from tfcore.measures.precision import Precision, stored_bytes
 from tfcore.measures.quantities import Unit, amount, counted, short
+from tfcore.measures.stored import read, tuples
 from tfcore.views.inference.kv_cache.draw.memory import crowd_figure, picture_figure, shares_figure
 from tfcore.views.inference.kv_cache.draw.sizes import Size, budget_figure, models_figure, ways_figure
 from tfcore.views.inference.kv_cache.draw.steps import steps_figure
 from tfcore.views.inference.kv_cache.measure import generation, serving
-from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork, Exactness
+from tfcore.views.inference.kv_cache.measure.generation import BothWays, BothWaysConfig, CacheWork, Exactness
 from tfcore.views.inference.kv_cache.measure.paging import (
     LATER,
     NAMES,
@@ -43,6 +46,7 @@ FORMULA = (
     r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{KV heads} \cdot d_{head}"
     r"\\ &\cdot \text{tokens} \cdot \text{bytes per value}\end{aligned}"
 )
+STORED = Path(__file__).with_name("stored.json")
 LEAST = 8  # tokens of the context that a prompt leaves to be written
 SOLD = "What is sold as 80 GB has nearly 80 GiB: 80 × 2³⁰ = 85.9 × 10⁹ bytes."
 STATES = {
@@ -58,6 +62,12 @@ OTHER: dict[Unit, Unit] = {"decimal": "binary", "binary": "decimal"}
 work_of = kept(generation.cache_work, entries=32)
 budgets_of = kept(serving.budgets, entries=128)
 runs_of = kept(compare, entries=24)
+
+
+@cache
+def stored_runs() -> dict[BothWaysConfig, tuple[BothWays, ...]]:
+    """Texts written both ways that ship, with the times of the machine that they were made on."""
+    return read(STORED, BothWaysConfig, BothWays, tuples)
 
 
 @view

@@ -6,11 +6,14 @@ A view of a run takes its settings, and trains by itself to the end unless it is
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from tfcore.measures.stored import read
 from tfcore.measures.token_text import plotly_escape, shorten, tick_labels, visible
 from tfcore.training.lab import option_effects
 from tfcore.training.lab.curves import Curves, Evaluation, free_running, look
@@ -63,6 +66,7 @@ from tfcore.views.training.lab.say.runs import (
 from tfcore.views.view import View, view
 
 By = Literal["accuracy", "loss"]
+STORED = Path(__file__).with_name("stored.json")
 SHOWN = 4  # characters of a token
 BEGINNING = 120  # characters of a row
 NAME = 40  # characters of the settings that tell a run apart
@@ -94,6 +98,26 @@ token_names = kept(_token_names, entries=64)
 rates_of = kept(option_effects.rates, entries=64)
 updates_of = kept(option_effects.updates, entries=32)
 norms_of = kept(option_effects.norms, entries=32)
+
+
+class StoredRun(NamedTuple):
+    """A training to its end: its curves, and the model as it is then."""
+
+    curves: Curves
+    look: Evaluation
+
+
+@cache
+def stored_runs() -> dict[LabSpec, StoredRun]:
+    """Trainings that ship."""
+
+    def arrays(values: dict[str, Any]) -> dict[str, Any]:
+        return {name: np.array(value) if isinstance(value, list) else value for name, value in values.items()}
+
+    def run(curves: dict[str, Any], look: dict[str, Any]) -> StoredRun:
+        return StoredRun(Curves(**arrays(curves)), Evaluation(**arrays(look)))
+
+    return {spec: one for spec, (one,) in read(STORED, LabSpec, run, list).items()}
 
 
 # ---- a run ----

@@ -25,6 +25,17 @@ Exactness = Literal["float32", "float64"]
 SAMPLING = Sampling(temperature=0.8, top_k=50)  # how the next token is drawn
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BothWaysConfig:
+    """A text that is written both ways: by which model, after which text, and how; see both_ways."""
+
+    model: str
+    text: str
+    steps: int
+    exactness: Exactness = "float32"
+    seed: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class BothWays:
     """One step: the scores of the next token, computed both ways.
