@@ -109,7 +109,7 @@ def one_token(model: Source, text: str, sampling: Sampling, seed: int, drawn: in
                 **dict(zip(FILTERS, guess.probabilities, strict=True)),
             }
         ),
-        min_width=640,
+        min_width=540,
         formula=(
             r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad "
             r"\text{token} = \min\Big\{i : \textstyle\sum_{j \le i} p_j > u\Big\}, \quad u \sim \mathrm{U}[0, 1)"

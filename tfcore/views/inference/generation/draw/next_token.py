@@ -64,7 +64,7 @@ def filters_figure(result: NextToken) -> go.Figure:
         FRAME + ROW * n,
         barmode="overlay",
         showlegend=False,
-        margin={"l": label_room(rows.labels) * LARGER + 4, "r": 48, "t": 44, "b": 44},
+        margin={"l": label_room(rows.labels) * LARGER + 4, "r": 44, "t": 44, "b": 44},
         yaxis={
             "range": [n - 0.5, -0.5],
             "tickvals": list(range(n)),
@@ -84,7 +84,9 @@ def filters_figure(result: NextToken) -> go.Figure:
         data += _column(result, rows, i, f"x{number}")
         colour = "@ink" if result.is_on[i] else "@muted"
         notes.append(
-            kit.note(heading, start, 1, colour, paper="xy", xanchor="left", yanchor="bottom", align="left", yshift=4)
+            kit.note(
+                heading, start, 1, colour, size=11, paper="xy", xanchor="left", yanchor="bottom", align="left", yshift=4
+            )
         )
         if result.is_on[i] and left[i] < min(SHOWN, n):
             edge = left[i] - 0.5
@@ -99,7 +101,9 @@ def _axis(domain: list[float]) -> kit.Part:
     axis = kit.axis(
         None, [0, NUMBERS], fixed=True, domain=domain, tickvals=[0, 0.5, 1], ticktext=["0", "25 %", "100 %"]
     )
-    return theme.base_layout(1, xaxis={**axis, "anchor": "y", "automargin": False, "tickfont": {"size": 10}})["xaxis"]
+    return theme.base_layout(
+        1, xaxis={**axis, "anchor": "y", "automargin": False, "tickangle": 0, "tickfont": {"size": 10}}
+    )["xaxis"]
 
 
 def _column(result: NextToken, rows: _Rows, i: int, axis: str) -> list[kit.Part]:
