@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import transformers as hf
+from tokenizers import Tokenizer
 
 from tests.parity.checkpoints import written
 from tests.tokenizers.test_foreign_tokenizers import byte_level, pieces, unigram, word_piece
@@ -15,6 +16,14 @@ SHAPE = {
     "max_position_embeddings": 48,
 }
 GROUPED = SHAPE | {"num_key_value_heads": 3}
+
+
+def with_a_mask(tokenizer: Tokenizer) -> Tokenizer:
+    """The same with a token for what is masked."""
+    tokenizer.add_special_tokens(["<mask>"])
+    return tokenizer
+
+
 FAMILIES = {
     "gpt2": (
         hf.GPT2LMHeadModel,
@@ -60,6 +69,11 @@ FAMILIES = {
         byte_level,
     ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),
+    "roberta": (
+        hf.RobertaForMaskedLM,
+        SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
+        lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
+    ),
     "t5": (
         hf.T5ForConditionalGeneration,
         {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},

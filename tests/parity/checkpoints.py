@@ -16,6 +16,7 @@ SHAPE = {
 }
 GROUPED = SHAPE | {"num_key_value_heads": 3, "head_dim": 10}  # three for six, and 60 features of heads in a width of 24
 GPT2 = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 32}
+ROBERTA = SHAPE | {"max_position_embeddings": 34}
 DISTIL = {"vocab_size": 61, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 40, "max_position_embeddings": 32}
 T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 6}
 THREE = GROUPED | {"num_hidden_layers": 3}
@@ -154,6 +155,14 @@ ENCODERS = {
     "bert, untied, relu": (hf.BertForMaskedLM, SHAPE | {"tie_word_embeddings": False, "hidden_act": "relu"}),
     "bert, three segments": (hf.BertModel, SHAPE | {"type_vocab_size": 3, "layer_norm_eps": 1e-3}),
     "bert, everything": (hf.BertForPreTraining, SHAPE | {"type_vocab_size": 3, "hidden_act": "gelu_new"}),
+    "roberta": (hf.RobertaForMaskedLM, ROBERTA),
+    "roberta, untied, one segment": (
+        hf.RobertaForMaskedLM,
+        ROBERTA | {"tie_word_embeddings": False, "type_vocab_size": 1, "layer_norm_eps": 1e-3},
+    ),
+    "roberta, no head": (hf.RobertaModel, ROBERTA | {"hidden_act": "relu"}),
+    "xlm-roberta": (hf.XLMRobertaForMaskedLM, ROBERTA),
+    "camembert": (hf.CamembertForMaskedLM, ROBERTA),
     "distilbert": (hf.DistilBertForMaskedLM, DISTIL),
     "distilbert, untied": (hf.DistilBertForMaskedLM, DISTIL | {"tie_word_embeddings": False, "activation": "relu"}),
     "distilbert, no head": (hf.DistilBertModel, DISTIL | {"sinusoidal_pos_embds": True}),

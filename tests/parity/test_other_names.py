@@ -20,6 +20,7 @@ TIED = {
     "gpt_neox": DECODERS["pythia, tied"],
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
+    "roberta": ENCODERS["roberta"],
     "t5": BOTH["t5 1.0"],
 }
 # All rows that accept several names of one tensor: their full names, and the first family that has the row.

@@ -13,6 +13,7 @@ from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.olmo import OLMO2, OLMO3
 from tfcore.loading.families.phi import PHI3
+from tfcore.loading.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from tfcore.loading.families.t5 import T5
 
 FAMILIES: dict[str, Family] = {
@@ -35,6 +36,9 @@ FAMILIES: dict[str, Family] = {
     "smollm3": SMOLLM3,
     "bert": BERT,
     "distilbert": DISTILBERT,
+    "roberta": ROBERTA,
+    "xlm-roberta": XLM_ROBERTA,
+    "camembert": CAMEMBERT,
     "t5": T5,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family

@@ -31,16 +31,20 @@ def _head(s: ConfigValues, tensors: Tensors, dense: str, embedding: str, unembed
 
 
 def _bert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    dense, unembedding = "cls.predictions.transform.dense.weight", "cls.predictions.decoder.weight"
+    return bert_config(s, tensors, dense, unembedding)
+
+
+def bert_config(s: ConfigValues, tensors: Tensors, dense: str, unembedding: str) -> ModelConfig:
+    """Settings of BERT and those built like it.
+
+    Args:
+        dense, unembedding: names of two matrices of the head for masked words.
+    """
     s.only("position_embedding_type", "absolute")
     s.only("is_decoder", False)
     s.only("add_cross_attention", False)
-    head, tied = _head(
-        s,
-        tensors,
-        "cls.predictions.transform.dense.weight",
-        "embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.weight",
-    )
+    head, tied = _head(s, tensors, dense, "embeddings.word_embeddings.weight", unembedding)
     return ModelConfig(
         **_SHARED,
         vocab_size=s.whole("vocab_size"),

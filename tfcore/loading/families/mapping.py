@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import Tensor
 
@@ -24,17 +25,19 @@ class WeightSource:
         offset: is added to theirs.
         by_head: their rows are query, key and value of the first head, then those of the second; ours all queries,
             then all keys, then all values.
+        skipped: how many of their first rows are none of ours.
     """
 
     names: tuple[str, ...]
     transposed: bool = False
     offset: float = 0.0
     by_head: bool = False
+    skipped: int = 0
 
 
-def of(*names: str, transposed: bool = False, offset: float = 0.0, by_head: bool = False) -> tuple[WeightSource, ...]:
+def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
     """A row of a table; `of(...) + of(...)` are alternatives, of which a file has one (or copies)."""
-    return (WeightSource(names, transposed, offset, by_head),)
+    return (WeightSource(names, **how),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        transposed, offset: see WeightSource.
+        transposed, offset, skipped: see WeightSource.
         by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
     """
 
@@ -99,6 +102,7 @@ class Piece:
     transposed: bool = False
     offset: float = 0.0
     by_head: int = 0
+    skipped: int = 0
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -108,6 +112,7 @@ class Piece:
 
     def ours(self, tensor: Tensor) -> Tensor:
         """Their tensor as it stands in ours."""
+        tensor = tensor[self.skipped :]
         if self.by_head:
             tensor = tensor.unflatten(0, (self.by_head, 3, -1)).transpose(0, 1).flatten(0, 2)
         tensor = tensor.T if self.transposed else tensor
@@ -189,11 +194,11 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
         start = 0
         for part, n in zip(source.names, _rows(inner[0], len(source.names), config), strict=True):
             transposed = source.transposed and len(inner) > 1
-            asked = (n, *inner[1:])
             name = part if expert is None else part.replace("#", str(expert))
+            asked = (n + source.skipped, *inner[1:])
             shown = asked[::-1] if transposed else asked
             heads = config.attention.n_heads if source.by_head else 0
-            yield Piece(name, shown, start, start + n, expert, transposed, source.offset, heads)
+            yield Piece(name, shown, start, start + n, expert, transposed, source.offset, heads, source.skipped)
             start += n
 
 

@@ -1,0 +1,41 @@
+"""RoBERTa, XLM-RoBERTa and CamemBERT: BERT's table; places are counted from behind the padding token's id."""
+
+from dataclasses import replace
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.bert import BERT, bert_config
+from tfcore.loading.families.config_values import ConfigValues, Tensors
+from tfcore.loading.families.mapping import Family, of
+
+_PAD = 1  # id of the padding token in all checkpoints, whose places begin with the next number
+
+
+def _roberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    s.only("pad_token_id", _PAD)
+    config = bert_config(s, tensors, dense="lm_head.dense.weight", unembedding=ROBERTA.head)
+    if config.head == "mlm":
+        s.only("hidden_act", "gelu")  # which its head has in any case
+    return config.changed(max_seq_len=s.whole("max_position_embeddings", low=_PAD + 2) - _PAD - 1, bos_id=s.bos())
+
+
+ROBERTA: Family = replace(
+    BERT,
+    architectures=("RobertaForMaskedLM", "RobertaModel"),
+    config=_roberta,
+    rows={
+        **BERT.rows,
+        "embed": of("embeddings.word_embeddings") + of("lm_head.decoder"),
+        "encoder.pos_embed": of("embeddings.position_embeddings", skipped=_PAD + 1),
+        "mlm.dense": of("lm_head.dense"),
+        "mlm.ln": of("lm_head.layer_norm"),
+        "mlm.bias": of("lm_head.decoder.bias") + of("lm_head.bias"),
+        "unembed": of("lm_head.decoder"),
+    },
+    head="lm_head.decoder.weight",
+    prefix="roberta.",
+    ignored=r"embeddings\.(position|token_type)_ids",
+    defaults={**BERT.defaults, "vocab_size": 50_265, "bos_token_id": 0, "pad_token_id": _PAD},
+)
+_DEFAULTS = {**ROBERTA.defaults, "vocab_size": 30_522}
+XLM_ROBERTA = replace(ROBERTA, architectures=("XLMRobertaForMaskedLM", "XLMRobertaModel"), defaults=_DEFAULTS)
+CAMEMBERT = replace(ROBERTA, architectures=("CamembertForMaskedLM", "CamembertModel"), defaults=_DEFAULTS)
