@@ -4,6 +4,12 @@ Whoever renames an option of a control adds its old label here, under the key of
 the old one, under the address of the page.
 """
 
+import re
+
+from tfcore.measures.token_text import visible
+
+BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")  # of a token that is a part of a character
+
 # address of a page -> {key once: key now}
 KEYS: dict[str, dict[str, str]] = {"interventions": {"answers": "by", "token": "word"}, "stream": {"token": "word"}}
 
@@ -95,10 +101,12 @@ FORMER: dict[str, dict[str, str]] = {
 def present(key: str, label: object) -> object:
     """The label that stands now for what `label` meant in the control `key` of any release; others stay as they are.
 
-    Of a feature its number: the words behind it are of the dictionary that shipped then.
+    Of a feature its number: the words behind it are of the dictionary that shipped then. Parts of characters were named
+    by their bytes.
     """
     if not isinstance(label, str):
         return label
     if key.rstrip("0123456789") == "feature":
         return label.split(" ")[0]
+    label = BYTES.sub(lambda found: visible(found[0]), label)
     return {old.casefold(): new for old, new in FORMER.get(key, {}).items()}.get(label.casefold(), label)

@@ -154,6 +154,29 @@ def test_the_characters_of_the_groups_join_to_the_text(text, places):
     assert joined.replace("◌", "") == ("" if not text else unisolated(visible(text)).replace("◌", ""))
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b" \xd8", "·part D8"),
+        (b"\xe4\xbb", "part E4 BB"),
+        (b"a\xc3", "a part C3"),
+        (b"\x8a!", "part 8A !"),
+        ("é".encode(), "é"),
+    ],
+)
+def test_a_part_of_a_character_outside_of_a_text_is_called_one(data, said):
+    assert visible(readable(data)) == said
+
+
+def test_bytes_that_were_typed_stay_as_they_are():
+    assert visible("<0x41>") == "<0x41>"
+    assert visible("a<0xD8>") == "a<0xD8>"
+
+
+def test_its_label_says_so_where_it_is_pointed_at():
+    assert label(readable(b" \xd8")).hover == "·part D8: part of a character"
+
+
 def test_real_tokens_of_other_scripts(real_models):
     _, tokenizer = load("smollm2", device="cpu")
     names = [unisolated(visible(one)) for one in pieces_of(tokenizer, tokenizer.encode(CHINESE))]

@@ -20,6 +20,8 @@ _SEQUENCE = re.compile(
     f"{_CHANGED}(?:\u200d{_CHANGED})*|[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3"
 )  # of code points that are seen as one character: Unicode Technical Standard 51, section 1.4
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
+_BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")
+_PART = re.compile("([\udc80-\udcff]+)")  # bytes that are no whole character (Python's surrogateescape)
 _SPACES = {
     " ": "space",
     "\n": "new line",
@@ -39,7 +41,31 @@ def visible(token: str | bytes) -> str:
         token = token.decode("utf-8", "surrogateescape")
     if not token:
         return "∅"
+    if (pieces := _parts(token)) is not None:
+        return _with_parts(pieces)
     return isolated("".join(map(visible_character, token) if token.isascii() else _signs(token)))
+
+
+def _parts(name: str) -> list[str] | None:
+    """A token that is named by its bytes, as its characters and, every second, bytes that are no whole character; None
+    where it is named otherwise."""
+    if not _BYTES.fullmatch(name):
+        return None
+    data = bytes(int(one[3:5], 16) for one in _BYTE.findall(name))
+    pieces = _PART.split(data.decode("utf-8", "surrogateescape"))
+    return pieces if len(pieces) > 1 else None
+
+
+def _with_parts(pieces: Sequence[str]) -> str:
+    """A token outside of any text, where nothing says which character it is a part of: "·part D8"."""
+    said = ""
+    for i, piece in enumerate(pieces):
+        if i % 2:
+            data = piece.encode("utf-8", "surrogateescape").hex(" ").upper()
+            said += f"{' ' if said.strip('·') else ''}part {data}"
+        elif piece:
+            said += f"{' ' if said else ''}{visible(piece)}"
+    return said
 
 
 def _signs(text: str) -> list[str]:
@@ -222,7 +248,10 @@ class TickLabel(str):
 def label(token: str | bytes, limit: int | None = None) -> str:
     """One token, visible and safe inside a Plotly label or hover."""
     shown = plotly_escape(shorten(visible(token), limit))
-    return TickLabel(shown, f"{shown}, {token.bytes_in_words}") if isinstance(token, CharacterPart) else shown
+    if isinstance(token, CharacterPart):
+        return TickLabel(shown, f"{shown}, {token.bytes_in_words}")
+    is_part = isinstance(token, str) and _parts(token) is not None
+    return TickLabel(shown, f"{shown}: part of a character") if is_part else shown
 
 
 def tick_labels(tokens: Sequence[str | bytes], limit: int = 12) -> list[str]:
