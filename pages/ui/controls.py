@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -41,6 +41,18 @@ def set_values(**values: Any) -> None:
     for key, value in values.items():
         links.mark_seen(key)  # what was set now counts more than what the address said
         st.session_state[key] = value
+
+
+def run_again(values: Mapping[str, Any]) -> NoReturn:
+    """End this run, and begin the page anew with controls set by key: Streamlit sets none that is drawn already."""
+    session().next_values[session().page] = values
+    st.rerun()
+
+
+def begin_run() -> None:
+    """Set what `run_again` left for this run of the page."""
+    set_values(**session().next_values.pop(session().page, {}))
+    session().next_values.clear()
 
 
 def last(key: str) -> Any:
@@ -324,9 +336,21 @@ def text_area(
             placeholder="Type or paste a text",
             persist_state="session",
             label_visibility=seen,
+            on_change=_note_own,
+            args=(key,),
         )
         st.button("Run", key=keys.own("button", f"run {key}"), help="Or Ctrl+Enter in the box")
     return kept(key, value, default)
+
+
+def _note_own(key: str) -> None:
+    """Callback of a box: its text is the visitor's own."""
+    session().own_texts[key] = st.session_state[key]
+
+
+def is_own(key: str, value: str) -> bool:
+    """Whether a text is what the visitor typed into the box of this key last: no example, and of no link."""
+    return session().own_texts.get(key) == unmarked(value)
 
 
 def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
@@ -349,10 +373,13 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text", end
     if held == session().first_texts.get(key) and held in session().stand_ins and held != default:
         forget(key)  # nobody asked for the example of another model
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars), kind)
-    if not from_link and key not in st.session_state:
+    if from_link:
+        session().own_texts.pop(key, None)
+    elif key not in st.session_state:
         session().first_texts[key] = default
     # without lone surrogates, which no address can hold, and without marks, which a switch alone sets (`reading`)
     value = unmarked(str(asked)).encode("utf-8", "replace").decode()
+    is_typed = session().own_texts.get(key) == asked
     notices.keep(key, value)
     if len(value) > max_chars:
         length = "more than" if from_link else f"{len(value):,} characters, more than"
@@ -360,6 +387,8 @@ def typed(key: str, default: str, max_chars: int, kind: links.Kind = "text", end
         notices.add(key, f"The text has {length} the {max_chars:,} used here; the rest was cut off", value=value)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value  # on the first draw always: the browser would start with an empty box
+    if is_typed:
+        session().own_texts[key] = value  # as far as it counts
     return value
 
 

@@ -16,7 +16,9 @@ from tfcore.generation.sampling import Sampling
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.part_texts import Part
+from tfcore.measures.text_loss import has_ended
 from tfcore.measures.token_text import visible
+from tfcore.views.highlights import Chip, Kind
 from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow import TOKENS
 from tfcore.views.inside.flow.measure.columns import Column
@@ -292,6 +294,23 @@ def write(drawn: DrawnFlow, sampling: Sampling) -> None:
         why = "A token is written after the last one: click that one first"
     key, off = keys.own("button", "write"), why is not None
     st.button("Write the next token", key=key, on_click=_write, args=(drawn, sampling), disabled=off, help=why)
+
+
+def in_river(chip: Chip) -> dict[str, object] | None:
+    """What shows a highlight in the river, see in_your_text: the head that looks from a token, enlarged, or what a
+    prediction is made from."""
+    if chip.kind == "decision":
+        return {TOKEN: chip.token, "zoom": ""}
+    if not chip.heads:
+        return None
+    layer, head = chip.heads[0]
+    return {TOKEN: chip.token, "zoom": f"{layer}.{head}"}
+
+
+def begins_with(pasted: str) -> Kind | None:
+    """The kind of highlight that the river of a text begins with: it ends at the last token, but where a sentence ends
+    there, after which little but a new line is expected, at a word that looks at another."""
+    return "link" if has_ended(pasted) else None
 
 
 def restore(drawn: DrawnFlow) -> None:

@@ -35,6 +35,7 @@ def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
     notices.reserve()
     links.check_version()
     links.rename_keys()
+    controls.begin_run()
 
 
 def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:

@@ -91,6 +91,10 @@ class Session:
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
         stand_ins: examples of their own models, which stood where a page's own text could not.
         way: where they asked to be taken, among finder.entries().
+        row_of_text: the place in which a page will say what it found in its text; None where it has none, or said it.
+        own_texts: key of a box -> the text that they typed into it last, where no link has brought another since.
+        looked_for: address of a page -> the model and the text whose highlights it found last.
+        next_values: address of a page -> what its controls are set to in its next run.
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -116,6 +120,10 @@ class Session:
     first_texts: dict[str, str] = field(default_factory=dict)
     stand_ins: set[str] = field(default_factory=set)
     way: int | None = None
+    row_of_text: Any = None
+    own_texts: dict[str, str] = field(default_factory=dict)
+    looked_for: dict[str, tuple[str, str]] = field(default_factory=dict)
+    next_values: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def session() -> Session:

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.e2e.checks import truth
 from tests.e2e.visitor import LAST
 from tests.nightly import nightly
+from tfcore.measures.heads.sink import without_keys
 
 TEXT = "The little dog lost the red ball. The little dog"
 FIGURES = ("mosaic", "closer", "one-token")
@@ -27,12 +28,15 @@ def weights(visitor) -> np.ndarray:
 def test_a_pasted_text_is_seen_everywhere_and_with_the_models_own_weights(visitor):
     visitor.open("/heads")
     before = {name: visitor.drawn(name) for name in FIGURES}
-    layer, head = (int(visitor.control(key).input_value()) for key in ("layer", "head"))
     visitor.paste(TEXT)
     expect(visitor.chips()).to_have_text(truth.chips(TEXT))
+    visitor.wait_for_address(hide="true")  # the page begins with a link between words, the first token hidden
+    visitor.settle(LAST["/heads"])
     for name in FIGURES:
         visitor.expect_drawing(name, unlike=before[name])
-    np.testing.assert_allclose(weights(visitor), truth.patterns(TEXT)[layer, head], atol=1e-5)
+    layer, head = (int(visitor.control(key).input_value()) for key in ("layer", "head"))
+    pattern = truth.patterns(TEXT)[layer, head]
+    np.testing.assert_allclose(weights(visitor), without_keys(pattern, np.arange(len(pattern)) == 0), atol=1e-5)
 
 
 @nightly

@@ -17,6 +17,7 @@ from tfcore.measures.token_text import (
     END_ISOLATE,
     ISOLATE,
     CharacterPart,
+    TickLabel,
     character_parts,
     in_words,
     isolated,
@@ -174,7 +175,9 @@ def test_bytes_that_were_typed_stay_as_they_are():
 
 
 def test_its_label_says_so_where_it_is_pointed_at():
-    assert label(readable(b" \xd8")).hover == "·part D8: part of a character"
+    shown = label(readable(b" \xd8"))
+    assert isinstance(shown, TickLabel)
+    assert (shown, shown.hover) == ("·part D8", "·part D8: part of a character")
 
 
 def test_real_tokens_of_other_scripts(real_models):

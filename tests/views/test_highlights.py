@@ -5,11 +5,25 @@ from dataclasses import replace
 import pytest
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.measures.highlights.links import Link
 from tfcore.measures.highlights.of_text import Decision, Dependence, Highlights, RepeatedSpan, Surprise
 from tfcore.tokenizers.tokenizer import ByteTokenizer
-from tfcore.views.highlights import chips, highlights_of, named, no_links
+from tfcore.views import highlights as module
+from tfcore.views.highlights import (
+    Chip,
+    Found,
+    chips,
+    computed,
+    found_in,
+    highlights_of,
+    named,
+    no_links,
+    store,
+    stored_for,
+)
 from tfcore.views.sources import Reading
+from tools.highlights import texts
 
 LINKS = tuple(Link(13, 8, 9 + i, 1, word, "trophy", 0.9, 0.1, 0.8) for i, word in enumerate(("it", "is")))
 DECISION = Decision(
@@ -22,6 +36,7 @@ DECISION = Decision(
     (Dependence((23, 3), "", 2.0, 1.9), Dependence((24, 1), "", 1.0), Dependence((2, 0), "", 0.5)),
 )
 FOUND = Highlights(
+    tokens=13,
     links=LINKS,
     on_first=0.876,
     repeated=(RepeatedSpan(2, 8, 2, " the key", ((14, 3, 0.9), (17, 3, 0.5))),),
@@ -33,22 +48,22 @@ FOUND = Highlights(
 
 
 def test_chips_say_what_is_found_and_where():
-    assert [(one.kind, one.words, one.layer, one.head, one.token, one.key) for one in chips(FOUND)] == [
-        ("link", "“it” → “trophy”, head 13.8", 13, 8, 9, 1),
-        ("decision", "“Mary” is decided in layer 22 by heads 23.3 and 24.1", 23, 3, 12, None),
-        ("surprise", "surprise: “Tuesday”, 9 bits", None, None, 3, 4),
-        ("repeated", "“the·key” again, head 14.3", 14, 3, 8, 3),
-        ("link", "“is” → “trophy”, head 13.8", 13, 8, 10, 1),
-    ]
+    assert chips(FOUND) == (
+        Chip("link", "“it” → “trophy”, head 13.8", 9, ((13, 8),), 1),
+        Chip("decision", "“Mary” is decided in layer 22 by heads 23.3 and 24.1", 12, ((23, 3), (24, 1))),
+        Chip("surprise", "surprise: “Tuesday”, 9 bits", 3, key=4),
+        Chip("repeated", "“the·key” again, head 14.3", 8, ((14, 3),), 3),
+        Chip("link", "“is” → “trophy”, head 13.8", 10, ((13, 8),), 1),
+    )
 
 
 def test_what_is_not_there_has_no_chip():
     nothing = replace(FOUND, links=(), repeated=(), surprises=(), decision=None)
     assert chips(nothing) == ()
     alone = replace(nothing, decision=replace(DECISION, heads=()), repeated=(replace(FOUND.repeated[0], heads=()),))
-    assert [(one.words, one.layer, one.head) for one in chips(alone)] == [
-        ("“Mary” is decided in layer 22", 22, None),
-        ("“the·key” again", None, None),
+    assert [(one.words, one.heads) for one in chips(alone)] == [
+        ("“Mary” is decided in layer 22", ()),
+        ("“the·key” again", ()),
     ]
     one = replace(nothing, decision=replace(DECISION, heads=DECISION.heads[:1]))
     assert chips(one)[0].words.endswith("by head 23.3")
@@ -58,6 +73,23 @@ def test_nothing_found_is_a_sentence():
     assert str(no_links(FOUND)) == (
         "No head of this model links words of this text above 0.2; 88 % of the weight rests on the first token."
     )
+
+
+def test_what_is_stored_is_read_again(tmp_path, monkeypatch):
+    found = Found(13, chips(FOUND), "No head links words.")
+    (tmp_path / "small").mkdir()
+    store(tmp_path / "small", {"a text": found})
+    monkeypatch.setattr(module, "PRETRAINED", tmp_path)
+    assert stored_for("small") == {"a text": found}
+    assert found_in(Reading("small", "a text")) == found
+    stored_for.cache_clear()
+
+
+@nightly
+def test_the_examples_of_a_real_model_are_stored_as_they_are_found(real_models):
+    stored = stored_for("smollm2")
+    assert set(texts()) <= set(stored)
+    assert {text: computed(Reading("smollm2", text)) for text in stored} == stored
 
 
 @pytest.mark.parametrize(
@@ -76,3 +108,10 @@ def test_highlights_of_a_reading():
     assert highlights_of(Reading(model, "")) is None
     both = small.model(vocab_size=256, architecture="encoder-decoder"), ByteTokenizer()
     assert highlights_of(Reading(both, "a dog")) is None
+
+
+def test_the_last_tokens_are_read_as_many_as_a_page_reads():
+    model = small.model(vocab_size=256), ByteTokenizer()
+    text = "a cat, a dog and a dog"
+    assert highlights_of(Reading(model, text), 10) == highlights_of(Reading(model, text[-10:]))
+    assert highlights_of(Reading(model, text), 10).tokens == 10

@@ -1,9 +1,18 @@
 """The highlights of a text, kept, and in words: the links, repetitions, surprises and the decision that are worth
-seeing in it."""
+seeing in it. Those of examples are stored beside a real model, which takes a second for them:
 
-from dataclasses import dataclass
-from typing import Literal
+    python -m tools.highlights
+"""
 
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.measures.heads.kinds import Place
 from tfcore.measures.highlights.links import LEAST, Link
 from tfcore.measures.highlights.of_text import Decision, Highlights, RepeatedSpan, Surprise, highlights
 from tfcore.measures.highlights.usual import stored_usual
@@ -14,26 +23,38 @@ from tfcore.views.finding import Statement, state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
+FILE = "highlights.json"  # in the folder of a model below tfcore/pretrained
 TOKENS = 128  # of a text
 MOST_WEIGHTS = 500_000_000  # of a model, which a pass there and back takes seconds of
 LETTERS = 16  # of a word
+DECIDING = 2  # heads that a decision names
 Kind = Literal["link", "surprise", "decision", "repeated"]
 
 
-def _highlights(reading: Reading) -> Highlights | None:
+def highlights_of(reading: Reading, tokens: int = TOKENS) -> Highlights | None:
+    """The highlights of a text; None where the tokenizer makes no token of it, where it gives ids, and of an
+    encoder-decoder or a model so large that visitors would wait for it.
+
+    Args:
+        tokens: how many of the last are read, at most; no more than TOKENS.
+    """
     model, tokenizer = opened(reading.model)
     if model.config.architecture == "encoder-decoder" or reading.text.strip().startswith(IDS):
         return None
     if parameters(model.config).total > MOST_WEIGHTS:
         return None
-    ids = last_tokens(model, tokenizer, reading.text, TOKENS, reading.bos).ids
+    read = last_tokens(model, tokenizer, reading.text, min(tokens, TOKENS), reading.bos).ids
+    return _of_tokens(Reading(reading.model, reading.text, bos=reading.bos), len(read)) if read else None
+
+
+def _highlights(reading: Reading, tokens: int) -> Highlights:
+    """The highlights of the last tokens of a text, so many."""
+    model, tokenizer = opened(reading.model)
     usual = stored_usual(reading.model) if isinstance(reading.model, str) else None
-    return highlights(model, tokenizer, ids, usual) if ids else None
+    return highlights(model, tokenizer, last_tokens(model, tokenizer, reading.text, tokens, reading.bos).ids, usual)
 
 
-# None where the tokenizer makes no token of the text, where the text gives ids, and of an encoder-decoder or a model so
-# large that visitors would wait for it.
-highlights_of = kept(_highlights, entries=64)
+_of_tokens = kept(_highlights, entries=64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +64,68 @@ class Chip:
     Args:
         kind: of the highlight.
         words: as plain text.
-        layer, head: to look at, where it is about a head.
         token: position to look at: the query, or the token after which a prediction stands.
+        heads: those it is about, the most important first; empty where it is about none.
         key: position of the token that is looked at.
     """
 
     kind: Kind
     words: str
-    layer: int | None
-    head: int | None
     token: int
+    heads: tuple[Place, ...] = ()
     key: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is worth seeing in a text.
+
+    Args:
+        tokens: how many of the last tokens were read.
+        chips: the first worth seeing first.
+        nothing: a sentence that says so where no head links two words, else empty.
+    """
+
+    tokens: int
+    chips: tuple[Chip, ...]
+    nothing: str = ""
+
+
+def found_in(reading: Reading, tokens: int = TOKENS) -> Found | None:
+    """What is worth seeing in a text; arguments and None as of highlights_of."""
+    stored = stored_for(reading.model).get(reading.text) if isinstance(reading.model, str) else None
+    if stored is not None and reading.bos is None and stored.tokens <= tokens:
+        return stored
+    return computed(reading, tokens)
+
+
+def computed(reading: Reading, tokens: int = TOKENS) -> Found | None:
+    """The same, whatever is stored."""
+    highlights = highlights_of(reading, tokens)
+    if highlights is None:
+        return None
+    return Found(highlights.tokens, chips(highlights), "" if highlights.links else str(no_links(highlights)))
+
+
+@lru_cache(maxsize=8)
+def stored_for(name: str) -> dict[str, Found]:
+    """Text -> what was found in it with this model, of the texts that are stored."""
+    path = PRETRAINED / name / FILE
+    if path not in PRETRAINED.glob(f"*/{FILE}"):  # a name may be a folder elsewhere
+        return {}
+    return {text: _read(found) for text, found in json.loads(path.read_text("utf-8")).items()}
+
+
+def _read(found: dict[str, Any]) -> Found:
+    chips = (Chip(**chip) for chip in found["chips"])
+    lists = tuple(replace(chip, heads=tuple((layer, head) for layer, head in chip.heads)) for chip in chips)
+    return Found(found["tokens"], lists, found["nothing"])
+
+
+def store(folder: Path, found: Mapping[str, Found]) -> None:
+    """Write what was found in texts into the folder of a model."""
+    rows = {text: asdict(one) for text, one in found.items()}
+    (folder / FILE).write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def chips(found: Highlights) -> tuple[Chip, ...]:
@@ -84,26 +156,25 @@ def named(word: str) -> str:
 
 def _of_link(link: Link) -> Chip:
     words = f"{named(link.query_word)} → {named(link.key_word)}, head {link.layer}.{link.head}"
-    return Chip("link", words, link.layer, link.head, link.query, link.key)
+    return Chip("link", words, link.query, ((link.layer, link.head),), link.key)
 
 
 def _of_decision(decision: Decision) -> Chip:
-    places = [one.place for one in decision.heads if isinstance(one.place, tuple)][:2]
+    places = tuple(one.place for one in decision.heads if isinstance(one.place, tuple))[:DECIDING]
     heads = " and ".join(f"{layer}.{head}" for layer, head in places)
     by = f" by head{'s' if len(places) > 1 else ''} {heads}" if places else ""
-    layer, head = places[0] if places else (decision.layer, None)
     words = f"{named(decision.token)} is decided in layer {decision.layer}{by}"
-    return Chip("decision", words, layer, head, decision.position)
+    return Chip("decision", words, decision.position, places)
 
 
 def _of_surprise(surprise: Surprise) -> Chip:
     words = f"surprise: {named(surprise.token)}, {surprise.bits:.0f} bits"
-    return Chip("surprise", words, None, None, surprise.position - 1, surprise.position)
+    return Chip("surprise", words, surprise.position - 1, key=surprise.position)
 
 
 def _of_repetition(span: RepeatedSpan) -> Chip:
     words = f"{named(span.text)} again"
     if not span.heads:
-        return Chip("repeated", words, None, None, span.again, span.first)
+        return Chip("repeated", words, span.again, key=span.first)
     (layer, head, _), *_ = span.heads
-    return Chip("repeated", f"{words}, head {layer}.{head}", layer, head, span.again, span.first + 1)
+    return Chip("repeated", f"{words}, head {layer}.{head}", span.again, ((layer, head),), span.first + 1)

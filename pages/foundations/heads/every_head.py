@@ -48,6 +48,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         log: colours by the logarithm of the weight.
         more: the container of More settings.
     """
+    in_your_text.reserve()
     overview, beside = st.columns([25, 17], gap="medium")
     below = st.container()
     with overview:
@@ -67,8 +68,6 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         else:
             st.info("No head of these layers is of this kind; order the tiles by score, or choose another kind.")
     closer(p, reading, order, place, log, (p.picture, beside, below, more))
-    is_whole = not attention(reading).dropped  # else the end of the text, which highlights are of, is not in sight
-    row = in_your_text.row() if is_whole else None
     st.subheader("Every head, measured", anchor=False)
     on = kinds_rest_on(reading)
     st.caption(f"Kind and score: on {on}, induction on repeated random tokens. All other columns: on this text.")
@@ -91,8 +90,6 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         "After “A little dog ran. The little”, which token does an induction head attend to from the second “little”?",
         "“dog”: the token that followed the first “little”. What the head copies from there raises the logit of “dog”.",
     )
-    if row is not None:
-        in_your_text.fill(row, reading, len(attention(reading).queries))
 
 
 # ---- which heads ----

@@ -9,11 +9,12 @@ from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.every_head import every_head
 from pages.foundations.heads.facts import FACTS
 from pages.foundations.heads.why import why
-from pages.ui import controls, fragments, page
+from pages.ui import controls, fragments, in_your_text, page
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos, say_nothing_read, text_box
+from tfcore.measures.heads.part_texts import longest_text
 from tfcore.part_configs import Part
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads import say
@@ -149,6 +150,8 @@ with panel(None) as p:
             st.caption(said)
     tell_dropped(reading, attended)
     if section == "heads":
+        with p.tries:
+            in_your_text.above(pasted)
         every_head(p, reading, log, more)
     elif section == "why":
         why(p, reading, more)
@@ -156,3 +159,5 @@ with panel(None) as p:
         side_by_side(p, name, reading, log, more)
     else:
         cuts(p, name, reading)
+if section == "heads":
+    in_your_text.fill(reading, longest_text(opened(name)[0].config), in_your_text.in_heads, "link")

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.flow.facts import FACTS
-from pages.ui import beside, controls, fragments, keys, notices, page, text
+from pages.ui import beside, controls, fragments, in_your_text, keys, notices, page, text
 from pages.ui import flow as river
 from pages.ui.flow import DrawnFlow
 from pages.ui.frame import Panel, panel
@@ -173,7 +173,12 @@ with panel(None) as p:
         say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         fragments.stop()
     opened = river.asked_layers(model)
+    is_read_alike = not usual.written and usual.blank not in usual.ids  # else no highlights of it are looked for
+    if is_read_alike:
+        in_your_text.above(pasted)
     stage = st.container()
+    if is_read_alike:
+        in_your_text.reserve()
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row, page.more_settings():
         threshold = controls.slider(
@@ -225,3 +230,5 @@ with panel(None) as p:
         with numbers:
             show_numbers(p, shares, measures)
     p.question(*QUESTION)
+if is_read_alike:
+    in_your_text.fill(reading, TOKENS, river.in_river, river.begins_with(pasted))

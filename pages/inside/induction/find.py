@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside import reading
-from pages.ui import controls, fragments, head_links, notices, page
+from pages.ui import controls, fragments, head_links, in_your_text, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
@@ -14,11 +14,12 @@ from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore.measures.heads.induction_heads import HeadsByScore, Place, listed
 from tfcore.measures.one_text import pieces_of
 from tfcore.training.repeated_rows import training_note
+from tfcore.views.highlights import Chip
 from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.find import NAMES
 from tfcore.views.inside.induction.measure.find import TOKENS, CopyTask, Kind, kinds_of
 from tfcore.views.inside.induction.say import find as say
-from tfcore.views.sources import opened
+from tfcore.views.sources import Reading, opened
 
 CHARACTERS = 2_000  # of a text
 CHANGED = "Heads of layers below are set to zero: why the head looks there can be opened for the whole model only."
@@ -86,6 +87,7 @@ def choose_off(name: str, kinds: HeadsByScore) -> tuple[Place, ...]:
 
 def find() -> None:
     """Show the section."""
+    in_your_text.forget()
     with panel(None) as p:
         p.examples(TRY)
         which, reads = st.columns([1, 3], gap="medium")
@@ -111,6 +113,8 @@ def find() -> None:
         off = choose_off(name, kinds)
         with above:
             show_stripe(p, name, task, off, place)
+            if task.text:
+                in_your_text.reserve()
         with beside:
             show_scores(p, name, task, off, place)
         numbers, curve = st.columns([1, 4], gap="medium")
@@ -141,6 +145,16 @@ def find() -> None:
             "as on the first. A head whose own ablation costs nothing can still be half of what carries the skill; "
             "single ablations do not show that.",
         )
+    if task.text:
+        in_your_text.fill(Reading(name, task.text), TOKENS, in_stripe)
+
+
+def in_stripe(chip: Chip) -> dict[str, Any] | None:
+    """What shows a highlight here, see in_your_text: a head that uses a repetition, on the text as it is."""
+    if chip.kind != "repeated" or not chip.heads:
+        return None
+    layer, head = chip.heads[0]
+    return {"text_is": "once", "layer": layer, "head": head}
 
 
 def show_stripe(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], head: Place) -> None:

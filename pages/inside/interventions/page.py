@@ -1,6 +1,7 @@
 """Ablation, scaling and activation patching inside a trained model, and what it then predicts."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
 from pages.inside.interventions.facts import FACTS
 from pages.inside.reading import ReadText
-from pages.ui import controls, links, notices, page
+from pages.ui import controls, in_your_text, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
@@ -112,4 +113,8 @@ else:
         page.try_this(examples)
     show, limit = SECTIONS[section]
     notices.drop("tokens of other text")  # unless it is still on the page
-    show(_reading.checked(model, pasted, limit, bos=bos), more)
+    reading = _reading.checked(model, pasted, limit, bos=bos)
+    with above:
+        in_your_text.above(pasted)
+    show(reading, more)
+    in_your_text.fill(reading.whole, limit, partial(switching.shows, len(reading.ids) - 1))

@@ -11,7 +11,7 @@ from pages.inside import effects, metric
 from pages.inside import reading as _reading
 from pages.inside.continuations import when_asked
 from pages.inside.reading import ReadText
-from pages.ui import cache, controls, text
+from pages.ui import cache, controls, in_your_text, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.reading import text_box
@@ -60,6 +60,7 @@ def patch(reading: ReadText, more: Any) -> None:
         if answers is not None:
             against, token = answers
             quantity = Quantity("prediction", token) if token == against else Quantity("difference", token, against)
+            in_your_text.reserve()
             metric.elsewhere("activation patching", reading, quantity)
         p.what_to_see(
             "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "

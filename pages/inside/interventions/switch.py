@@ -11,7 +11,7 @@ from pages.inside import reading as _reading
 from pages.inside.continuations import when_asked
 from pages.inside.interventions.defaults import CHOSEN, defaults
 from pages.inside.reading import ReadText
-from pages.ui import cache, controls, text
+from pages.ui import cache, controls, in_your_text, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.work import live
@@ -20,6 +20,7 @@ from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.interventions import ABLATIONS, Action, Part, part_title, parts_of, read_parts, written
 from tfcore.measures.knock_outs import LayerEffects
+from tfcore.views.highlights import Chip
 from tfcore.views.inside import interventions as views
 from tfcore.views.inside.interventions.switches import TOKENS, Changes, continued, estimated_of, exact_of, plain_of
 
@@ -49,6 +50,7 @@ def switch(reading: ReadText, more: Any) -> None:
             every_effect(p, reading, changes, quantity, alone)
         with right:
             prediction_column(p, reading, changes, quantity)
+        in_your_text.reserve()
         metric.elsewhere("ablation", reading, quantity)
         p.what_to_see(
             "Each field says by how much the chosen quantity falls when this part alone is ablated: near 0 where the "
@@ -98,6 +100,27 @@ def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Cha
             position = controls.place("Token", "at", n, n - 1, of=tuple(reading.tokens))
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
     return Changes(written(chosen), action, factor, position)
+
+
+def shows(last: int, chip: Chip) -> dict[str, Any] | None:
+    """What shows a highlight here, see in_your_text: the heads that decide the prediction after the last token, without
+    them.
+
+    Args:
+        last: position of that token.
+    """
+    if chip.kind != "decision" or not chip.heads or chip.token != last:
+        return None
+    parts = written(Part(layer, head) for layer, head in chip.heads)
+    return {
+        "show": "switch",
+        "edit": "own",
+        "parts": parts,
+        "action": "zero",
+        "where": EVERYWHERE,
+        "by": "prediction",
+        "word": 0,
+    }
 
 
 def prediction_column(p: Panel, reading: ReadText, changes: Changes, quantity: Quantity) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.ui import controls, links, text
+from pages.ui import controls, in_your_text, links, text
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.logit_attribution import Against
 from tfcore.measures.text_loss import first_explained
@@ -78,6 +78,7 @@ def choose(
     with more:
         n, tokens_read = len(reading.ids), tuple(reading.tokens)
         position = controls.place("Position of the prediction", "position", n, _first(reading), of=tokens_read)
+    in_your_text.reserve()
     with row or st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         offered = metric.candidates(reading, TOKENS, position, follows=True)
         kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")

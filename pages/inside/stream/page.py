@@ -14,7 +14,7 @@ from pages.inside.stream.lens import choose_lens, logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
 from pages.inside.stream.skip import skip
-from pages.ui import beside, controls, page
+from pages.ui import beside, controls, in_your_text, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
@@ -61,6 +61,7 @@ examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY
 if REAL in models.fitting("decoder", why_not=no_sum):
     examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
+under = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections(FACTS.sections)
     tuned = choose_lens(model) if section == "lens" else None
@@ -69,9 +70,12 @@ reading = _reading.checked(model, pasted, TOKENS, bos=bos)
 if section in ("who", "lens"):
     with more:
         other = beside.choose(reading.whole, HE, CHARACTERS, TOKENS, place=second, why_not=no_sum)
+with under:
+    in_your_text.above(pasted)
 if section == "lens":
     logit_lens(reading, tuned, more, other)
 elif section == "who":
     who_wrote(reading, more, other)
 else:
     DRAWN[section](reading, more)
+in_your_text.fill(reading.whole, TOKENS, in_your_text.in_stream, "decision")

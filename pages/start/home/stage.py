@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, fragments, links, notices, page, text, tour
+from pages.ui import cache, controls, flow, fragments, in_your_text, links, notices, page, text, tour
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
@@ -56,7 +56,9 @@ def show() -> None:
             button = st.container(width="content")
             sampling = flow.choose_sampling()
         with place:
+            in_your_text.above(pasted)
             drawn = draw(model, pasted, flow.asked_token(usual), sampling)
+            in_your_text.reserve()
         with button:
             flow.write(drawn, sampling)
         with below:
@@ -65,6 +67,8 @@ def show() -> None:
             links.to(PAGE, view, "The same on its own page", ":material/waves:")
     with below:
         tour.begin()
+    if usual is not None and usual.ids:
+        in_your_text.fill(Reading(model, pasted), views.TOKENS, flow.in_river, flow.begins_with(pasted))
     if not session().in_whole_run and st.session_state.get(BELOW) != model:
         st.rerun()
 

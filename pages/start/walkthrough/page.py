@@ -8,7 +8,7 @@ import streamlit as st
 from pages.start.walkthrough import stage
 from pages.start.walkthrough.facts import FACTS
 from pages.start.walkthrough.stage import Here
-from pages.ui import cache, controls, fragments, links, notices, page, text
+from pages.ui import cache, controls, fragments, in_your_text, links, notices, page, text
 from pages.ui.components.player import player
 from pages.ui.components.scene import Told, scene
 from pages.ui.frame import Panel, panel, show
@@ -17,6 +17,8 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
 from tfcore.config import ModelConfig
+from tfcore.views.highlights import Chip
+from tfcore.views.sources import Reading
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough import TOKENS
 from tfcore.views.start.walkthrough.measure.heads import STEPS
@@ -59,10 +61,19 @@ def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:
     return " · ".join(parts)
 
 
+def in_walk(chip: Chip) -> dict[str, Any] | None:
+    """What shows a highlight here, see in_your_text: the weights of the head that looks."""
+    if not chip.heads or chip.kind == "decision":
+        return None
+    layer, head = chip.heads[0]
+    return {"stage": "softmax", "layer": layer, "head": head}
+
+
 @fragments.fragment
 def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     """The map, its controls, and the stage where we are."""
     config: ModelConfig = cache.model(model_name)[0].config
+    in_your_text.forget()
     overview_place = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         buttons, slider = st.container(width=250), st.container(width="stretch")
@@ -106,6 +117,8 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
             "the keys of other rows, and the weights then sum their values. Everything else, from the embedding to the "
             "last softmax, treats each row by itself.",
         )
+    if hidden is None:
+        in_your_text.fill(Reading(model_name, pasted), TOKENS, in_walk, "link")
 
 
 def show_stage(p: Panel, here: Here) -> None:
@@ -119,6 +132,8 @@ def show_stage(p: Panel, here: Here) -> None:
         stage.head_stage(p, here)
     else:
         stage.number_stage(p, here)
+    if here.hidden is None:  # else the model reads another text
+        in_your_text.reserve()
     sentence, beside = st.columns(2, gap="large")
     sentence.markdown(here.words.sentence)
     with beside:

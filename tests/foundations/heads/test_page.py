@@ -136,6 +136,8 @@ def test_any_text_is_shown(text, way):
     if way == "typed":
         test.text_area(key="text").set_value(text)
         run(test)
+        test.toggle(key="hide").set_value(False)  # on where the page begins with a link between words
+        run(test)
     assert test.text_area(key="text").value == text
     layer, head = (test.slider(key=key).value for key in ("layer", "head"))
     np.testing.assert_array_equal(closer(test), truth(text, layer, head))
@@ -154,7 +156,10 @@ def test_much_text_is_cut_and_the_page_says_so():
     words = said(run(test))
     assert "3,000" in words
     assert "tokens; the last 256 are used here" in words
-    pattern = truth(("A cat sat. " * 9_091)[-3_000:], 3, 0)
+    test.toggle(key="hide").set_value(False)  # on, as the page begins with a link between words
+    run(test)
+    layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+    pattern = truth(("A cat sat. " * 9_091)[-3_000:], layer, head)
     np.testing.assert_array_equal(closer(test), pool(pattern, 128))
     assert "pooled: a cell shows the largest weight of 2 by 2" in caption(test)
     test.selectbox(key="range").set_value(128)

@@ -113,6 +113,7 @@ class Highlights:
     """The highlights of a text: links, repeated spans, surprises and where its prediction is decided.
 
     Args:
+        tokens: how many the text has.
         links: the strongest links between words; empty where no head has one.
         on_first: mean weight of all heads on the first token.
         repeated: the longest repeated spans.
@@ -122,6 +123,7 @@ class Highlights:
         against_usual: whether links were ranked against what heads do on general texts.
     """
 
+    tokens: int
     links: tuple[Link, ...]
     on_first: float
     repeated: tuple[RepeatedSpan, ...]
@@ -167,6 +169,7 @@ def highlights(
     hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
     rest = without_keys(patterns, hidden)
     return Highlights(
+        tokens=len(ids),
         links=links(tokenizer, ids, rest, hidden, words, usual),
         on_first=float(patterns[:, :, 1:, 0].mean()) if len(ids) > 1 else 1.0,
         repeated=repeated_spans(tokenizer, ids, rest),

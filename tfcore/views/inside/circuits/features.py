@@ -95,7 +95,7 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         min_width=graph_width(diagram, labels),
         at=node_place(diagram, labels, node),
         findings=(say.largest_node(diagram, trace.influence),),
-        note="Over a feature: the token it promotes most; in it: how many are joined.",
+        note="Over a feature: a word that it promotes, or (…) the end of one; in it: how many are joined.",
         metrics=say.graph_scores(trace.graph, trace.influence, left.pruned),
         table=lambda: link_table(diagram),
         formula=(

@@ -38,7 +38,7 @@ class Diagram:
         edges: edges[target, source], contributions summed over the members; 0 where there is no link.
         strength: the part of each link in the influence of its target.
         keys: name of each node's first member, the same whatever else is in the picture.
-        labels: a token: what it promotes most, or what it is.
+        labels: a token: what it promotes (see Naming.label), or what it is.
         hovers: several lines, safe for plotly.
     """
 
@@ -244,10 +244,13 @@ class Naming:
         return self.known[tuple(group)]
 
     def label(self, group: Sequence[int]) -> str:
-        """A token: of features the one they promote most, of an output its own."""
+        """A token: of features the first they promote that begins a word, or "…" and the end of one; of an output its
+        own."""
         nodes, node = self.graph.nodes, group[0]
         if nodes.kind[node] == FEATURE:
-            return self.promotes(group)[0]
+            promotes = self.promotes(group)
+            end = f"…{promotes[0]}" if promotes[0].isalpha() else promotes[0]
+            return next((one for one in promotes if one[:1] == "·" and one[1:].isalpha()), end)
         if nodes.kind[node] != OUTPUT:
             return self.tokens[int(nodes.position[node])]
         output = self.graph.outputs[node - len(nodes) + len(self.graph.outputs)]
