@@ -21,14 +21,14 @@ def test_a_page_begins_with_what_is_found_and_leads_to_the_rest(visitor):
     visitor.paste(PARK)
     link, decision = found("link"), found("decision")
     (layer, head), *_ = link.heads
-    visitor.wait_for_address(layer=str(layer), head=str(head), token=str(link.token), hide="true")
+    visitor.wait_for_address(head=str(head), token=str(link.token), hide="true")
     visitor.settle(LAST["/heads"])
     visitor.expect_title(f"Layer {layer}, head {head}")
     expect(visitor.page.get_by_role("button", name=link.words, exact=True)).to_be_visible()
     visitor.page.get_by_role("link", name=decision.words).click()
     visitor.page.wait_for_url(re.compile("/stream"))
     visitor.settle(LAST["/stream"])
-    visitor.wait_for_address(position=str(decision.token), part=f"head {decision.heads[0][1]}")
+    visitor.wait_for_address(part=f"head {decision.heads[0][1]}")
     visitor.check()
 
 
