@@ -65,7 +65,8 @@ FAMILIES = {
         hf.Qwen2MoeForCausalLM,
         GROUPED
         | {"vocab_size": 330, "num_experts": 4, "num_experts_per_tok": 2}
-        | {"moe_intermediate_size": 16, "shared_expert_intermediate_size": 32},
+        | {"moe_intermediate_size": 16, "shared_expert_intermediate_size": 32}
+        | {"num_hidden_layers": 4, "decoder_sparse_step": 2},  # layers 1 and 3 have experts
         byte_level,
     ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),

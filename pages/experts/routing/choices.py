@@ -80,7 +80,11 @@ def read(only: str = "") -> Chosen:
 
 def choose_layer(now: Chosen) -> tuple[int, int]:
     """A layer with experts: its number, and its place among them."""
-    layer = controls.slider("Layer", "layer", now.layers[0], now.layers[-1], now.layers[0])
+    first, last = now.layers[0], now.layers[-1]
+    if len(now.layers) == last - first + 1:
+        layer = controls.slider("Layer", "layer", first, last, first)
+    else:  # others stand between
+        layer = controls.select("Layer", "layer", list(now.layers), first)
     return layer, now.layers.index(layer)
 
 

@@ -9,7 +9,7 @@ from pages.ui import session
 from pages.ui.loading import own_models
 from tests import own_folders
 from tests.hostile_tokenizers import normalizers, replace
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
@@ -244,3 +244,13 @@ def test_where_it_is_not_allowed_the_page_says_so(allowed, monkeypatch):
     test = opened("foundations/heads/page.py", model="./gpt2")
     assert test.selectbox(key="model").value == "stories"
     assert "has not allowed to load others" in said(test, "caption")
+
+
+@nightly
+def test_of_layers_with_experts_between_others_each_can_be_chosen(allowed):
+    brought("./qwen2 mixture")
+    for layer in ("1", "3"):
+        test = opened("experts/routing/page.py", model="./qwen2 mixture", layer=layer)
+        assert str(test.selectbox(key="layer").value) == layer
+    test = opened("experts/routing/page.py", model="./qwen2 mixture", layer="2")
+    assert "Corrected from the link" in said(test, "info", "caption", "markdown")
