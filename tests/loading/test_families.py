@@ -9,6 +9,7 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 
+from tests.architecture.sources import ROOT
 from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, written
 from tests.small import difference, ids
 from tfcore import CheckpointError, load
@@ -294,3 +295,10 @@ def test_a_value_is_refused_and_not_read_as_another():
         with pytest.raises(ValueError, match="x="):
             getattr(ConfigValues({"x": [1]}), field)("x")
     assert ConfigValues({"x": 1.0}).number("x") == 1.0
+
+
+def test_each_family_has_a_name_of_its_own_which_the_documentation_lists():
+    titles = [family.title for family in FAMILIES.values()]
+    assert len({*titles}) == len(titles)
+    said = (ROOT / "docs" / "models.md").read_text("utf-8")
+    assert [title for title in titles if title not in said] == []

@@ -16,6 +16,7 @@ from pages.ui.work import jobs
 from tfcore import available
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
+from tfcore.loading.families import FAMILIES
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import gigabytes, whole
 from tfcore.views.model import your_model as views
@@ -138,8 +139,8 @@ with panel(None) as p:
                 "model",
                 models.DEFAULT,
                 LONGEST,
-                help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, from safetensors "
-                "and GGUF files (org/name/file.gguf) alone: no pickle is opened, no code of others runs",
+                help=f"{', '.join(family.title for family in FAMILIES.values())}; from safetensors and GGUF files "
+                "(org/name/file.gguf) alone: no pickle is opened, no code of others runs",
             )
             settings = settings_of_here()
         name = typed.strip() if typed.strip() in available() else model_settings.named(typed)

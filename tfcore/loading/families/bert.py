@@ -81,6 +81,7 @@ def _distilbert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 _SELF = f"{_BERT}attention.self."
 BERT = Family(
+    title="BERT",
     architectures=("BertForMaskedLM", "BertForPreTraining", "BertModel"),
     config=_bert,
     rows={
@@ -120,6 +121,7 @@ BERT = Family(
 )
 _SELF = f"{_DISTIL}attention."
 DISTILBERT = Family(
+    title="DistilBERT",
     architectures=("DistilBertForMaskedLM", "DistilBertModel"),
     config=_distilbert,
     rows={

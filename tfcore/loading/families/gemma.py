@@ -51,6 +51,7 @@ def _capped(s: ConfigValues) -> dict[str, Any]:
 
 GEMMA = replace(
     LLAMA,
+    title="Gemma",
     architectures=("GemmaForCausalLM", "GemmaModel"),
     config=_gemma,
     rows={  # it stores how much a scale differs from 1
@@ -76,6 +77,7 @@ GEMMA = replace(
 )
 GEMMA2: Family = replace(
     GEMMA,
+    title="Gemma 2",
     architectures=("Gemma2ForCausalLM", "Gemma2Model"),
     config=_gemma2,
     rows={
@@ -100,6 +102,7 @@ GEMMA2: Family = replace(
 )
 GEMMA3 = replace(
     GEMMA2,
+    title="Gemma 3",
     architectures=("Gemma3ForCausalLM", "Gemma3TextModel"),
     config=_gemma3,
     rows={

@@ -33,6 +33,7 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 
 GPT2 = Family(
+    title="GPT-2",
     architectures=("GPT2LMHeadModel", "GPT2Model"),
     config=_config,
     rows={

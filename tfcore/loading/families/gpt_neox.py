@@ -37,6 +37,7 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 
 GPT_NEOX = Family(
+    title="GPT-NeoX",
     architectures=("GPTNeoXForCausalLM", "GPTNeoXModel"),
     config=_config,
     rows={

@@ -93,6 +93,7 @@ def _some_windows(s: ConfigValues) -> tuple[LayerConfig, ...]:
 
 
 LLAMA = Family(
+    title="LLaMA",
     architectures=("LlamaForCausalLM", "LlamaModel"),
     config=_llama,
     rows={
@@ -129,6 +130,7 @@ LLAMA = Family(
 )
 MISTRAL = replace(
     LLAMA,
+    title="Mistral",
     architectures=("MistralForCausalLM", "MistralModel"),
     config=_mistral,
     defaults={
@@ -141,6 +143,7 @@ MISTRAL = replace(
 )
 QWEN2 = replace(
     LLAMA,
+    title="Qwen2",
     architectures=("Qwen2ForCausalLM", "Qwen2Model"),
     config=_qwen2,
     defaults={
@@ -156,10 +159,15 @@ QWEN2 = replace(
     },
 )
 QWEN3 = replace(
-    QWEN2, architectures=("Qwen3ForCausalLM", "Qwen3Model"), config=_qwen3, defaults={**QWEN2.defaults, "head_dim": 128}
+    QWEN2,
+    title="Qwen3",
+    architectures=("Qwen3ForCausalLM", "Qwen3Model"),
+    config=_qwen3,
+    defaults={**QWEN2.defaults, "head_dim": 128},
 )
 SMOLLM3 = replace(
     LLAMA,
+    title="SmolLM3",
     architectures=("SmolLM3ForCausalLM", "SmolLM3Model"),
     config=_smollm3,
     defaults={

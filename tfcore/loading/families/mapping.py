@@ -45,6 +45,7 @@ class Family:
     """One model_type.
 
     Args:
+        title: the family's name.
         architectures: the classes of `transformers` whose weights we can take.
         config: makes our config of theirs.
         rows: our modules (or tensors) -> theirs.
@@ -55,6 +56,7 @@ class Family:
         defaults, aliases: see ConfigValues.
     """
 
+    title: str
     architectures: tuple[str, ...]
     config: Callable[[ConfigValues, Tensors], ModelConfig]
     rows: Mapping[str, tuple[WeightSource, ...]]

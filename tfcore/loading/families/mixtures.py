@@ -78,6 +78,7 @@ def _some_dense(s: ConfigValues, layers: tuple[LayerConfig, ...]) -> tuple[Layer
 
 MIXTRAL = replace(
     MISTRAL,
+    title="Mixtral",
     architectures=("MixtralForCausalLM", "MixtralModel"),
     config=_mixtral,
     rows={
@@ -100,6 +101,7 @@ MIXTRAL = replace(
 )
 QWEN2_MOE = replace(
     LLAMA,
+    title="Qwen2-MoE",
     architectures=("Qwen2MoeForCausalLM", "Qwen2MoeModel"),
     config=_qwen2_moe,
     rows={
@@ -134,6 +136,7 @@ QWEN2_MOE = replace(
 )
 QWEN3_MOE = replace(
     QWEN2_MOE,
+    title="Qwen3-MoE",
     architectures=("Qwen3MoeForCausalLM", "Qwen3MoeModel"),
     config=_qwen3_moe,
     rows={**_MIXTURE, **_DENSE},
@@ -150,6 +153,7 @@ QWEN3_MOE = replace(
 )
 OLMOE = replace(
     LLAMA,
+    title="OLMoE",
     architectures=("OlmoeForCausalLM", "OlmoeModel"),
     config=_olmoe,
     rows=_MIXTURE,

@@ -25,6 +25,7 @@ def _olmo3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 OLMO2 = replace(
     LLAMA,
+    title="OLMo 2",
     architectures=("Olmo2ForCausalLM", "Olmo2Model"),
     config=_olmo2,
     rows={
@@ -36,6 +37,7 @@ OLMO2 = replace(
 )
 OLMO3 = replace(
     OLMO2,
+    title="OLMo 3",
     architectures=("Olmo3ForCausalLM", "Olmo3Model"),
     config=_olmo3,
     defaults={**OLMO2.defaults, "rope_theta": 500_000.0, "sliding_window": 4096},

@@ -14,6 +14,7 @@ def _phi3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 PHI3 = replace(
     LLAMA,
+    title="Phi-3",
     architectures=("Phi3ForCausalLM", "Phi3Model"),
     config=_phi3,
     rows={

@@ -20,6 +20,7 @@ def _roberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 ROBERTA: Family = replace(
     BERT,
+    title="RoBERTa",
     architectures=("RobertaForMaskedLM", "RobertaModel"),
     config=_roberta,
     rows={
@@ -37,5 +38,9 @@ ROBERTA: Family = replace(
     defaults={**BERT.defaults, "vocab_size": 50_265, "bos_token_id": 0, "pad_token_id": _PAD},
 )
 _DEFAULTS = {**ROBERTA.defaults, "vocab_size": 30_522}
-XLM_ROBERTA = replace(ROBERTA, architectures=("XLMRobertaForMaskedLM", "XLMRobertaModel"), defaults=_DEFAULTS)
-CAMEMBERT = replace(ROBERTA, architectures=("CamembertForMaskedLM", "CamembertModel"), defaults=_DEFAULTS)
+XLM_ROBERTA = replace(
+    ROBERTA, title="XLM-RoBERTa", architectures=("XLMRobertaForMaskedLM", "XLMRobertaModel"), defaults=_DEFAULTS
+)
+CAMEMBERT = replace(
+    ROBERTA, title="CamemBERT", architectures=("CamembertForMaskedLM", "CamembertModel"), defaults=_DEFAULTS
+)

@@ -85,6 +85,7 @@ def _stack(ours: str, theirs: str, feed_forward: int) -> dict[str, tuple[WeightS
 
 _ACROSS = "decoder.block.*.layer.1.EncDecAttention."
 T5 = Family(
+    title="T5",
     architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
     config=_config,
     rows={
