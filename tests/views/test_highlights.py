@@ -8,6 +8,7 @@ from tests import small
 from tests.nightly import nightly
 from tfcore.measures.highlights.links import Link
 from tfcore.measures.highlights.of_text import Decision, Dependence, Highlights, RepeatedSpan, Surprise
+from tfcore.measures.token_text import CharacterPart
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views import highlights as module
 from tfcore.views.highlights import (
@@ -98,6 +99,13 @@ def test_the_examples_of_a_real_model_are_stored_as_they_are_found(real_models):
 )
 def test_words_hide_nothing(word, shown):
     assert named(word) == shown
+
+
+def test_a_part_of_a_character_is_named_by_it():
+    assert named(CharacterPart("<0xE4>", "今 1/2", b"\xe4")) == "“今 1/2”"
+    model = small.model(vocab_size=256), ByteTokenizer()
+    (surprise, *_) = highlights_of(Reading(model, "今今")).surprises
+    assert named(surprise.token) in {f"“今 {part}/3”" for part in (1, 2, 3)}
 
 
 def test_highlights_of_a_reading():

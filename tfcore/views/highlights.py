@@ -18,7 +18,7 @@ from tfcore.measures.highlights.of_text import Decision, Highlights, RepeatedSpa
 from tfcore.measures.highlights.usual import stored_usual
 from tfcore.measures.one_text import IDS, last_tokens
 from tfcore.measures.parameter_count import parameters
-from tfcore.measures.token_text import shorten, visible
+from tfcore.measures.token_text import CharacterPart, shorten, visible
 from tfcore.views.finding import Statement, state
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
@@ -151,7 +151,8 @@ def no_links(found: Highlights) -> Statement:
 
 def named(word: str) -> str:
     """A word in quotation marks, with nothing hidden."""
-    return f"“{shorten(visible(word.strip() or word), LETTERS)}”"
+    plain = word if isinstance(word, CharacterPart) else word.strip() or word
+    return f"“{shorten(visible(plain), LETTERS)}”"
 
 
 def _of_link(link: Link) -> Chip:

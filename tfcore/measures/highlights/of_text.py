@@ -18,7 +18,7 @@ from tfcore.measures.highlights.usual import UsualWeights
 from tfcore.measures.highlights.words import Word, words_of
 from tfcore.measures.lenses import check_model, lens_logits
 from tfcore.measures.logit_attribution import contributions, stream_parts
-from tfcore.measures.one_text import one_text, piece_of
+from tfcore.measures.one_text import one_text, piece_of, pieces_of
 from tfcore.measures.text_loss import LN2, has_ended, next_losses
 from tfcore.model import NO_LOGITS, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -198,7 +198,7 @@ def repeated_spans(
     spans = sorted(_repetitions(ids), key=lambda span: -span[2])
     found: list[RepeatedSpan] = []
     for first, again, length in spans:
-        text = tokenizer.decode(list(ids[again : again + length]))
+        text = tokenizer.decode(list(ids[again : again + length])).strip("\ufffd")  # of parts of characters
         if len(found) == MOST or not any(sign.isalnum() for sign in text):
             continue
         if any(one.again < again + length and again < one.again + one.tokens for one in found):
@@ -267,13 +267,14 @@ def _surprises(tokenizer: Tokenizer, ids: Sequence[int], logits: Float[Tensor, "
     """The tokens with the most bits, at least SURPRISING, the most surprising first."""
     bits = (next_losses(logits[None], ids).squeeze(0) / LN2).cpu().numpy()
     found: list[Surprise] = []
+    pieces = pieces_of(tokenizer, ids)  # a part of a character is named by it
     for place in np.argsort(-bits, kind="stable"):
         if len(found) == MOST or bits[place] < SURPRISING:
             break
         expected = int(logits[place].argmax())
         probability = float(logits[place].softmax(-1)[expected])
-        pieces = piece_of(tokenizer, ids[place + 1]), float(bits[place]), piece_of(tokenizer, expected)
-        found.append(Surprise(int(place) + 1, *pieces, probability))
+        said = pieces[place + 1], float(bits[place]), piece_of(tokenizer, expected)
+        found.append(Surprise(int(place) + 1, *said, probability))
     return tuple(found)
 
 
