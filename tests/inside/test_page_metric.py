@@ -64,7 +64,7 @@ def test_the_graph_of_features_explains_he_against_she_at_first(chosen):
 def test_the_graph_of_features_explains_what_a_link_of_another_page_says(said, chosen, monkeypatch):
     made: dict[str, dict[str, str]] = {}
     with monkeypatch.context() as links_of_stream:
-        links_of_stream.setattr(links, "to", lambda _, view, label, __: made.update({str(label): view}))
+        links_of_stream.setattr(links, "to", lambda _, view, label, *__: made.update({str(label): view}))
         opened(FILES["stream"], model="stories", text=TEXT, **said)
         to_graph = made.pop(metric.GRAPH)
         opened(FILES["stream"], model="stories", text="one two " * 20, **said)
@@ -147,7 +147,7 @@ def test_a_reference_is_no_second_token():
 
 def test_links_to_the_other_pages_carry_text_and_metric(monkeypatch):
     made: dict[str, dict[str, str]] = {}
-    monkeypatch.setattr(links, "to", lambda file, view, label, _: made.update({str(label): {"": file, **view}}))
+    monkeypatch.setattr(links, "to", lambda file, view, label, *_: made.update({str(label): {"": file, **view}}))
     opened(FILES["stream"], model="stories", text=TEXT, position="4", bos="with", **CHOSEN)
     assert {"ablation", "activation patching", "the flow of information", "the logit lens"} <= made.keys()
     view = made["ablation"]

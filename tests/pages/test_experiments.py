@@ -80,8 +80,8 @@ def _ends_at_once(monkeypatch, short):
     ask_for_tables(monkeypatch)
 
 
-def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
-    """A training is over when its page first looks at it."""
+def _ended(key: Any, work: jobs.Work, patience: float = float("inf"), **_: Any) -> jobs.Job:
+    """A training is over when its page first looks at it, and none is taken from what is stored."""
     jobs.JOBS.start(key, work, jobs.visitor(), patience)
     jobs.JOBS.wait(key, 10**9, 120.0)
     found = jobs.JOBS.look(key, jobs.visitor())

@@ -8,6 +8,7 @@ import torch
 
 from tests.small import model as small
 from tfcore.measures.logit_attribution import contributions, stream_parts
+from tfcore.measures.token_text import visible
 from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.block.feedforward import say
@@ -78,8 +79,9 @@ def test_the_sentence_is_a_loop_over_all_neurons():
     assert found.half == half
     (first, second), (last, least) = ordered[0], ordered[-1]
     assert str(say.writing_neurons(found)) == (
-        f"After '{chr(reading.run.ids[5])}' (5) the model expects '{found.expected}' with {found.probability:.1%}. The "
-        f"12 largest of {len(every)} shares in its logit go from {every[ordered[0]]:+.2f} (neuron {first}.{second}) to "
+        f"After '{chr(reading.run.ids[5])}' (5) the model expects '{visible(found.expected)}' with "
+        f"{found.probability:.1%}. The 12 largest of {len(every)} shares in its logit go from "
+        f"{every[ordered[0]]:+.2f} (neuron {first}.{second}) to "
         f"{every[ordered[-1]]:+.2f} ({last}.{least}) and come to {sum(every[place] for place in by_size):+.2f}, all "
         f"together to {found.all:+.2f}. {half} neurons make half of all that raises it."
     )

@@ -158,7 +158,11 @@ class GradientFall(Finding):
 
     @property
     def sentence(self) -> str:
-        falls = " and ".join(f"{fall:.1f} times smaller with {name}" for name, fall in self.falls.items())
+        changes = {
+            name: f"{fall:.1f} times smaller" if fall >= 1 else f"{1 / max(fall, 1e-300):.1f} times larger"
+            for name, fall in self.falls.items()
+        }
+        falls = " and ".join(f"{change} with {name}" for name, change in changes.items())
         return (
             f"From {self.shallow} layer to {self.deep} the last layer's gradient becomes {falls} ({self.norm}, "
             f"{self.init}); the root of the depth would be {self.root:.0f} times."

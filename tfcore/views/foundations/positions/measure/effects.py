@@ -1,7 +1,7 @@
 """Effects of position schemes on a model: on a head's scores, to shuffled words, and beyond the trained length."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from tfcore.masks import bidirectional, causal
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.part_configs import AttentionConfig, Positions, PositionsConfig
-from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, rope_cos_sin, sinusoidal
+from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rotation_of, sinusoidal
 
 SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
 MOST_WORDS = 64  # words of a text that is shuffled
@@ -73,8 +73,9 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     for name, added in vectors.items():
         moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
         scores[name] = attention_scores(moved_q, moved_k, scale)
-    turned = config.positions.rotated or config.head_size
-    cos, sin = rope_cos_sin(rope_angles(places, turned, config.positions.base, config.positions.scaling))
+    rotation = rotation_of(replace(config.positions, kind="rope"), places, config.head_size)
+    assert rotation is not None  # of rope there is one
+    cos, sin = rotation
     scores["rope"] = attention_scores(apply_rope(q, cos, sin), apply_rope(k, cos, sin), scale)
     (bias,) = alibi_bias(slope, places, places)
     scores["alibi"] = plain + bias
