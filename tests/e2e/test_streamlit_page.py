@@ -47,7 +47,7 @@ def test_streamlits_page_has_the_element(elements, selector):
 
 
 def test_the_styles_are_read():
-    assert len(RULES) == 25
+    assert len(RULES) == 26
     assert each("a:is(.b, .c) d") == ["a.b d", "a.c d"]
 
 
