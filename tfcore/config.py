@@ -203,12 +203,9 @@ class ModelConfig:
     def longest(self, start: int) -> int:
         """How long a text that has so many tokens may become with a cache: at the length from which longrope rotates
         by other angles, the keys that are held would have to be rotated anew."""
-        ends = [
-            scaling.original_len
-            for scaling in {self.positions.scaling, *(one.positions and one.positions.scaling for one in self.layers)}
-            if scaling and scaling.kind == "longrope" and start <= scaling.original_len
-        ]
-        return min([self.max_seq_len, *ends])
+        scalings = {self.positions_of(layer).scaling for layer in range(self.n_layers)}
+        ends = [one.original_len for one in scalings if one is not None and one.kind == "longrope"]
+        return min([self.max_seq_len, *(end for end in ends if start <= end)])
 
     def scale_of(self, layer: int) -> float:
         """Factor of the scores of a layer."""

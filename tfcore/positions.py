@@ -60,8 +60,8 @@ def rope_angles(
 
     Whole turns are taken away in float64, because float32 angles of far positions are off: by 0.004 at 100,000.
     """
-    longest = int(positions.max()) + 1 if len(positions) else 0
-    frequencies = rope_frequencies(d_head, base, scaling, longest)
+    by_length = scaling is not None and scaling.kind == "longrope" and len(positions)
+    frequencies = rope_frequencies(d_head, base, scaling, int(positions.max()) + 1 if by_length else 0)
     angles = positions.double()[:, None] * frequencies.to(positions.device)
     return angles.remainder(2 * math.pi).float()
 
@@ -119,13 +119,19 @@ def rope_cos_sin(angles: Float[Tensor, "seq pair"]) -> tuple[Float[Tensor, "seq 
 
 
 def rotation_of(
-    positions: PositionsConfig, places: Int[Tensor, " seq"], d_head: int
+    positions: PositionsConfig, places: Int[Tensor, " seq"], d_head: int, device: torch.device | None = None
 ) -> tuple[Float[Tensor, "seq rotated"], Float[Tensor, "seq rotated"]] | None:
     """cos and sin for the queries and keys at some places, times the factor of a scaling that sharpens attention; None
-    where positions are no rotations."""
+    where positions are no rotations.
+
+    Args:
+        places: on the CPU, where angles are computed in double precision, which not every device has.
+        device: of the tables; None means the CPU.
+    """
     if positions.kind != "rope":
         return None
-    cos, sin = rope_cos_sin(rope_angles(places, positions.rotated or d_head, positions.base, positions.scaling))
+    angles = rope_angles(places, positions.rotated or d_head, positions.base, positions.scaling)
+    cos, sin = rope_cos_sin(angles.to(device))
     stretch = 1.0 if positions.scaling is None else positions.scaling.stretch
     return (cos, sin) if stretch == 1 else (cos * stretch, sin * stretch)
 

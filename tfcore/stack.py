@@ -154,6 +154,5 @@ class Stack(nn.Module):
             n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
             return self.relative_bias(bucket).permute(2, 0, 1), None  # (head, query, key)
-        # computed on the CPU, in double precision, which not every device has
-        rotation = rotation_of(positions, torch.arange(start, start + len(query)), self.config.head_size)
-        return None, rotation and (rotation[0].to(query.device), rotation[1].to(query.device))
+        places = torch.arange(start, start + len(query))
+        return None, rotation_of(positions, places, self.config.head_size, query.device)

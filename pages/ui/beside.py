@@ -26,7 +26,7 @@ def choose(
     of: Architecture = "decoder",
     why_not: models.WhyNot | None = None,
 ) -> Reading | None:
-    """What stands beside a reading of a model by name; None: nothing. The choice stands where this is called.
+    """The reading that stands beside one of a model by name, or None. The choice stands where this is called.
 
     Args:
         usual: the text that is offered where no word of the first one can be replaced.

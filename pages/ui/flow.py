@@ -297,8 +297,8 @@ def write(drawn: DrawnFlow, sampling: Sampling) -> None:
 
 
 def in_river(chip: Chip) -> dict[str, object] | None:
-    """What shows a highlight in the river, see in_your_text: the head that looks from a token, enlarged, or what a
-    prediction is made from."""
+    """The values that show a highlight in the river, see in_your_text: the head that looks from a token, enlarged, or
+    what a prediction is made from."""
     if chip.kind == "decision":
         return {TOKEN: chip.token, "zoom": ""}
     if not chip.heads:

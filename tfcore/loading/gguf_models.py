@@ -253,20 +253,25 @@ class GgufWeights:
             raise self._error("lacks the matrix token_embd.weight")
 
         asked = {"expert_count", "rope.scaling.type"}
-        if architecture == "gptneox":
-            asked.add("use_parallel_residual")  # which is no number
 
         def of(key: str, *default: Any) -> Any:
-            """A setting; one without a default must be there."""
+            """A setting, a flag where the default is one; one without a default must be there."""
             asked.add(key)
-            value = self.file.settings.number(f"{architecture}.{key}", *default)
+            said = self.file.settings
+            read = said.flag if default and isinstance(default[0], bool) else said.number
+            value = read(f"{architecture}.{key}", *default)
             if value is None and not default:
                 raise self._error(f"lacks the setting {architecture}.{key}")
             return value
 
-        own = {"gpt2": self._gpt2, "gptneox": self._neox, "gemma2": self._gemma2, "gemma3": self._gemma3}
-        own |= {"olmo2": self._olmo}
-        values = own[architecture](of) if architecture in own else self._llama(of)
+        own = {
+            "gpt2": self._gpt2,
+            "gptneox": self._neox,
+            "olmo2": self._olmo,
+            "gemma2": self._gemma2,
+            "gemma3": self._gemma3,
+        }
+        values = own.get(architecture, self._llama)(of)
         self._check_read(architecture, asked)
         return {
             "vocab_size": table.shape[0],
@@ -299,7 +304,6 @@ class GgufWeights:
     def _neox(self, of: Callable[..., Any]) -> dict[str, Any]:
         width, heads = of("embedding_length"), of("attention.head_count")
         rotated = of("rope.dimension_count", width // heads)
-        parallel = self.file.settings.flag("gptneox.use_parallel_residual", True)
         return {
             "hidden_size": width,
             "num_hidden_layers": of("block_count"),
@@ -309,7 +313,7 @@ class GgufWeights:
             "layer_norm_eps": of("attention.layer_norm_epsilon"),
             "rotary_pct": rotated / (width // heads),
             "rope_parameters": self._rope(of, rotated),
-            "use_parallel_residual": parallel,
+            "use_parallel_residual": of("use_parallel_residual", True),
             "attention_bias": "blk.0.attn_qkv.bias" in self.file.tensors,
         }
 

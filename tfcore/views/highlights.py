@@ -78,7 +78,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is worth seeing in a text.
+    """The highlights of a text as chips.
 
     Args:
         tokens: how many of the last tokens were read.
@@ -92,7 +92,7 @@ class Found:
 
 
 def found_in(reading: Reading, tokens: int = TOKENS) -> Found | None:
-    """What is worth seeing in a text; arguments and None as of highlights_of."""
+    """The highlights of a text as chips, stored or computed; arguments and None as of highlights_of."""
     stored = stored_for(reading.model).get(reading.text) if isinstance(reading.model, str) else None
     if stored is not None and reading.bos is None and stored.tokens <= tokens:
         return stored

@@ -150,7 +150,7 @@ def find() -> None:
 
 
 def in_stripe(chip: Chip) -> dict[str, Any] | None:
-    """What shows a highlight here, see in_your_text: a head that uses a repetition, on the text as it is."""
+    """The values that show a highlight here, see in_your_text: a head that uses a repetition, on the text as it is."""
     if chip.kind != "repeated" or not chip.heads:
         return None
     layer, head = chip.heads[0]

@@ -103,8 +103,8 @@ def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Cha
 
 
 def shows(last: int, chip: Chip) -> dict[str, Any] | None:
-    """What shows a highlight here, see in_your_text: the heads that decide the prediction after the last token, without
-    them.
+    """The values that show a highlight here, see in_your_text: the prediction after the last token without the heads
+    that decide it.
 
     Args:
         last: position of that token.

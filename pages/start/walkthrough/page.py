@@ -62,7 +62,7 @@ def where(config: ModelConfig, at: WalkStage, layer: int, head: int) -> str:
 
 
 def in_walk(chip: Chip) -> dict[str, Any] | None:
-    """What shows a highlight here, see in_your_text: the weights of the head that looks."""
+    """The values that show a highlight here, see in_your_text: the weights of the head that looks."""
     if not chip.heads or chip.kind == "decision":
         return None
     layer, head = chip.heads[0]

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.config_values import FULL, SLIDING, ConfigValues, Tensors
-from tfcore.loading.families.llama import ATTENTION, LAYER, LLAMA, biases, layers_of, llama_config
+from tfcore.loading.families.config_values import ConfigValues, Tensors
+from tfcore.loading.families.llama import ATTENTION, LAYER, LLAMA, biases, layers_of, llama_config, rotated_by_kind
 from tfcore.loading.families.mapping import Family, of
 
 
@@ -24,13 +24,11 @@ def _gemma2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 
 def _gemma3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    every, d_head = s.whole("sliding_window_pattern"), s.whole("head_dim")
-    whole, local = s.rope(d_head, FULL), s.rope(d_head, SLIDING, "rope_local_base_freq")
-    layers = tuple(
-        replace(one, positions=None if one.window is None or local == whole else local)
-        for one in layers_of(s, lambda layer: (layer + 1) % every != 0, s.window())
+    every = s.whole("sliding_window_pattern")
+    rotated = rotated_by_kind(
+        s, s.whole("head_dim"), lambda layer: (layer + 1) % every != 0, base="rope_local_base_freq"
     )
-    return _config(s, tensors, **_capped(s), qk_norm="head", positions=whole, layers=layers)
+    return _config(s, tensors, **_capped(s), qk_norm="head", **rotated)
 
 
 def _config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.config_values import SLIDING, ConfigValues, Tensors, short
+from tfcore.loading.families.config_values import FULL, SLIDING, ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import Family, of
 from tfcore.part_configs import LayerConfig, PositionsConfig
 
@@ -84,6 +84,23 @@ def layers_of(s: ConfigValues, usual: Callable[[int], bool], window: int | None)
         switch = "" if s.get("use_sliding_window") is None else "use_sliding_window=True and "
         raise ValueError(f"layer_types has '{SLIDING}', which needs {switch}sliding_window")
     return tuple(LayerConfig(window=window if kind == SLIDING else None) for kind in kinds)
+
+
+def rotated_by_kind(
+    s: ConfigValues, d_head: int, usual: Callable[[int], bool], base: str = "rope_theta"
+) -> dict[str, Any]:
+    """Positions and layers of a family whose layers with a window rotate otherwise than the others.
+
+    Args:
+        usual: see layers_of.
+        base: the older name of the base of layers with a window.
+    """
+    whole, local = s.rope(d_head, FULL), s.rope(d_head, SLIDING, base)
+    layers = tuple(
+        replace(one, positions=None if one.window is None or local == whole else local)
+        for one in layers_of(s, usual, s.window())
+    )
+    return {"positions": whole, "layers": layers}
 
 
 def _some_windows(s: ConfigValues) -> tuple[LayerConfig, ...]:

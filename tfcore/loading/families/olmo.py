@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.config_values import FULL, SLIDING, ConfigValues, Tensors
-from tfcore.loading.families.llama import LAYER, LLAMA, biases, layers_of, llama_config
+from tfcore.loading.families.config_values import ConfigValues, Tensors
+from tfcore.loading.families.llama import LAYER, LLAMA, biases, llama_config, rotated_by_kind
 from tfcore.loading.families.mapping import of
 
 
@@ -15,12 +15,7 @@ def _olmo2(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
 
 def _olmo3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     d_head = s.whole("head_dim", null=s.whole("hidden_size") // s.whole("num_attention_heads"))
-    whole, local = s.rope(d_head, FULL), s.rope(d_head, SLIDING)
-    layers = tuple(
-        replace(one, positions=None if one.window is None or local == whole else local)
-        for one in layers_of(s, lambda layer: (layer + 1) % 4 != 0, s.window())
-    )
-    return _olmo2(s, tensors, positions=whole, layers=layers)
+    return _olmo2(s, tensors, **rotated_by_kind(s, d_head, lambda layer: (layer + 1) % 4 != 0))
 
 
 OLMO2 = replace(

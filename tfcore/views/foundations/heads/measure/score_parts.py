@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
+from tfcore.inspection.capture import scored
 from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
@@ -178,9 +179,9 @@ def recorded_scores(
 ) -> tuple[Float[Tensor, " key"], Bool[Tensor, " key"]]:
     """The scores of one query as the pass computed them, before the mask, and which keys it may see."""
     attention, stack = attention_of(model, part, layer), "encoder" if part == "encoder" else "decoder"
-    rotated = "rot_" if model.config.positions_of(layer).kind == "rope" and part != "cross" else ""
-    at = f"{stack}.blocks.{layer}.{'cross_attn' if part == 'cross' else 'attn'}.{rotated}"
-    (all_q,), (all_k,) = run.activations[f"{at}q"], run.activations[f"{at}k"]
+    across = f"blocks.{layer}.cross_attn."
+    names = (f"{across}q", f"{across}k") if part == "cross" else scored(model.config, layer)
+    (all_q,), (all_k,) = (run.activations[f"{stack}.{name}"] for name in names)
     q, k = all_q[head, query], all_k[head // (attention.n_heads // attention.kv_heads)]
     keys = torch.arange(len(k))
     (scores,) = softcapped(attention_scores(q[None].double(), k.double(), attention.scale), attention.softcap).cpu()
