@@ -22,3 +22,11 @@ def often(cases: Iterable[Any], kept: Collection[Any]) -> list[Any]:
     found = [case if case in kept else pytest.param(case, marks=nightly) for case in cases]
     assert sum(case in kept for case in cases) == len(kept), f"{kept} are not all among the cases"
     return found
+
+
+def often_of_several(cases: Iterable[tuple[Any, ...]], kept: Collection[tuple[Any, ...]]) -> list[Any]:
+    """The same for a test with several parameters, of which each case is a tuple."""
+    return [
+        pytest.param(*case.values[0], marks=case.marks) if hasattr(case, "marks") else case
+        for case in often(cases, kept)
+    ]

@@ -16,8 +16,8 @@ from tools import pictures
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 # The others are seen each night.
-ON_PHONE = ("/", "/heads", "/generation")
-IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/masks", "/parameters", "/routing", "/check")
+ON_PHONE = ("/", "/heads")
+IN_LIGHT = (*ON_PHONE, "/flow", "/tokens", "/check")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
@@ -122,7 +122,8 @@ def test_a_page_stays_complete_when_the_system_turns_dark(desk):
         visitor.page.emulate_media(color_scheme="light")
 
 
-@pytest.mark.parametrize("scheme", often(["light", "dark"], ["dark"]))
+@nightly
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_folded_away_is_legible_too(visit, server, scheme):
     """The code with its colours, answers, the menu of a figure, and tokens in every shade."""
     visitor = visit(server, color_scheme=scheme).open("/feedforward")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from pages.ui.tour import STOPS
 from tests.e2e.test_every_page import PHONE
 from tests.e2e.visitor import LAST
-from tests.nightly import often
+from tests.nightly import nightly
 
 # All that is spoken of and the ring around it, and whether what is named first begins in the window above the card.
 RINGED = """target => {
@@ -23,7 +23,8 @@ RINGED = """target => {
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 
 
-@pytest.mark.parametrize("size", often([DESKTOP, PHONE], [PHONE]), ids=["desktop", "phone"])
+@nightly
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_every_stop_rings_what_it_speaks_of_and_next_stays_where_it_is(visit, server, size):
     visitor = visit(server, **size).open("/")
     visitor.page.get_by_role("link", name="Take the tour").click()

@@ -24,6 +24,7 @@ def test_a_run_survives_a_reload_and_is_paused_there(visitor):
     expect(visitor.page.get_by_role("link", name="its heads")).to_be_visible()
 
 
+@nightly
 def test_a_training_that_a_page_watches_begins_again_after_a_stop(visitor):
     visitor.page.goto(f"{visitor.address}/pitfalls?steps=400&seed=13")
     stop, again = visitor.page.locator(".st-key-stop-button button"), visitor.page.locator(".st-key-anew-button button")

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from tests.nightly import nightly
+from tests.nightly import nightly, often_of_several
 from tests.small import config
 from tests.small import model as small
 from tfcore import Output, Transformer, generate
@@ -167,7 +167,10 @@ def noisy(model):
 
 @pytest.mark.parametrize(
     ("shape", "guess", "extra"),
-    [("decoder", 3, {}), ("window", 3, {}), ("alibi", 1, {"repetition_penalty": 1.3}), ("both", 2, {})],
+    often_of_several(
+        [("decoder", 3, {}), ("window", 3, {}), ("alibi", 1, {"repetition_penalty": 1.3}), ("both", 2, {})],
+        [("alibi", 1, {"repetition_penalty": 1.3})],
+    ),
     ids=lambda value: str(value),
 )
 def test_greedy_is_the_greedy_text_of_the_model(shape, guess, extra):

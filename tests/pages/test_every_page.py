@@ -22,7 +22,7 @@ from pages.ui import finder
 from pages.ui.session import KEY as SESSION
 from pages.ui.work import filling, jobs, live
 from tests.comparison import differences, distinct, unmatched
-from tests.nightly import nightly, often
+from tests.nightly import nightly, often, often_of_several
 from tests.pages.clicks import record_clicks
 from tests.pages.day_before import WRITTEN, is_changed, shown_before, write
 from tests.pages.experiments_to_visit import LIVE_PAGES
@@ -40,6 +40,7 @@ pytestmark = pytest.mark.usefixtures("short")
 FACTS = {page.file: page.facts for page in pages().values()}
 FILES = list(FACTS)
 SECTIONS = [(file, section) for file in FILES for section in FACTS[file].sections.names or [""]]
+FIRST_SECTIONS = [(file, next(iter(FACTS[file].sections.names), "")) for file in FILES]
 TEACHING = [file for file in FILES if file != "start/home/page.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 TEXTS = ("", "A", "The cat")  # none, and such as have one token and two
@@ -292,7 +293,7 @@ def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
 
 
 @pytest.mark.parametrize("examples", [False, pytest.param(True, marks=nightly)], ids=["as it opens", "examples"])
-@pytest.mark.parametrize(("file", "section"), SECTIONS)
+@pytest.mark.parametrize(("file", "section"), often_of_several(SECTIONS, FIRST_SECTIONS))
 def test_a_section_and_its_examples_are_as_in_their_snapshot(file, section, examples, monkeypatch, work, clicked):
     monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
     ask_for_tables(monkeypatch)

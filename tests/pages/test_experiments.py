@@ -131,7 +131,7 @@ def execute(parts: programs.Program, folder: Any, monkeypatch) -> dict[str, Any]
     return names
 
 
-@pytest.mark.parametrize("name", often(VISITS, [*EACH_RUN.values()]))
+@pytest.mark.parametrize("name", often(VISITS, [*EACH_RUN.values()][::3]))
 def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)

@@ -81,7 +81,7 @@ def look(test: AppTest) -> None:
 
 
 @pytest.mark.parametrize("which", [slice(1), pytest.param(slice(1, None), marks=nightly)], ids=["first", "others"])
-@pytest.mark.parametrize("file", often(FILES, FILES[::2]))
+@pytest.mark.parametrize("file", often(FILES, FILES[::4]))
 def test_markup_in_every_value_of_an_address_and_in_every_box(file, which, asked):
     """Each panel of each page once; then with the keys that only it asks for, and markup in its boxes."""
     known = set(hostile.written_keys())

@@ -20,7 +20,7 @@ from tests.pages.visits import opened, said
 from tfcore.views.foundations.positions.measure import learned as learned_positions
 
 LINES = [json.loads(line) for line in (Path(__file__).parent / "old_links.jsonl").read_text("utf-8").splitlines()]
-EACH_RUN = [number for number, line in enumerate(LINES) if line["release"] == "0.1.0"]  # of the others each night
+EACH_RUN = [number for number, line in enumerate(LINES) if line["release"] == "0.1.0"][::3]  # of the others each night
 FILES = {f"/{key}": page.file for key, page in pages().items()}
 
 

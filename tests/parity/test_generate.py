@@ -130,7 +130,7 @@ def test_beam_search_of_every_family(pairs, name):
 @pytest.mark.parametrize(
     "shape", [{"window": 3}, {"positions": "alibi"}, {"norm_placement": "post"}, BOTH, BOTH | {"window": 2}], ids=str
 )
-@pytest.mark.parametrize("stop", [(), tuple(range(6))], ids=["to the end", "stop"])
+@pytest.mark.parametrize("stop", often([(), tuple(range(6))], [tuple(range(6))]), ids=["to the end", "stop"])
 def test_beam_search_with_a_cache_of_any_kind(shape, stop):
     ours = small(**shape)
     both = "architecture" in shape

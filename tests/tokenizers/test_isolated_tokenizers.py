@@ -13,6 +13,7 @@ import pytest
 
 from tests.bounded import bounded, taken
 from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, SEARCHED, added, content, many
+from tests.nightly import often
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.tokenizers import isolated as isolated_tokenizers
@@ -37,7 +38,7 @@ def made(said: dict) -> Any:
     return isolated(json.dumps(said).encode())
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", often(GOOD, [*GOOD][::3]))
 def test_every_component_does_what_it_does_here(name):
     inside, outside = tokenizer_of(json.dumps(GOOD[name])), made(GOOD[name])
     assert isinstance(outside, IsolatedTokenizer)
@@ -91,7 +92,7 @@ def one_sentence(refused, *paths: str) -> str:
     return sentence
 
 
-@pytest.mark.parametrize("name", NEVER)
+@pytest.mark.parametrize("name", often(NEVER, [*NEVER][::3]))
 def test_what_cannot_be_used_is_refused_when_it_is_read(name, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_bytes(NEVER[name].encode("utf-8", "surrogateescape"))
@@ -100,7 +101,7 @@ def test_what_cannot_be_used_is_refused_when_it_is_read(name, tmp_path):
     assert one_sentence(refused).startswith(f"{path} is not a tokenizer file that can be used: ")
 
 
-@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("name", often(LATER, [*LATER][::3]))
 def test_what_lies_in_wait_is_refused_at_its_text_and_goes_on(name):
     said, text = LATER[name]
     tokenizer = made(said)

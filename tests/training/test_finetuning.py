@@ -37,6 +37,7 @@ def test_a_run_made_again_begins_as_the_kept_one(short_run):
     assert [bool(run.continuations[1]) for run in short_run] == [False, True]
 
 
+@nightly
 def test_the_loss_is_the_mean_of_the_negative_log_probabilities(short_run):
     model, _ = load("stories", "cpu")  # as it ships, after a run
     rows = finetuning.old_stories()

@@ -35,6 +35,7 @@ def test_every_mistake_has_its_words_and_its_doses():
     assert {kind for kind, words in WORDS.items() if words.dose} == set(DOSES)
 
 
+@nightly
 def test_the_default_trains_by_itself_and_shows_both_curves():
     test = opened()
     assert set(figures(test)) == {"loss", "symptom"}

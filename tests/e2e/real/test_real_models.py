@@ -35,6 +35,7 @@ def closer(visitor: Visitor) -> np.ndarray:
     return np.array(next(t["z"] for t in visitor.traces("closer")[::-1] if t["type"] == "heatmap"), dtype=np.float32)
 
 
+@nightly
 def test_a_head_is_chosen_found_and_seen_without_the_sink(desk_and_phone, patterns):
     visitor = desk_and_phone["desktop"]
     visitor.open("/heads?model=smollm2")

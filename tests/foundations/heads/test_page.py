@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache, controls, frame
-from tests.nightly import nightly
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -130,7 +130,7 @@ def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("way", ["typed", "from the address"])
+@pytest.mark.parametrize("way", often(["typed", "from the address"], ["from the address"]))
 def test_any_text_is_shown(text, way):
     test = opened(text=text) if way == "from the address" else opened()
     if way == "typed":
@@ -352,6 +352,7 @@ def said_of(shown):
     return shown["mosaic"][0]["caption"]
 
 
+@nightly
 def test_512_tokens_of_a_real_model_fit_and_little_is_sent(real_models):
     text = "The quick brown fox jumps over the lazy dog, and it runs away. " * 45
     test = opened(model="smollm2", text=text)

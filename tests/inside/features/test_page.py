@@ -8,7 +8,7 @@ import pytest
 from pages.inside.features.grow import BEGIN, STREAM, grow_dictionary
 from pages.ui import cache
 from pages.ui.work import jobs
-from tests.nightly import nightly
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -46,7 +46,7 @@ def test_a_link_of_before_begins_with_the_dog():
     assert opened(v="3").selectbox(key="feature4").value == 622
 
 
-@pytest.mark.parametrize("dictionary", range(4))
+@pytest.mark.parametrize("dictionary", often(range(4), [3]))
 def test_a_layer_begins_with_a_feature_that_tells_much_and_in_links_of_before_with_the_strongest(dictionary):
     key, telling = f"feature{dictionary}", views.telling_feature(Reading("stories", TEXT), dictionary)
     assert opened(dictionary=f"layer {dictionary}").selectbox(key=key).value == telling

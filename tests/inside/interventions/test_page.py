@@ -16,6 +16,7 @@ from pages.inside.metric import NAMED
 from pages.inside.reading import BOY
 from pages.ui import cache, controls
 from pages.ui.work import filling, jobs, live, progress
+from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -227,7 +228,7 @@ def test_texts_that_cannot_be_patched_get_a_sentence():
         assert says in run(test).info[0].value
 
 
-@pytest.mark.parametrize("show", ["Ablate and scale", "Activation patching"])
+@pytest.mark.parametrize("show", often(["Ablate and scale", "Activation patching"], ["Activation patching"]))
 @pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 90])
 def test_any_text(show, text):
     test = opened(show=show)

@@ -10,6 +10,7 @@ from pages.training.lab import settings as _lab_settings
 from pages.ui.loading import run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Limits
+from tests.nightly import often
 from tests.pages.figures import figures
 from tests.pages.visits import address, opened, press, run, said
 from tests.pages.waiting import SOON, until
@@ -226,7 +227,10 @@ def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
     assert "no longer has this trained model" in said(opened("model/your_model/page.py", model=name), "warning")
 
 
-@pytest.mark.parametrize("choice", ["schedule", "optimiser", "weight decay", "clipping", "label smoothing", "dropout"])
+CHOICES = ("schedule", "optimiser", "weight decay", "clipping", "label smoothing", "dropout")
+
+
+@pytest.mark.parametrize("choice", often(CHOICES, ["optimiser", "dropout"]))
 def test_what_each_choice_changes(longer, choice):
     test = opened(PAGE, **SMALL, show="hyperparameters", choice=choice)
     until(lambda: not runs.RUNS.book.active and all(r.look is not None for r in runs.RUNS.book.records.values()))

@@ -42,7 +42,7 @@ def dropped(name):
 OF_EXPERTS = ("routing", "expert specialisation", "other routing rules")
 
 
-@pytest.mark.parametrize("page", often(PAGES, ["heads", "lens", "interventions", "patches"]))
+@pytest.mark.parametrize("page", often(PAGES, ["heads", "patches"]))
 def test_no_page_that_is_open_keeps_it(allowed, open_pages, page):
     file, address = PAGES[page]
     name = "./mixtral" if page in OF_EXPERTS else "./gpt2"
