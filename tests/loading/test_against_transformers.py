@@ -11,6 +11,7 @@ from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
 from tfcore.__main__ import main
 from tfcore.loading import against_transformers
 from tfcore.loading.against_transformers import TOLERANCE, compared
+from tfcore.loading.checkpoints import load
 from tfcore.loading.families import FAMILIES as SUPPORTED
 
 EVERY = DECODERS | ENCODERS | BOTH
@@ -43,7 +44,7 @@ def test_tokens_are_compared_where_there_is_a_tokenizer(tmp_path, name):
 
 def test_a_difference_is_named_by_part_and_layer(tmp_path, monkeypatch, capsys):
     written(*DECODERS["llama"], tmp_path)
-    read = against_transformers.load
+    read = load
 
     def changed(*given, **settings):
         model, tokenizer = read(*given, **settings)
