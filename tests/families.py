@@ -15,7 +15,7 @@ import transformers
 
 from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
 from tfcore.files import read_json
-from tfcore.loading.against_transformers import Agreement, compared
+from tfcore.loading.against_transformers import Discrepancy, compared
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 PARTS = ("logits", "hidden states", "attention maps")  # of an encoder-decoder, those of both stacks and between them
@@ -28,7 +28,7 @@ def table_in(page: str) -> dict[str, tuple[str, ...]]:
     return {found[1]: tuple(part.strip() for part in found.groups()[1:]) for found in ROW.finditer(page)}
 
 
-def table(of_families: Mapping[str, list[list[Agreement]]]) -> str:
+def table(of_families: Mapping[str, list[list[Discrepancy]]]) -> str:
     """The rows as a Markdown table, and what they were measured with."""
     lines = [
         "| family | configs | logits | hidden states | attention maps | tokens written |",

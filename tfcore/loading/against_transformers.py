@@ -23,8 +23,8 @@ TEXTS = ("Once upon a time, in 1969, a library burned.", "naïve café — 東�
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far the two agree in one part.
+class Discrepancy:
+    """How far apart the two are in one part.
 
     Args:
         what: is compared, such as "logits".
@@ -46,7 +46,7 @@ class Agreement:
         return f"{'equal' if self.is_equal else 'NOT EQUAL':<10} {self.what}: {self.difference:.1e}{at}"
 
 
-def compared(path: str | Path, seed: int = 0) -> list[Agreement]:
+def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     """Read a folder, or a GGUF file, with both libraries, in float32 on the CPU, and compare what they make of TOKENS
     random tokens.
 
@@ -90,14 +90,14 @@ def _theirs(place: Path) -> Any:
         raise CheckpointError(f"transformers cannot read {place}: {error}") from error
 
 
-def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answer: Tensor) -> Iterable[Agreement]:
+def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answer: Tensor) -> Iterable[Discrepancy]:
     both, encoder = ours.config.architecture == "encoder-decoder", ours.config.architecture == "encoder"
     given = {"input_ids": ids, **({"decoder_input_ids": answer} if both else {})}
     expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
     output = ours(ids, decoder_ids=answer if both else None, capture=("*pattern", "*resid_pre"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
     if scores is not None:
-        yield Agreement("logits", _relative(output.logits, scores))
+        yield Discrepancy("logits", _relative(output.logits, scores))
     parts = (("encoder.", "encoder_"), ("decoder.", "decoder_")) if both else (("", ""),)
     for prefix, theirs_prefix in parts:
         seen, hidden = output.activations, expected[f"{theirs_prefix}hidden_states"]
@@ -116,7 +116,7 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
         yield _largest("cross-attention maps", cross)
 
 
-def _of_writing(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"]) -> Agreement:
+def _of_writing(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"]) -> Discrepancy:
     """Greedy texts, to the length: no token ends them."""
     from transformers import GenerationConfig
 
@@ -128,10 +128,10 @@ def _of_writing(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"]) -> 
     same = next(
         (i for i, pair in enumerate(zip(written, expected[-WRITTEN:], strict=False)) if pair[0] != pair[1]), WRITTEN
     )
-    return Agreement(f"tokens written, greedy, {same} of {WRITTEN} the same", 1 - same / WRITTEN)
+    return Discrepancy(f"tokens written, greedy, {same} of {WRITTEN} the same", 1 - same / WRITTEN)
 
 
-def _of_texts(tokenizer: Tokenizer, place: Path) -> Agreement:
+def _of_texts(tokenizer: Tokenizer, place: Path) -> Discrepancy:
     from transformers import AutoTokenizer
 
     try:
@@ -139,12 +139,12 @@ def _of_texts(tokenizer: Tokenizer, place: Path) -> Agreement:
     except Exception as error:
         raise CheckpointError(f"transformers cannot read the tokenizer in {place}: {error}") from error
     other = [text for text in TEXTS if tokenizer.encode(text) != theirs(text)["input_ids"]]
-    return Agreement(f"tokens of {len(TEXTS)} texts", len(other) / len(TEXTS), ", ".join(map(repr, other)))
+    return Discrepancy(f"tokens of {len(TEXTS)} texts", len(other) / len(TEXTS), ", ".join(map(repr, other)))
 
 
-def _largest(what: str, by_place: Mapping[str, float]) -> Agreement:
+def _largest(what: str, by_place: Mapping[str, float]) -> Discrepancy:
     where = max(by_place, key=lambda place: by_place[place])
-    return Agreement(what, by_place[where], where)
+    return Discrepancy(what, by_place[where], where)
 
 
 def _relative(ours: Tensor, theirs: Tensor) -> float:
