@@ -27,6 +27,8 @@ class TranscoderConfig:
         top_k: how many features of a token may be above 0; the largest ones.
         reads: name of the activation it is given, such as "blocks.2.ln2.normalized".
         writes: name of the activation it predicts, such as "blocks.2.mlp_out"; the same as `reads` in an autoencoder.
+        first: the first position it was trained on. At the very first tokens of a text some models write vectors a
+            hundred times as long as elsewhere (arXiv:2402.17762), which belong to the place and not to the token.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -37,9 +39,10 @@ class TranscoderConfig:
     top_k: int
     reads: str
     writes: str
+    first: int = 0
 
     def __post_init__(self) -> None:
-        check_whole(self, d_model=(1, 65_536), n_features=(1, 1_048_576), top_k=(1, 1_048_576))
+        check_whole(self, d_model=(1, 65_536), n_features=(1, 1_048_576), top_k=(1, 1_048_576), first=(0, 64))
         for name in ("reads", "writes"):
             if not isinstance(value := getattr(self, name), str) or not value:
                 raise ValueError(f"{name}={value!r} must be the name of an activation, such as 'blocks.0.mlp_out'")
@@ -140,7 +143,8 @@ def module_of(config: TranscoderConfig, seed: int = 0) -> Transcoder:
 
 
 def substitute(transcoders: Iterable[Transcoder]) -> list[Edit]:
-    """Edits that put the predictions of dictionaries in the place of what they predict, for one forward pass.
+    """Edits that put the predictions of dictionaries in the place of what they predict, for one forward pass; positions
+    before the first that a dictionary was trained on stay as they are.
 
     A transcoder reads what its layer is given in the very pass, so that the errors of lower layers reach it.
     """
@@ -149,15 +153,15 @@ def substitute(transcoders: Iterable[Transcoder]) -> list[Edit]:
 
 def _substitute(transcoder: Transcoder) -> list[Edit]:
     config = transcoder.config
-    if config.is_autoencoder:
-        return [Edit(config.writes, transcoder)]
     read: list[Tensor] = []  # what the layer is given, between the two edits
 
     def keep(x: Tensor) -> Tensor:
         read.append(x)
         return x
 
-    def predict(_: Tensor) -> Tensor:
-        return transcoder(read.pop())
+    def predict(y: Tensor) -> Tensor:
+        x = y if config.is_autoencoder else read.pop()
+        return torch.cat((y[:, : config.first], transcoder(x[:, config.first :])), dim=1)
 
-    return [Edit(config.reads, keep), Edit(config.writes, predict)]
+    edits = [Edit(config.writes, predict)]
+    return edits if config.is_autoencoder else [Edit(config.reads, keep), *edits]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfcore.tokenizers.tokenizer import SEPARATOR, BPETokenizer
+from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer
 
 IGNORE = -100  # a target that does not count
 
@@ -76,9 +76,9 @@ def held_out(corpus: Path) -> list[str]:
     return [story for story in read_source(corpus, VALID) if story[:120] not in known]
 
 
-def encode_documents(tokenizer: BPETokenizer, documents: Sequence[str]) -> np.ndarray:
+def encode_documents(tokenizer: Tokenizer, documents: Sequence[str]) -> np.ndarray:
     """All documents as one row of ids, the separator before each."""
-    separator = tokenizer.separator_id
+    separator = tokenizer.special_tokens.get(SEPARATOR)
     if separator is None:
         raise CorpusError("this tokenizer has no document separator; train one with BPETokenizer.train")
     rows = [np.array([separator, *tokenizer.encode(d)], dtype=np.int32) for d in documents]

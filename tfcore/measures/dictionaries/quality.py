@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.inspection.edits import Edit
-from tfcore.inspection.transcoders import Transcoder, substitute
+from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, substitute
 from tfcore.measures.one_text import one_text
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
@@ -19,7 +19,7 @@ ROWS = 8  # texts of equal length that are read at once
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Measures of one dictionary, or of several at once, over texts.
+    """Measures of one dictionary, or of several at once, over texts; at the positions it stands in for.
 
     Args:
         l0: mean number of features above 0 a token.
@@ -56,7 +56,7 @@ def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterab
     for ids in _equally_long(texts):
         rows = ids.to(model.device)
         output = model(rows, capture=(config.reads, config.writes))
-        x, y = (output.activations[name].flatten(0, 1) for name in (config.reads, config.writes))
+        x, y = (output.activations[name][:, config.first :].flatten(0, 1) for name in (config.reads, config.writes))
         features = transcoder.encode(x)
         errors += float((transcoder.decode(features) - y).double().square().sum())
         total += y.double().sum(0)
@@ -66,7 +66,7 @@ def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterab
         count += len(y)
         plain = _summed_loss(output.logits, rows)
         del output  # its logits, before the next are computed
-        others = (substitute([transcoder]), [Edit.zero(config.writes)])
+        others = (substitute([transcoder]), [_zeros(config)])
         losses += torch.stack([plain, *(_summed_loss(model(rows, edits=edits).logits, rows) for edits in others)])
         predicted += rows[:, 1:].numel()
     variance = squares - float(total.square().sum()) / count
@@ -80,7 +80,7 @@ def loss_recovered_together(
 ) -> tuple[float, float, float]:
     """Loss in nats a token with all layers as they are, with all predicted at once, and with zeros for all of them."""
     losses, predicted = torch.zeros(3, dtype=torch.float64, device=model.device), 0
-    zeros = [Edit.zero(one.config.writes) for one in transcoders]
+    zeros = [_zeros(one.config) for one in transcoders]
     for ids in texts:
         row = one_text(model, ids)
         passes: tuple[Sequence[Edit], ...] = ([], substitute(transcoders), zeros)
@@ -88,6 +88,13 @@ def loss_recovered_together(
         predicted += len(ids) - 1
     as_is, substituted, zeroed = (losses / predicted).tolist()
     return as_is, substituted, zeroed
+
+
+def _zeros(config: TranscoderConfig) -> Edit:
+    """Zeros in the place of what a dictionary predicts, where it predicts."""
+    return Edit(
+        config.writes, lambda y: torch.cat((y[:, : config.first], torch.zeros_like(y[:, config.first :])), dim=1)
+    )
 
 
 def _equally_long(texts: Iterable[Sequence[int]]) -> Iterator[Int[Tensor, "row seq"]]:

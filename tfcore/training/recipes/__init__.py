@@ -32,7 +32,7 @@ from tfcore.training.recipes.stories import (
     stories_moe,
     stories_shared,
 )
-from tfcore.training.recipes.transcoders import TRANSCODERS, of_transcoders, transcoders
+from tfcore.training.recipes.transcoders import SMOLLM2_TRANSCODERS, TRANSCODERS, of_transcoders, transcoders
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 from tfcore.training.recipes.tuned_lens import TUNED_LENS, of_tuned_lens, tuned_lens
 
@@ -190,6 +190,14 @@ RECIPES: dict[str, Entry] = {
         "sparse dictionaries of stories: a transcoder for each feed-forward layer, an autoencoder of the stream",
         "2 hours",
         "99.3 %, 96.5 %, 94.6 %, 92.4 % of the loss recovered, layer by layer; 99.1 % of the autoencoder",
+    ),
+    "smollm2-transcoders": Entry(
+        transcoders,
+        SMOLLM2_TRANSCODERS,
+        lambda corpus: of_transcoders(SMOLLM2_TRANSCODERS, corpus),
+        "transcoders of eight feed-forward layers of smollm2, on books, stories and what it writes itself",
+        "TODO",
+        "TODO",
     ),
     "finetuning": Entry(
         finetuning,

@@ -1,35 +1,53 @@
-"""The recipe of the transcoders of `stories`: one for each feed-forward layer, and an autoencoder of the stream."""
+"""The recipe of sparse dictionaries: transcoders of feed-forward layers, and an autoencoder of the stream."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 
-from tfcore.inspection.transcoders import TranscoderConfig
+from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
 from tfcore.loading.transcoders import Transcoders, load_transcoders, save_transcoders
 from tfcore.measures.dictionaries.feature_scan import save_feature_scan, scan_features
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
 from tfcore.measures.neuron_scan import cut_documents
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import BPETokenizer
-from tfcore.training import data, story_texts
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training import data, pairs, story_texts
 from tfcore.training.dictionaries import Revival, train_dictionaries
 from tfcore.training.loop import Processes, Progress, TrainingSettings
 from tfcore.training.recipes.neurons import LICENCE, NEURONS, with_tokenizer
+from tfcore.training.written_texts import written_texts
 
-MEASURED = 8  # every so many-th held-out story is measured
+MEASURED = 8  # every so many-th held-out text is measured
+OF_SOURCES = (
+    "The windows are texts that SmolLM2-135M-Instruct (Apache 2.0) wrote, excerpts of books in the public domain, of "
+    "TinyStories (arXiv:2305.07759, CDLA-Sharing-1.0), and sentences of tatoeba.org by way of manythings.org/anki (CC "
+    "BY 2.0)."
+)
+WRITTEN, PAIRS = "written", "pairs"  # sources beside the stories: by the model itself; sentences and translations
+HELD_OUT = 0.02  # of each source
+HELD_OUT_ROWS = 2_400  # of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscodersRecipe:
-    """How to train the dictionaries of a shipped model.
+    """How to train the dictionaries of a model.
 
     Args:
         model: its name.
         n_features, top_k: of each dictionary.
-        stream_after: the block after which the stream has an autoencoder.
+        layers: whose feed-forward layers have a transcoder; none: all.
+        stream_after: the block after which the stream has an autoencoder; None: no autoencoder.
+        first: the first position of a row that counts.
+        sources: name -> how often a row is drawn from it; WRITTEN is written by the model itself.
+        written: rows that the model writes.
         seq: tokens of a row.
+        at_once: steps for which the model reads in one pass.
+        dtype: of the weights that ship.
         settings: rows of text a step, and the schedule of Adam.
         tuning: the same of the second part, in which the divergence of the model's predictions counts as well.
         divergence, stream_divergence: how much a nat a token of it counts beside the share of variance that is
@@ -39,9 +57,15 @@ class TranscodersRecipe:
     model: str = "stories"
     n_features: int = 1_536
     top_k: int = 32
-    stream_after: int = 2
+    layers: tuple[int, ...] = ()
+    stream_after: int | None = 2
+    first: int = 0
+    sources: Mapping[str, float] = field(default_factory=lambda: story_texts.WEIGHTS)
+    written: int = 0
     seq: int = 128
     seed: int = 0
+    at_once: int = 1
+    dtype: torch.dtype = torch.float16
     settings: TrainingSettings = field(
         default_factory=lambda: TrainingSettings(
             steps=14_400, rows=4, lr=4e-3, lr_min=4e-5, warmup=200, betas=(0.9, 0.99), save_every=400
@@ -58,19 +82,109 @@ class TranscodersRecipe:
 
 
 TRANSCODERS = TranscodersRecipe()
+SMOLLM2_TRANSCODERS = TranscodersRecipe(
+    model="smollm2",
+    n_features=4_608,
+    layers=(0, 4, 8, 12, 16, 20, 24, 28),
+    stream_after=None,
+    first=1,
+    sources={WRITTEN: 0.60, PAIRS: 0.07, "tinystories": 0.09, "fairytales": 0.11, "classics": 0.13},
+    written=65_536,
+    at_once=8,
+    dtype=torch.int8,
+    settings=TrainingSettings(
+        steps=16_000, rows=16, lr=1.6e-3, lr_min=2e-5, warmup=400, betas=(0.9, 0.99), save_every=8_000
+    ),
+    tuning=TrainingSettings(
+        steps=400, rows=64, lr=4e-4, lr_min=1e-5, warmup=40, betas=(0.9, 0.99), save_every=400, bfloat16=False
+    ),
+)
 
 
 def configs_of(recipe: TranscodersRecipe, d_model: int, n_layers: int) -> list[TranscoderConfig]:
-    """One transcoder for each feed-forward layer, the autoencoder last."""
-    shape = {"d_model": d_model, "n_features": recipe.n_features, "top_k": recipe.top_k}
-    of_mlps = [TranscoderConfig.of_mlp(layer, **shape) for layer in range(n_layers)]
+    """One transcoder for each feed-forward layer that gets one, the autoencoder last."""
+    shape = {"d_model": d_model, "n_features": recipe.n_features, "top_k": recipe.top_k, "first": recipe.first}
+    of_mlps = [TranscoderConfig.of_mlp(layer, **shape) for layer in recipe.layers or range(n_layers)]
+    if recipe.stream_after is None:
+        return of_mlps
     return [*of_mlps, TranscoderConfig.of_stream(recipe.stream_after, **shape)]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the dictionaries are trained on and measured on.
+
+    Args:
+        streams: name of a source -> its ids in one row.
+        held_out: texts that are in none of them.
+    """
+
+    streams: dict[str, np.ndarray]
+    held_out: list[list[int]]
+
+    @property
+    def measured(self) -> list[list[int]]:
+        """Those of the card."""
+        return self.held_out[::MEASURED]
+
+
+def texts_of(recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer) -> Texts:
+    """All texts of a recipe. What the model writes itself is kept in `out`, and read from there where it is.
+
+    A recipe with stories alone is measured on held-out ones; else the last HELD_OUT of each source is cut into rows and
+    trained on by nobody.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    if not recipe.written:
+        streams = {
+            name: data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
+            for name in recipe.sources
+        }
+        return Texts(streams, [tokenizer.encode(story) for story in data.held_out(corpus)])
+    streams = {name: _stream(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
+    held_out = []
+    for name, weight in recipe.sources.items():
+        rows_in_all = int(HELD_OUT * len(streams[name])) // recipe.seq
+        last = streams[name][-rows_in_all * recipe.seq :]
+        rows = last.reshape(-1, recipe.seq).tolist()
+        count = min(len(rows), round(weight * HELD_OUT_ROWS))
+        held_out += rows[:: len(rows) // count][:count]
+        streams[name] = streams[name][: -len(last)]
+    return Texts(streams, held_out)
+
+
+def _stream(
+    name: str, recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer
+) -> np.ndarray:
+    """One source as a row of ids, kept in `out`."""
+    path = out / "texts" / f"{name}.npy"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, _read_or_written(name, recipe, corpus, model, tokenizer).astype(np.uint16), allow_pickle=False)
+    return np.load(path, allow_pickle=False)
+
+
+def _read_or_written(
+    name: str, recipe: TranscodersRecipe, corpus: Path, model: Transformer, tokenizer: Tokenizer
+) -> np.ndarray:
+    if name == WRITTEN:
+        writer = copy.deepcopy(model).to(torch.bfloat16) if model.device.type == "cuda" else model
+        return (
+            torch.cat(list(written_texts(writer, tokenizer, recipe.written, recipe.seq, recipe.seed))).flatten().numpy()
+        )
+    if name == PAIRS:
+        sentences = [f"{pair.english}\n{pair.french}" for pair in pairs.read_pairs(corpus)]
+        order = np.random.default_rng(recipe.seed).permutation(len(sentences))
+        return data.encode_documents(tokenizer, [sentences[i] for i in order])
+    return data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
 
 
 def transcoders(
     corpus: Path, out: Path, report: Callable[[Progress], None], recipe: TranscodersRecipe = TRANSCODERS
 ) -> dict[str, float]:
-    """Train all dictionaries on the texts the model was trained on, and write them to `out`.
+    """Train all dictionaries, on the texts the model was trained on or on those it writes, and write them to `out`.
 
     Raises:
         CorpusError: when a text below `corpus` is missing or too short.
@@ -78,37 +192,43 @@ def transcoders(
     if Processes.join().rank > 0:  # one process does it
         return {}
     model, tokenizer = with_tokenizer(recipe.model)
-    if not isinstance(tokenizer, BPETokenizer):
-        raise ValueError(f"{recipe.model} has no tokenizer of byte pairs")
-    streams = {
-        name: data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
-        for name in story_texts.WEIGHTS
-    }
+    if torch.cuda.is_available():
+        model.to("cuda")
+    texts = texts_of(recipe, corpus, out, model, tokenizer)
+    save_transcoders(out, trained(recipe, model, texts, out, report), recipe.dtype)
+    shipped = load_transcoders(out, device=str(model.device))  # as they ship, in fewer bits
+    windows = cut_documents(texts.held_out[:: NEURONS.every], NEURONS.length, NEURONS.stride)
+    save_feature_scan(out, scan_features(model, shipped, windows), OF_SOURCES if recipe.written else LICENCE)
+    return measured(model, shipped, texts.measured)
+
+
+def trained(
+    recipe: TranscodersRecipe, model: Transformer, texts: Texts, out: Path, report: Callable[[Progress], None]
+) -> list[Transcoder]:
+    """The dictionaries after both parts; products of a GPU are rounded to 10 bits meanwhile (TF32)."""
 
     def batches(step: int, rows: int = recipe.settings.rows, seed: int = recipe.seed) -> data.Batch:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-        return data.text_windows(streams, story_texts.WEIGHTS, rows, recipe.seq, generator)
+        return data.text_windows(texts.streams, recipe.sources, rows, recipe.seq, generator)
 
     def fresh(step: int) -> data.Batch:  # other rows than those of the first part
         return batches(step, recipe.tuning.rows, recipe.seed + 1)
 
     configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
     weights = [recipe.stream_divergence if one.is_autoencoder else recipe.divergence for one in configs]
-    first = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
-    second = train_dictionaries(
-        model, configs, fresh, recipe.tuning, out / "tuning", report, recipe.revival, first, weights
-    )
-    save_transcoders(out, second)
-    shipped = load_transcoders(out, device="cpu")  # as they ship, in half precision
-    stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
-    windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
-    save_feature_scan(out, scan_features(model, shipped, windows), LICENCE)
-    return measured(model, shipped, stories)
+    train = partial(train_dictionaries, model, configs, report=report, revival=recipe.revival, at_once=recipe.at_once)
+    precise = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        first = train(batches, recipe.settings, out / "run")
+        return train(fresh, recipe.tuning, out / "tuning", start=first, divergences=weights)
+    finally:
+        torch.set_float32_matmul_precision(precise)
 
 
-def measured(model: Transformer, trained: Transcoders, stories: list[list[int]]) -> dict[str, float]:
-    """The numbers of the card: measures of each dictionary over every MEASURED-th story, at most a context of each."""
-    texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
+def measured(model: Transformer, trained: Transcoders, texts: list[list[int]]) -> dict[str, float]:
+    """The numbers of the card: measures of each dictionary over texts, at most a context of each."""
+    texts = [ids[: model.config.max_seq_len] for ids in texts if len(ids) > 1]
     said: dict[str, float] = {}
     for one in trained.each:
         quality = dictionary_quality(model, one, texts)
@@ -137,4 +257,4 @@ def of_transcoders(recipe: TranscodersRecipe, corpus: Path) -> dict[str, float]:
     """
     model, tokenizer = with_tokenizer(recipe.model)
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
-    return measured(model, load_transcoders(recipe.model, device="cpu"), stories)
+    return measured(model, load_transcoders(recipe.model, device="cpu"), stories[::MEASURED])
