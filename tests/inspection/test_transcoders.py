@@ -104,3 +104,14 @@ def test_an_autoencoder_of_two_activations_is_refused():
     with pytest.raises(ValueError, match="writes='' must be the name"):
         TranscoderConfig(reads="blocks.0.mlp_out", writes="", **SHAPE)
     assert isinstance(module_of(TranscoderConfig.of_stream(0, **SHAPE)), SparseAutoencoder)
+
+
+@pytest.mark.parametrize("of", [TranscoderConfig.of_mlp, TranscoderConfig.of_stream])
+def test_positions_before_the_first_stay_as_they_are(of):
+    subject, tokens = model(), ids(2, 7)
+    given, name = drawn(of(1, **SHAPE, first=2)), of(1, **SHAPE).writes
+    as_is = subject.activations(tokens, (name,))[name]
+    changed = subject(tokens, edits=substitute([given]), capture=(name,)).activations[name]
+    read = subject.activations(tokens, (given.config.reads,))[given.config.reads]
+    assert difference(changed[:, :2], as_is[:, :2]) == 0
+    assert difference(changed[:, 2:], given(read)[:, 2:]) < 1e-5

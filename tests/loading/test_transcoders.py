@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.small import difference
 from tfcore.files import CheckpointError
@@ -40,6 +41,31 @@ def test_in_full_precision_nothing_is_lost(tmp_path):
     x = torch.randn(4, 12)
     assert difference(found.encode(x), one.encode(x)) == 0
     assert load_transcoders(tmp_path).of_stream is None
+
+
+def test_in_whole_numbers_rows_keep_their_lengths(tmp_path):
+    one = Transcoder(TranscoderConfig.of_mlp(0, **SHAPE, first=1))
+    with torch.no_grad():
+        one.W_enc[3] = 0
+    save_transcoders(tmp_path, [one], torch.int8)
+    found = load_transcoders(tmp_path).of_mlps[0]
+    assert found.config == one.config
+    assert difference(found.W_dec.norm(dim=1), torch.ones(40)) < 1e-6
+    for name in ("W_enc", "W_dec"):
+        rounded, exact = getattr(found, name), getattr(one, name).detach()
+        assert 0 < difference(rounded, exact) < 0.01 * float(exact.abs().max())
+    assert difference(found.W_enc[3], torch.zeros(12)) == 0
+    stored = load_file(tmp_path / "blocks.0.mlp_out.safetensors")
+    assert {str(value.dtype) for name, value in stored.items() if name in ("W_enc", "W_dec")} == {"torch.int8"}
+
+
+def test_scales_of_another_shape_are_refused(tmp_path):
+    save_transcoders(tmp_path, [Transcoder(TranscoderConfig.of_mlp(0, **SHAPE))], torch.int8)
+    path = tmp_path / "blocks.0.mlp_out.safetensors"
+    weights = load_file(path)
+    save_file(weights | {"W_enc.scale": torch.ones(7)}, path)
+    with pytest.raises(CheckpointError, match="scale"):
+        load_transcoders(tmp_path)
 
 
 def changed(folder, **values):

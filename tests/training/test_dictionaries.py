@@ -7,7 +7,16 @@ from safetensors.torch import load_file
 from tests.small import difference, ids, model
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, substitute
 from tfcore.training.data import Batch
-from tfcore.training.dictionaries import InTraining, Revival, divergence_of, read_and_written, seen, train_dictionaries
+from tfcore.training.dictionaries import (
+    InTraining,
+    Revival,
+    divergence_of,
+    largest_of,
+    read_and_written,
+    seen,
+    summed_rows,
+    train_dictionaries,
+)
 from tfcore.training.loop import TrainingSettings
 
 SHAPE = {"d_model": 24, "n_features": 60, "top_k": 6}
@@ -69,6 +78,28 @@ def test_a_second_part_begins_with_the_dictionaries_of_the_first():
         for one, (x, y) in zip(first, read_and_written(model(), CONFIGS, batches(0).ids), strict=True)
     ]
     assert steps[0].loss == pytest.approx(sum(errors) / 2, rel=1e-3)
+
+
+def test_it_is_the_same_where_the_model_reads_several_steps_at_once():
+    each = train_dictionaries(model(), CONFIGS, batches, SETTINGS)
+    together = train_dictionaries(model(), CONFIGS, batches, SETTINGS, at_once=4)
+    assert max(difference(one.W_dec, other.W_dec) for one, other in zip(each, together, strict=True)) < 1e-4
+
+
+def test_positions_before_the_first_are_not_learned_from():
+    config, tokens = TranscoderConfig.of_mlp(1, **SHAPE, first=3), batches(0).ids
+    (x, y), (every, _) = read_and_written(model(), [config, TranscoderConfig.of_mlp(1, **SHAPE)], tokens)
+    assert difference(x, every.view(4, 16, 24)[:, 3:].reshape(-1, 24)) == 0
+    output = seen(model(), [config], tokens)
+    assert float(divergence_of(model(), tokens, output, config, y)) == pytest.approx(0, abs=1e-6)
+
+
+def test_all_features_are_looked_at_where_there_is_no_waiting():
+    """The way of a GPU, whose numbers are those of the CPU's."""
+    before, among = torch.randn(5, 40, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 3 == 0
+    rows = torch.randn(40, 24, generator=torch.Generator().manual_seed(1))
+    found = [summed_rows(rows, *largest_of(before, among, 6, waits=waits)) for waits in (True, False)]
+    assert difference(*found) < 1e-5
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path):

@@ -73,12 +73,13 @@ def _rounded(name: str, value: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield f"{name}.{SCALE}", value.norm(dim=1) / whole.norm(dim=1).clamp(min=1)
 
 
-def _whole(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a file: matrices of int8 times their scales."""
+def _whole(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """The weights of a file: matrices of whole numbers times the scales of their rows."""
     scales = {name: weights.pop(f"{name}.{SCALE}") for name in list(weights) if f"{name}.{SCALE}" in weights}
     for name, scale in scales.items():
-        if scale.shape == weights[name].shape[:1]:
-            weights[name] = weights[name] * scale[:, None]
+        if scale.shape != weights[name].shape[:1]:
+            raise CheckpointError(f"{path} has {len(scale.flatten())} scales for {len(weights[name])} rows of {name}")
+        weights[name] = weights[name] * scale[:, None]
     return weights
 
 
@@ -127,7 +128,7 @@ def _read(folder: Path, config: TranscoderConfig) -> Transcoder:
     path = folder / name
     if any(mark in name for mark in "/\\"):
         raise CheckpointError(f"{folder / 'config.json'} names {config.writes[:80]!r}, which is no activation")
-    weights = _whole(read_floats(path))
+    weights = _whole(read_floats(path), path)
     shapes = {name: tuple(value.shape) for name, value in weights.items()}
     if shapes != (wanted := config.shapes):
         raise CheckpointError(f"{path} has tensors of shapes {shapes}; its config asks for {wanted}")

@@ -91,9 +91,10 @@ class InTraining(nn.Module):
         self.idle = torch.where(fired > 0, 0, self.idle + 1)
         error, predicted = (written - y).square().mean(), written * self.scale_written + self.mean_written
         dead = self.idle > revival.after
-        if revival.weight == 0 or (dead.device.type == "cpu" and not dead.any()):
+        on_cpu = dead.device.type == "cpu"
+        if revival.weight == 0 or (on_cpu and not dead.any()):
             return error, torch.zeros_like(error), predicted
-        rest = summed_rows(one.W_dec, *largest_of(before, dead, revival.top_k))
+        rest = summed_rows(one.W_dec, *largest_of(before, dead, revival.top_k, waits=on_cpu))
         auxiliary = (rest - (y - written).detach()).square().mean() * dead.any()
         return error, revival.weight * auxiliary, predicted
 
@@ -116,13 +117,14 @@ class InTraining(nn.Module):
 
 
 def largest_of(
-    before: Float[Tensor, "token feature"], among: Bool[Tensor, " feature"], count: int
+    before: Float[Tensor, "token feature"], among: Bool[Tensor, " feature"], count: int, *, waits: bool
 ) -> tuple[Float[Tensor, "token choice"], Int[Tensor, "token choice"]]:
     """The largest values of each token among some features, 0 where they are below, and which features they are of.
 
-    A GPU looks at all features: it would have to wait for the number of those that are asked for.
+    Args:
+        waits: for the number of those features; a GPU, which would have to, looks at all of them.
     """
-    if before.device.type == "cpu":
+    if waits:
         some = among.nonzero()[:, 0]
         values, chosen = before[:, some].topk(min(count, len(some)), dim=-1, sorted=False)
         return values.relu(), some[chosen]

@@ -195,9 +195,9 @@ RECIPES: dict[str, Entry] = {
         transcoders,
         SMOLLM2_TRANSCODERS,
         lambda corpus: of_transcoders(SMOLLM2_TRANSCODERS, corpus),
-        "transcoders of eight feed-forward layers of smollm2, on books, stories and what it writes itself",
-        "TODO",
-        "TODO",
+        "transcoders of eight feed-forward layers of smollm2, on books and on what it writes itself; meant for a GPU",
+        "days",
+        "0.39 of the variance is left unexplained after 1,000 of 16,000 steps, and no weights of it ship yet",
     ),
     "finetuning": Entry(
         finetuning,

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
-from tfcore.loading.transcoders import Transcoders, load_transcoders, save_transcoders
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.transcoders import FOLDER, Transcoders, load_transcoders, save_transcoders
 from tfcore.measures.dictionaries.feature_scan import save_feature_scan, scan_features
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
 from tfcore.measures.neuron_scan import cut_documents
@@ -30,6 +31,7 @@ OF_SOURCES = (
 )
 WRITTEN, PAIRS = "written", "pairs"  # sources beside the stories: by the model itself; sentences and translations
 HELD_OUT = 0.02  # of each source
+MEASURED_TEXTS = "measured.npy"  # beside the weights
 HELD_OUT_ROWS = 2_400  # of all
 
 
@@ -43,7 +45,7 @@ class TranscodersRecipe:
         layers: whose feed-forward layers have a transcoder; none: all.
         stream_after: the block after which the stream has an autoencoder; None: no autoencoder.
         first: the first position of a row that counts.
-        sources: name -> how often a row is drawn from it; WRITTEN is written by the model itself.
+        sources: name -> how often a row is drawn from it; WRITTEN, by the model itself, last, as it takes long.
         written: rows that the model writes.
         seq: tokens of a row.
         at_once: steps for which the model reads in one pass.
@@ -88,7 +90,7 @@ SMOLLM2_TRANSCODERS = TranscodersRecipe(
     layers=(0, 4, 8, 12, 16, 20, 24, 28),
     stream_after=None,
     first=1,
-    sources={WRITTEN: 0.60, PAIRS: 0.07, "tinystories": 0.09, "fairytales": 0.11, "classics": 0.13},
+    sources={PAIRS: 0.07, "tinystories": 0.09, "fairytales": 0.11, "classics": 0.13, WRITTEN: 0.60},
     written=65_536,
     at_once=8,
     dtype=torch.int8,
@@ -146,12 +148,11 @@ def texts_of(recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transfor
     streams = {name: _stream(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
     held_out = []
     for name, weight in recipe.sources.items():
-        rows_in_all = int(HELD_OUT * len(streams[name])) // recipe.seq
-        last = streams[name][-rows_in_all * recipe.seq :]
+        size = max(1, int(HELD_OUT * len(streams[name])) // recipe.seq) * recipe.seq
+        streams[name], last = streams[name][:-size], streams[name][-size:]
         rows = last.reshape(-1, recipe.seq).tolist()
-        count = min(len(rows), round(weight * HELD_OUT_ROWS))
+        count = min(len(rows), max(1, round(weight * HELD_OUT_ROWS)))
         held_out += rows[:: len(rows) // count][:count]
-        streams[name] = streams[name][: -len(last)]
     return Texts(streams, held_out)
 
 
@@ -171,9 +172,8 @@ def _read_or_written(
 ) -> np.ndarray:
     if name == WRITTEN:
         writer = copy.deepcopy(model).to(torch.bfloat16) if model.device.type == "cuda" else model
-        return (
-            torch.cat(list(written_texts(writer, tokenizer, recipe.written, recipe.seq, recipe.seed))).flatten().numpy()
-        )
+        texts = written_texts(writer, tokenizer, recipe.written, recipe.seq, recipe.seed)
+        return torch.cat(list(texts)).flatten().numpy()
     if name == PAIRS:
         sentences = [f"{pair.english}\n{pair.french}" for pair in pairs.read_pairs(corpus)]
         order = np.random.default_rng(recipe.seed).permutation(len(sentences))
@@ -199,6 +199,8 @@ def transcoders(
     shipped = load_transcoders(out, device=str(model.device))  # as they ship, in fewer bits
     windows = cut_documents(texts.held_out[:: NEURONS.every], NEURONS.length, NEURONS.stride)
     save_feature_scan(out, scan_features(model, shipped, windows), OF_SOURCES if recipe.written else LICENCE)
+    if recipe.written:  # nobody has them otherwise
+        np.save(out / MEASURED_TEXTS, np.array(texts.measured, np.uint16), allow_pickle=False)
     return measured(model, shipped, texts.measured)
 
 
@@ -253,8 +255,12 @@ def of_transcoders(recipe: TranscodersRecipe, corpus: Path) -> dict[str, float]:
     """The shipped dictionaries of a model, measured again.
 
     Raises:
+        CheckpointError: they are not there.
         CorpusError: when a text below `corpus` is missing.
     """
-    model, tokenizer = with_tokenizer(recipe.model)
-    stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
-    return measured(model, load_transcoders(recipe.model, device="cpu"), stories[::MEASURED])
+    shipped, (model, tokenizer) = load_transcoders(recipe.model, device="cpu"), with_tokenizer(recipe.model)
+    if recipe.written:
+        texts = np.load(PRETRAINED / recipe.model / FOLDER / MEASURED_TEXTS, allow_pickle=False).tolist()
+    else:
+        texts = [tokenizer.encode(story) for story in data.held_out(corpus)][::MEASURED]
+    return measured(model, shipped, texts)
