@@ -100,15 +100,13 @@ def _continued(
     model: Transformer, given: Sequence[Sequence[int]], seq: int, generator: torch.Generator
 ) -> Int[Tensor, "row seq"]:
     """Rows that begin as given; all are read token by token, and what is drawn counts from where its beginning ends."""
-    longest, count = max(map(len, given)), len(given)
-    ids = torch.zeros(count, seq, dtype=torch.long)
+    ids = torch.zeros(len(given), seq, dtype=torch.long)
     for row, own in zip(ids, given, strict=True):
         row[: len(own)] = torch.tensor(own)
     ids, lengths = ids.to(model.device), torch.tensor([len(own) for own in given], device=model.device)
-    cache = KVCache(model.config, count, capacity=seq, device=model.device, dtype=model.dtype)
+    cache = KVCache(model.config, len(given), capacity=seq, device=model.device, dtype=model.dtype)
     for place in range(seq - 1):
         logits = model(ids[:, place : place + 1], cache=cache).logits[:, -1].float()
         drawn = torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator)[:, 0]
-        own = ids[:, place + 1] if place + 1 < longest else drawn
-        ids[:, place + 1] = torch.where(lengths > place + 1, own, drawn)
+        ids[:, place + 1] = torch.where(lengths > place + 1, ids[:, place + 1], drawn)
     return ids
