@@ -113,7 +113,7 @@ def configs_of(recipe: TranscodersRecipe, d_model: int, n_layers: int) -> list[T
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class StudyTexts:
     """What the dictionaries are trained on and measured on.
 
     Args:
@@ -130,7 +130,9 @@ class Texts:
         return self.held_out[::MEASURED]
 
 
-def texts_of(recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer) -> Texts:
+def texts_of(
+    recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer
+) -> StudyTexts:
     """All texts of a recipe. What the model writes itself is kept in `out`, and read from there where it is.
 
     A recipe with stories alone is measured on held-out ones; else the last HELD_OUT of each source is cut into rows and
@@ -144,7 +146,7 @@ def texts_of(recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transfor
             name: data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
             for name in recipe.sources
         }
-        return Texts(streams, [tokenizer.encode(story) for story in data.held_out(corpus)])
+        return StudyTexts(streams, [tokenizer.encode(story) for story in data.held_out(corpus)])
     streams = {name: _stream(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
     held_out = []
     for name, weight in recipe.sources.items():
@@ -153,7 +155,7 @@ def texts_of(recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transfor
         rows = last.reshape(-1, recipe.seq).tolist()
         count = min(len(rows), max(1, round(weight * HELD_OUT_ROWS)))
         held_out += rows[:: len(rows) // count][:count]
-    return Texts(streams, held_out)
+    return StudyTexts(streams, held_out)
 
 
 def _stream(
@@ -205,7 +207,7 @@ def transcoders(
 
 
 def trained(
-    recipe: TranscodersRecipe, model: Transformer, texts: Texts, out: Path, report: Callable[[Progress], None]
+    recipe: TranscodersRecipe, model: Transformer, texts: StudyTexts, out: Path, report: Callable[[Progress], None]
 ) -> list[Transcoder]:
     """The dictionaries after both parts; products of a GPU are rounded to 10 bits meanwhile (TF32)."""
 
