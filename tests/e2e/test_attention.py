@@ -62,6 +62,7 @@ def wait_for_points(visitor: Visitor, other_than: str | None = None) -> None:
     )
 
 
+@nightly
 def test_a_point_is_dragged_with_the_mouse(visitor, stranger, server):
     visitor.open("/attention")
     point, before, written = handle(visitor, "query of cat"), visitor.drawn("steps"), cells(visitor)

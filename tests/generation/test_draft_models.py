@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.small import difference, ids
 from tests.small import model as small
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
@@ -29,6 +30,7 @@ def test_the_table_says_what_the_model_says_after_one_token():
         assert difference(draft.table[token], model(torch.tensor([[token]])).logits[0, 0]) < 1e-5
 
 
+@nightly
 def test_both_guess_and_the_text_is_the_models():
     model = small(n_layers=3)
     for draft in (early_exit(model, 1), SingleTokenTable(model)):

@@ -17,7 +17,7 @@ from pages.ui.components import figure as drawing
 from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
-from tests.nightly import nightly, often, often_named
+from tests.nightly import nightly, often
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures, scenes
 from tests.pages.on_device import apart, ran
@@ -204,7 +204,8 @@ def test_no_page_is_visited_that_is_gone_or_has_a_reason_not_to_be():
     assert not visited & WITHOUT.keys()
 
 
-@pytest.mark.parametrize("settings", often_named(LAB, "a text"))
+@nightly
+@pytest.mark.parametrize("settings", LAB.values(), ids=list(LAB))
 def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed, tmp_path, monkeypatch, capsys):
     """The same settings, so the same steps: what was watched is what a program that trains by itself comes to."""
     monkeypatch.setattr(runs.RUNS.book, "limits", Limits(slice=0.05, pulse=0.05))

@@ -64,6 +64,7 @@ def test_its_extras_are_the_requirements(built):
         assert pinned == set(re.findall(rf'^Requires-Dist: (.+); extra == "{extra}"$', metadata, re.MULTILINE))
 
 
+@nightly
 def test_the_sdist_holds_tfcore(built):
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}

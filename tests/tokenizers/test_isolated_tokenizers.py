@@ -13,7 +13,7 @@ import pytest
 
 from tests.bounded import bounded, taken
 from tests.hostile_tokenizers import GOOD, LATER, LETTERS, NEVER, SEARCHED, added, content, many
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.tokenizers import isolated as isolated_tokenizers
@@ -151,6 +151,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         isolated(b" " * 40_000_001)
 
 
+@nightly
 def test_a_large_vocabulary_holds_nobody_up(monkeypatch):
     """Read in this process, the same file stops all other threads for more than a second."""
     monkeypatch.setattr(isolated_tokenizers, "LOAD_BYTES", 1_500_000_000)

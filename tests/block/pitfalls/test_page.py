@@ -99,6 +99,7 @@ def test_another_experiment_takes_the_place_of_the_one_before():
     jobs.JOBS.wait(second, 10**9, SOON)
 
 
+@nightly
 def test_train_again_begins_what_was_stopped():
     test = opened(steps="400")
     press(test, "stop")

@@ -137,6 +137,7 @@ def test_too_little_text_gets_a_sentence(text):
     assert "fewer than two tokens" in run(test).info[0].value
 
 
+@nightly
 def test_long_text_is_cut_and_the_page_says_so():
     test = opened(part="Skip blocks")
     test.text_area(key="text").set_value("A cat sat. " * 50)

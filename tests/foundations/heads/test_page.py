@@ -363,6 +363,7 @@ def test_512_tokens_of_a_real_model_fit_and_little_is_sent(real_models):
     assert "pooled: a cell shows the largest weight of 4 by 4" in caption(test)
 
 
+@nightly
 def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
     test = opened(model="smollm2")
     layer, head = (test.slider(key=key).value for key in ("layer", "head"))

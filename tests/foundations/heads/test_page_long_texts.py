@@ -5,6 +5,7 @@ from functools import partial
 from pages.foundations.heads import every_head
 from pages.ui import cache
 from pages.ui.text import tick_labels
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
 from tfcore.views.foundations.heads import every_head as views_of_heads
@@ -46,5 +47,6 @@ def test_as_many_tokens_as_a_map_has_cells_are_drawn_one_by_one():
     assert every_head.choose_range(MAP_CELLS) is None
 
 
+@nightly
 def test_of_a_deep_model_the_fourth_layer_is_cut(real_models):
     assert opened(show="how heads are cut", model="smollm2", text="One two").slider(key="layer").value == 3

@@ -22,6 +22,7 @@ import app as server
 from benchmarks.crowd import crowd
 from pages.ui.components import assets
 from pages.ui.server import first_pictures
+from tests.nightly import nightly
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -129,6 +130,7 @@ def test_a_page_of_another_site_cannot_connect(address, log, origin, let_in):
     assert '"WebSocket' not in log.read_text("utf-8"), "nor is it noted who connects"
 
 
+@nightly
 def test_visitors_who_drag_at_once_meet_no_error(address):
     answers = asyncio.run(crowd(f"http://{address}", 3, 4))
     assert answers.errors == []

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.beside_floods import FLOODS, LOOK, SLIDER, flooding, health
 from benchmarks.visitors import Visitor
 from tests.e2e.serving import get, without_traceback
-from tests.nightly import often
+from tests.nightly import nightly
 
 CHANGES, MESSAGES = 12, 2_000
 PATIENCE = 300  # seconds
@@ -29,7 +29,8 @@ def kept(address: str) -> int:
     return sum(int(size) for size in re.findall(r'cache_type="st_cache_data".* (\d+)', said))
 
 
-@pytest.mark.parametrize("kind", often(FLOODS, ["reruns"]))
+@nightly
+@pytest.mark.parametrize("kind", FLOODS)
 def test_a_flood_is_nobody_elses_trouble(server, kind):
     async def talk() -> bytes:
         visitor, waits = Visitor(server + LOOK), list[float]()

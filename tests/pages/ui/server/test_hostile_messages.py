@@ -35,7 +35,7 @@ async def opened(address: str) -> AsyncIterator[Stranger]:
     assert stranger.errors == []
 
 
-@pytest.mark.parametrize("path", often(PLACES, ["/heads", "/walkthrough", "/check"]))
+@pytest.mark.parametrize("path", often(PLACES, ["/walkthrough", "/check"]))
 def test_no_value_of_any_type_breaks_a_page(server, path):
     """Each kind of control is told everything, and stays as it is or takes the nearest valid value."""
 

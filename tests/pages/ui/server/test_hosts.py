@@ -135,6 +135,7 @@ def test_numbers_of_the_server_are_for_this_machine_alone(server):
     assert ask(server, "/_stcore/metrics", **through_a_proxy)[0].status == 404
 
 
+@nightly
 def test_a_server_for_others_answers_to_any_name_or_to_those_it_is_given():
     with serve(*PYTHON_APP, HOST="0.0.0.0") as address:
         assert ask(address.replace("0.0.0.0", "127.0.0.1"), Host="example.org")[0].status == 200
