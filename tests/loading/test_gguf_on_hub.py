@@ -153,7 +153,7 @@ GGUF_REFUSED = {
     "a text beyond the end": (put(b"general.architecture", 4, 2**40), None, "has a name or text of 1,099,511,627,776"),
     "more tensors than any model": (put(b"GGUF", 4, 2**40), None, "more than any model has"),
     "another architecture": (renamed(b"llama", b"mamba"), None, "holds a model of the architecture 'mamba'"),
-    "another tokenizer": (with_settings(**{"tokenizer.ggml.pre": "dbrx"}), None, "cuts texts by 'dbrx'"),
+    "another tokenizer": (with_settings(**{"tokenizer.ggml.pre": "viking"}), None, "cuts texts by 'viking'"),
     "wrong heads": (with_settings(**{"llama.rope.dimension_count": 8}), None, "rotates 8 of 16 numbers of a head"),
     "more than it says": (None, 20_000, "is cut short: "),
 }

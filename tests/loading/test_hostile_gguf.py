@@ -142,7 +142,7 @@ BAD_SETTINGS = {
         "scales its rotations by 'longrope'",
     ),
     "another tokenizer": ({"tokenizer.ggml.model": "t5"}, "has a tokenizer of the kind 't5'"),
-    "another cut": ({"tokenizer.ggml.pre": "dbrx"}, "cuts texts by 'dbrx'"),
+    "another cut": ({"tokenizer.ggml.pre": "viking"}, "cuts texts by 'viking'"),
     "a merge of three": ({"tokenizer.ggml.merges": ["a b c"]}, "has a merge that does not join two pieces"),
     "no merges": ({"tokenizer.ggml.merges": "none"}, "has 'none' in tokenizer.ggml.merges, where a list belongs"),
     "a token twice": ({"tokenizer.ggml.tokens": ["a"] * 320}, "has the same token twice"),

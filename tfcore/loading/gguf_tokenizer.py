@@ -7,6 +7,7 @@ the merge that makes the token of the highest score comes first.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,28 +25,62 @@ UNKNOWN, CONTROL, USER_DEFINED = 2, 3, 4  # types of tokens
 _SPACE = "▁"
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SIGNS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_LLAMA3 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + _SIGNS
-_QWEN2 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + _SIGNS
+_WORD = r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+_LLAMA3 = _CONTRACTIONS + _WORD + "{1,3}" + _SIGNS
+_QWEN2 = _CONTRACTIONS + _WORD + _SIGNS
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_BEFORE = r"[^\r\n\p{L}\p{N}]?"
+_SIGNS_OR_SLASHES = _SIGNS.replace(r"[\r\n]*", r"[\r\n/]*", 1)
+_TEKKEN = f"{_BEFORE}{_UPPER}*{_LOWER}+|{_BEFORE}{_UPPER}+{_LOWER}*|" + r"\p{N}" + _SIGNS_OR_SLASHES
+_GPT4O = (
+    f"{_BEFORE}{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|{_BEFORE}{_UPPER}+{_LOWER}*{_CONTRACTIONS}?|"
+    + r"\p{N}{1,3}"
+    + _SIGNS_OR_SLASHES
+)
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"
+_UNSTATED = (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")
 _BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
 
-def _split(pattern: str) -> list[dict[str, Any]]:
-    """Cut by a pattern, then write bytes in stand-ins."""
-    cut = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    return [cut, {**_BYTES, "use_regex": False}]
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How a text is cut before any merge.
+
+    Args:
+        steps: one after the other, as in tokenizer.json.
+        whole_words: whether a word that is a token is not merged.
+        begins: whether texts begin with the first token, unless the file says otherwise.
+        nfc: whether a text is brought into Unicode's form C first.
+    """
+
+    steps: list[dict[str, Any]]
+    whole_words: bool = False
+    begins: bool = False
+    nfc: bool = False
 
 
-# How a text is cut before any merge, by the name llama.cpp gives it.
-CUTS: dict[str, list[dict[str, Any]]] = {
-    "gpt-2": [{**_BYTES, "use_regex": True}],
-    "smollm": [{"type": "Digits", "individual_digits": True}, {**_BYTES, "use_regex": True}],
-    "llama-bpe": _split(_LLAMA3),
-    "qwen2": _split(_QWEN2),
-    "deepseek-r1-qwen": _split(_QWEN2),
+def _split(*patterns: str) -> list[dict[str, Any]]:
+    """Cut by one pattern after the other, then write bytes in stand-ins."""
+    cuts = [{"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated", "invert": False} for one in patterns]
+    return [*cuts, {**_BYTES, "use_regex": False}]
+
+
+_AS_GPT2 = _Cut([{**_BYTES, "use_regex": True}])
+_DIGIT_BY_DIGIT = _Cut([{"type": "Digits", "individual_digits": True}, {**_BYTES, "use_regex": True}])
+# By the name that llama.cpp gives it.
+CUTS: dict[str, _Cut] = {
+    **dict.fromkeys(("gpt-2", "olmo", "phi-2", "mpt", "jais", "exaone4", "modern-bert"), _AS_GPT2),
+    **dict.fromkeys(("smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b"), _DIGIT_BY_DIGIT),
+    **dict.fromkeys(
+        ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2"),
+        _Cut(_split(_LLAMA3), whole_words=True, begins=True),
+    ),
+    **dict.fromkeys(("dbrx", "smaug-bpe", "glm4", "chatglm-bpe"), _Cut(_split(_LLAMA3))),
+    **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez"), _Cut(_split(_QWEN2), nfc=True)),
+    "tekken": _Cut(_split(_TEKKEN), whole_words=True, begins=True),
+    **dict.fromkeys(("gpt-4o", "llama4"), _Cut(_split(_GPT4O))),
+    "default": _Cut(_split(*_UNSTATED)),
 }
-_WHOLE_WORDS = {"llama-bpe"}  # a word that is a token is not merged
-_BEGINS = {"llama-bpe"}  # whose texts begin with the first token unless the file says otherwise
-_NFC = {"qwen2", "deepseek-r1-qwen"}
 # Settings that are read here, or that change neither a text nor its tokens with the two kinds of tokenizer.
 _KNOWN = re.compile(
     r"model|pre|tokens|token_type|token_type_count|scores|merges|\w+_token_ids?|add_(bos|eos)_token|add_space_prefix|"
@@ -131,16 +166,17 @@ class _Described:
         cut = "gpt-2" if cut is None else cut  # files from before it was stated
         if cut not in CUTS:
             raise self._error(f"cuts texts by {str(cut)[:40]!r}; {', '.join(CUTS)} can be read")
+        how = CUTS[str(cut)]
         stated = self._texts("merges")
         if any(len(merge) > 2 * LONGEST_TOKEN + 1 or merge.count(" ") != 1 for merge in stated):
             raise self._error("has a merge that does not join two pieces")
         merges = self._checked(merge.split(" ") for merge in stated)
         return {
-            "normalizer": {"type": "NFC"} if cut in _NFC else None,
-            "pre_tokenizer": {"type": "Sequence", "pretokenizers": CUTS[str(cut)]},
-            "post_processor": self._around(cut in _BEGINS),
+            "normalizer": {"type": "NFC"} if how.nfc else None,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": how.steps},
+            "post_processor": self._around(how.begins),
             "decoder": {**_BYTES, "use_regex": True},
-            "model": self._model(merges, ignore_merges=cut in _WHOLE_WORDS),
+            "model": self._model(merges, ignore_merges=how.whole_words),
         }
 
     def _sentence_piece(self) -> dict[str, Any]:
