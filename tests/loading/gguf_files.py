@@ -41,6 +41,7 @@ SHAPE = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
 }
+EXPERTS = {"num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 40}
 SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
@@ -60,6 +61,10 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "olmo2": ("olmo2", hf.Olmo2ForCausalLM, SHAPE),
     "olmo3": ("olmo2", hf.Olmo3ForCausalLM, SHAPE | {"sliding_window": 5, "num_hidden_layers": 5}),
     "smollm3": ("smollm3", hf.SmolLM3ForCausalLM, SHAPE | {"num_hidden_layers": 5, "pad_token_id": 0}),
+    "mixtral": ("llama", hf.MixtralForCausalLM, SHAPE | {"num_local_experts": 5}),
+    "qwen2 mixture": ("qwen2moe", hf.Qwen2MoeForCausalLM, SHAPE | EXPERTS | {"shared_expert_intermediate_size": 80}),
+    "qwen3 mixture": ("qwen3moe", hf.Qwen3MoeForCausalLM, SHAPE | EXPERTS | {"head_dim": 32, "norm_topk_prob": True}),
+    "olmoe": ("olmoe", hf.OlmoeForCausalLM, SHAPE | {"num_experts": 6, "num_experts_per_tok": 3}),
     "phi3": ("phi3", hf.Phi3ForCausalLM, SHAPE | {"pad_token_id": 0}),
     "pythia": ("gptneox", hf.GPTNeoXForCausalLM, SHAPE),
     "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
@@ -108,6 +113,11 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
         writer.add_rope_freq_base(c.rope_parameters.get("full_attention", c.rope_parameters)["rope_theta"])
         if architecture in ("gemma2", "gemma3", "olmo2") and getattr(c, "sliding_window", None):
             writer.add_sliding_window(c.sliding_window)
+        if experts := getattr(c, "num_experts", getattr(c, "num_local_experts", 0)):
+            writer.add_expert_count(experts)
+            writer.add_expert_used_count(c.num_experts_per_tok)
+        if width := getattr(c, "moe_intermediate_size", None):
+            writer.add_expert_feed_forward_length(width)
         writer.add_key_length(getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads)
     for key, value in more.items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
@@ -130,10 +140,15 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
     for name, tensor in model.state_dict().items():
         if name == "lm_head.weight" and c.tie_word_embeddings:
             continue
+        if ".experts." in name:  # of each layer two tensors, and three in the file
+            kinds, layer = ("gate", "up") if "gate_up" in name else ("down",), name.split(".")[2]
+            for kind, numbers in zip(kinds, tensor.float().chunk(len(kinds), dim=1), strict=True):
+                found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
+            continue
         there = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if there is None:
             raise ValueError(f"the package does not know {name}")
-        numbers = tensor.float().numpy()
+        numbers = tensor.float().squeeze().numpy()
         if architecture in ("llama", "smollm3") and "q_proj" in name:
             numbers = interleaved(numbers, c.num_attention_heads)
         if architecture in ("llama", "smollm3") and "k_proj" in name:

@@ -47,6 +47,11 @@ def string(said):
 
 
 LLAMA = ("general.architecture", string("llama"))
+EIGHT = ("llama.expert_count", U32.pack(4) + U32.pack(8))
+SIZES = [
+    (f"llama.{name}", U32.pack(4) + U32.pack(8))
+    for name in ("embedding_length", "block_count", "attention.head_count", "feed_forward_length", "context_length")
+] + [("llama.attention.layer_norm_rms_epsilon", U32.pack(6) + bytes(4))]
 REFUSED = {
     "empty": (b"", "is empty"),
     "something else": (b"PK\x03\x04" + bytes(100), "is no GGUF file"),
@@ -68,7 +73,18 @@ REFUSED = {
         header([("general.architecture", string("mamba"))]),
         "of the architecture 'mamba'; llama, qwen2, .*, gpt2 can be read",
     ),
-    "experts": (header([LLAMA, ("llama.expert_count", U32.pack(4) + U32.pack(8))]), "holds a mixture of experts"),
+    "too many experts": (
+        header([LLAMA, ("llama.expert_count", U32.pack(4) + U32.pack(5_000))]),
+        "has 5000 experts in a layer; up to 4,096 can be read",
+    ),
+    "experts of another number": (
+        header([LLAMA, EIGHT], [("blk.0.ffn_up_exps.weight", (4, 2, 7), 0, 0)]) + bytes(300),
+        r"has blk.0.ffn_up_exps.weight of the shape \(7, 2, 4\), and 8 experts in a layer",
+    ),
+    "no experts": (
+        header([LLAMA, EIGHT, *SIZES], [("token_embd.weight", (4, 2), 0, 0)]) + bytes(100),
+        "has no experts, which models of its architecture have",
+    ),
     "alignment of nothing": (header([("general.alignment", U32.pack(4) + U32.pack(0))]), "has general.alignment=0"),
     "alignment in words": (
         header([("general.alignment", string("x"))]),

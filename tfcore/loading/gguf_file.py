@@ -100,6 +100,11 @@ class TensorEntry:
         block, taken = GGML_QUANT_SIZES[self.kind]
         return self.shape[-1] // block * taken
 
+    def part(self, number: int) -> "TensorEntry":
+        """One of the parts along the first dimension, of which there are two more at least."""
+        length = self.size // self.shape[0]
+        return TensorEntry(self.shape[1:], self.kind, self.start + number * length, length)
+
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
@@ -155,9 +160,10 @@ class GgufFile:
         if self.elsewhere is None:
             self._file.close()
 
-    def read(self, name: str) -> Tensor:
-        """The numbers of a tensor in float32, in memory of its own."""
-        entry = self.tensors[name]
+    def read(self, name: str, part: int | None = None) -> Tensor:
+        """The numbers of a tensor, or of one of its parts along the first dimension, in float32, in memory of its
+        own."""
+        entry = self.tensors[name] if part is None else self.tensors[name].part(part)
         numbers, at = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32), entry.start
         with np.errstate(all="ignore"):  # a damaged scale may be anything; load refuses what is not finite
             for some in np.array_split(numbers, max(1, numbers.size // BLOCK)):  # a row for each row of the matrix

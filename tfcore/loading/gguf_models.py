@@ -6,7 +6,7 @@ added, and GPT-2's matrices are turned again.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,26 @@ _LLAMA = {
     "blk.*.ffn_gate": "layers.*.mlp.gate_proj",
     "blk.*.ffn_up": "layers.*.mlp.up_proj",
     "blk.*.ffn_down": "layers.*.mlp.down_proj",
+}
+_MIXTURE = {
+    **_LLAMA,
+    "blk.*.ffn_gate_inp": "layers.*.mlp.gate",
+    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.gate_proj",
+    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.up_proj",
+    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.down_proj",
+}
+_MIXTRAL = {
+    **_MIXTURE,
+    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.w1",
+    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.w3",
+    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.w2",
+}
+_SHARED = {
+    **_MIXTURE,
+    "blk.*.ffn_gate_inp_shexp": "layers.*.mlp.shared_expert_gate",
+    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_expert.gate_proj",
+    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_expert.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_expert.down_proj",
 }
 _SANDWICH = {
     **_LLAMA,
@@ -82,7 +102,8 @@ class _Kind:
 
     Args:
         family: in tfcore.loading.families.
-        names: module there -> module in the family's files.
+        names: module there -> module in the family's files; # is the number of an expert, all of which are one tensor
+            there.
         interleaved: whether rows of q and k are.
         added: whether 1 was added to the scales of norms.
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
@@ -102,6 +123,9 @@ KINDS = {
     "llama": _Kind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
     "qwen2": _Kind("qwen2", _LLAMA),
     "qwen3": _Kind("qwen3", _LLAMA),
+    "qwen2moe": _Kind("qwen2_moe", _SHARED),
+    "qwen3moe": _Kind("qwen3_moe", _MIXTURE),
+    "olmoe": _Kind("olmoe", _MIXTURE),
     "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
     "phi3": _Kind("phi3", _PHI3),
     "gemma": _Kind("gemma", _LLAMA, added=True),
@@ -111,7 +135,10 @@ KINDS = {
     "gptneox": _Kind("gpt_neox", _NEOX, by_head=("query_key_value.weight", "query_key_value.bias")),
     "gpt2": _Kind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
 }
-_WINDOWLESS = {"use_sliding_window": False}  # llama.cpp runs these families without a window
+_MIXTURE_OF_LLAMAS = _Kind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
+_WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
+MOST_EXPERTS = 4_096  # of a layer
+_SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
 # Settings that are not read and change no number here, whatever they say, or at these values alone.
 _SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
 _OFF: dict[str, tuple[object, ...]] = {
@@ -164,7 +191,9 @@ class GgufWeights:
         try:
             self._check_whole()
             self._kind = self._known()
-            self._theirs = {self._renamed(name): name for name in self.file.tensors if name != _FACTORS}
+            self._theirs = {
+                ours: there for name in self.file.tensors if name != _FACTORS for ours, there in self._renamed(name)
+            }
             self.values = self._settings()
         except BaseException:
             self.file.__exit__(None, None, None)
@@ -182,15 +211,16 @@ class GgufWeights:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every tensor."""
-        shapes = {name: self.file.tensors[theirs].shape for name, theirs in self._theirs.items()}
-        return {name: shape[::-1] if self._is_turned(name) else shape for name, shape in shapes.items()}
+        return {name: self._shape(name) for name in self._theirs}
 
     def check_numbers(self, names: list[str]) -> None:
         """All kinds that can be read are floating-point numbers."""
 
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, in float32."""
-        tensor = self.file.read(self._theirs[name])
+        tensor = self.file.read(*self._theirs[name])
+        if name.endswith(_SHARED_GATE):
+            return tensor[None]
         if self._kind.interleaved and (part := re.search(r"self_attn\.([qk])_proj\.", name)):
             heads = self.values["num_attention_heads" if part[1] == "q" else "num_key_value_heads"]
             pairs = tensor.unflatten(0, (heads, -1, 2))  # (head, pair, half, ...)
@@ -205,9 +235,16 @@ class GgufWeights:
     def same(self, one: str, other: str) -> bool:
         """Whether two tensors are equal; of a file elsewhere, whether they can be."""
         if self.file.elsewhere is not None:
-            first, second = (self.file.tensors[self._theirs[name]] for name in (one, other))
+            first, second = (self.file.tensors[self._theirs[name][0]] for name in (one, other))
             return (first.shape, first.kind) == (second.shape, second.kind)
         return torch.equal(self.read(one), self.read(other))
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        there, expert = self._theirs[name]
+        shape = self.file.tensors[there].shape[expert is not None :]
+        if name.endswith(_SHARED_GATE):
+            return (1, *shape)
+        return shape[::-1] if self._is_turned(name) else shape
 
     def _is_turned(self, name: str) -> bool:
         return name.endswith(self._kind.turned) if self._kind.turned else False
@@ -232,18 +269,32 @@ class GgufWeights:
         name = self.file.settings.text("general.architecture")
         if name not in KINDS:
             raise self._error(f"holds a model of the architecture {str(name)[:40]!r}; {', '.join(KINDS)} can be read")
-        if self.file.settings.number(f"{name}.expert_count"):
-            raise self._error("holds a mixture of experts, which is read from safetensors files alone")
-        return KINDS[str(name)]
+        return _MIXTURE_OF_LLAMAS if name == "llama" and self._experts else KINDS[str(name)]
 
-    def _renamed(self, name: str) -> str:
-        """A tensor's name in the family's files."""
+    @property
+    def _experts(self) -> int:
+        """How many experts a layer has."""
+        name = self.file.settings.text("general.architecture")
+        stated = self.file.settings.number(f"{name}.expert_count", 0)
+        if not isinstance(stated, int) or not 0 <= stated <= MOST_EXPERTS:
+            raise self._error(f"has {short(stated)} experts in a layer; up to {MOST_EXPERTS:,} can be read")
+        return stated
+
+    def _renamed(self, name: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
+        """A tensor's name in the family's files, or those of its parts; and which part of which tensor each is."""
         module, _, ending = name.rpartition(".")
         number = re.match(r"blk\.(\d{1,6})\.", name)
         pattern = re.sub(r"^blk\.\d+\.", "blk.*.", module)
         if pattern not in self._kind.names or ending not in ("weight", "bias"):
             raise self._error(f"holds the tensor {name[:80]!r}, which models of its architecture do not have")
-        return f"{self._kind.names[pattern].replace('*', number[1] if number else '')}.{ending}"
+        ours = f"{self._kind.names[pattern].replace('*', number[1] if number else '')}.{ending}"
+        if "#" not in ours:
+            yield ours, (name, None)
+            return
+        shape = self.file.tensors[name].shape
+        if len(shape) != 3 or shape[0] != self._experts:
+            raise self._error(f"has {name[:80]} of the shape {shape}, and {self._experts:,} experts in a layer")
+        yield from ((ours.replace("#", str(expert)), (name, expert)) for expert in range(shape[0]))
 
     def _settings(self) -> dict[str, Any]:
         """The settings as config.json would have them."""
@@ -252,7 +303,7 @@ class GgufWeights:
         if table is None or len(table.shape) != 2:
             raise self._error("lacks the matrix token_embd.weight")
 
-        asked = {"expert_count", "rope.scaling.type"}
+        asked = {"rope.scaling.type", *(() if self._experts else ("expert_count",))}
 
         def of(key: str, *default: Any) -> Any:
             """A setting, a flag where the default is one; one without a default must be there."""
@@ -265,12 +316,15 @@ class GgufWeights:
             return value
 
         own = {
+            **dict.fromkeys(("qwen2moe", "qwen3moe", "olmoe"), self._mixture),
             "gpt2": self._gpt2,
             "gptneox": self._neox,
             "olmo2": self._olmo,
             "gemma2": self._gemma2,
             "gemma3": self._gemma3,
         }
+        if self._kind is _MIXTURE_OF_LLAMAS:
+            own = {"llama": self._mixture}
         values = own.get(architecture, self._llama)(of)
         self._check_read(architecture, asked)
         return {
@@ -338,6 +392,27 @@ class GgufWeights:
             "rope_parameters": {FULL: values["rope_parameters"], SLIDING: local},
         }
 
+    def _mixture(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """LLaMA with experts. That chosen probabilities are made to add up to 1, the file does not say: llama.cpp does
+        so in Mixtral and in Qwen 3's, alone."""
+        values, tensors = self._llama(of), self.file.tensors
+        matrix = next((one for name, one in tensors.items() if name.endswith("ffn_up_exps.weight")), None)
+        if matrix is None or not self._experts:
+            raise self._error("has no experts, which models of its architecture have")
+        shared = next((one.shape[0] for name, one in tensors.items() if name.endswith("ffn_up_shexp.weight")), 0)
+        family, width = self._kind.family, of("expert_feed_forward_length", matrix.shape[1])
+        plain = [i for i in range(values["num_hidden_layers"]) if f"blk.{i}.ffn_up_exps.weight" not in tensors]
+        return {
+            **values,
+            **({"intermediate_size": width, "sliding_window": None} if family in ("mixtral", "olmoe") else {}),
+            "num_local_experts" if family == "mixtral" else "num_experts": of("expert_count"),
+            "num_experts_per_tok": of("expert_used_count"),
+            "moe_intermediate_size": width,
+            "shared_expert_intermediate_size": of("expert_shared_feed_forward_length", shared),
+            "norm_topk_prob": family in ("mixtral", "qwen3_moe"),
+            "mlp_only_layers": plain,
+        }
+
     def _query_scale(self, of: Callable[..., Any], largest: int) -> dict[str, Any]:
         """By the width of a head; of the largest Gemma, which is known by its layers, by that of a share of the stream,
         as in llama.cpp: the file does not say it."""
@@ -363,7 +438,7 @@ class GgufWeights:
             raise self._error(f"has values of {values} and keys of {kept} numbers in a head, which is not supported")
         biased = "blk.0.attn_q.bias" in self.file.tensors
         return {
-            **(_WINDOWLESS if architecture in ("qwen2", "qwen3") else {}),
+            **({"use_sliding_window": False} if architecture in _WITHOUT_WINDOW else {}),
             "hidden_size": of("embedding_length"),
             "num_hidden_layers": of("block_count"),
             "num_attention_heads": heads,
@@ -372,7 +447,7 @@ class GgufWeights:
             "intermediate_size": of("feed_forward_length"),
             "max_position_embeddings": of("context_length"),
             "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
-            "attention_bias": biased and architecture != "qwen2",
+            "attention_bias": biased and architecture not in ("qwen2", "qwen2moe"),
             "rope_parameters": self._rope(of, kept),
         }
 
